@@ -1,0 +1,41 @@
+# Configure and build. build/PRESET; one build of a preset at a time in this checkout.
+binaries=(acl-coordinator acl-worker airun)
+
+presets="dev release asan tsan clang"
+configure() {  # PRESET TESTS(ON|OFF)
+  local cache=build/$1/CMakeCache.txt
+  # Configured already with at least this: CMake itself notices what changed since.
+  if [ -f "$cache" ] && [ -f "build/$1/build.ninja" ] && { [ "$2" = OFF ] || grep -q '^ACL_TESTS:BOOL=ON$' "$cache"; }; then return 0; fi
+  cmake --preset "$1" -DACL_TESTS="$2" >"$local_dir/configure-$1.log" 2>&1 ||
+    { tail -n 20 "$local_dir/configure-$1.log" >&2; die "cmake failed; its log: .local/configure-$1.log"; }
+}
+
+build_locked() {  # PRESET TESTS TARGET...
+  local preset=$1 tests=$2; shift 2
+  configure "$preset" "$tests"
+  nice ninja -C "build/$preset" -j "$(jobs)" "$@" >&2
+}
+
+# build [PRESET] [TARGET...]: everything of that preset, tests included (release: without them).
+build() {
+  local preset=${1:-dev} tests=ON
+  [ $# -eq 0 ] || shift
+  [[ " $presets " = *" $preset "* ]] || die "build: unknown preset \"$preset\"; there are: $presets"
+  [ "$preset" != release ] || tests=OFF
+  need build run
+  [ $tests = OFF ] || need test
+  [ "$preset" != clang ] || need lint
+  with_lock "build-$preset" build_locked "$preset" $tests "$@"
+}
+
+# build_binaries: the programs alone, without what the tests need (the quickest way to a fleet on a new machine).
+build_binaries() {
+  need build run
+  with_lock build-dev build_locked dev OFF --quiet "${binaries[@]}"
+}
+
+clean() {
+  if declare -F cmd_down >/dev/null; then cmd_down; fi
+  pg_remove_all
+  rm -rf "$top/build" "$local_dir"
+}

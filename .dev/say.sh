@@ -1,0 +1,15 @@
+# What the commands say, and small things all of them use.
+say() { printf '%s\n' "dev: $*" >&2; }
+die() { printf '%s\n' "dev: $*" >&2; exit 1; }
+
+jobs() { echo "${ACL_JOBS:-$(nproc)}"; }
+
+# with_lock NAME COMMAND...: one at a time in this checkout; says so if it has to wait. Runs in a subshell, whose children do not get the lock.
+with_lock() {
+  local name=$1; shift
+  mkdir -p "$local_dir"
+  (
+    flock --nonblock 9 || { say "waiting for another ./dev ($name)"; flock 9; }
+    "$@" 9>&-
+  ) 9>"$local_dir/lock.$name"
+}

@@ -1,0 +1,60 @@
+# Tests and benchmarks.
+
+# A PostgreSQL of its own for each test run, so that several may run at the same time.
+ctest_with_pg() {  # PRESET CTEST-ARG...
+  local preset=$1 name=test-$$ code=0; shift
+  trap 'pg remove "'"$name"'"' EXIT
+  ACL_TEST_DATABASE_URL=$(pg start "$name")
+  export ACL_TEST_DATABASE_URL
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(jobs)" "$@" || code=$?
+  return $code
+}
+
+# The part of the suites that CI runs under a sanitizer: what has most memory (asan) or most threads (tsan) of its own and needs no server.
+asan_core=(unit_base unit_journal unit_queue unit_spec)
+tsan_core=(unit_runtime unit_http)
+
+sanitize() {  # PRESET BINARY...
+  local preset=$1 binary code=0; shift
+  build "$preset" "$@"
+  for binary in "$@"; do
+    say "test: $binary under $preset"
+    ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} "build/$preset/bin/$binary" --gtest_brief=1 || code=1
+  done
+  return $code
+}
+
+# run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
+run_tests() {
+  local suite=${1:-all} preset=dev
+  local -a select=()
+  [ $# -eq 0 ] || shift
+  case $suite in
+    all | suite) ;;
+    unit | integration | sim | e2e | house) select=(-L "^$suite\$") ;;
+    # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
+    asan | tsan) preset=$suite; select=(-L '^(unit|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
+    asan-core) sanitize asan "${asan_core[@]}"; return ;;
+    tsan-core) sanitize tsan "${tsan_core[@]}"; return ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house asan tsan asan-core tsan-core" ;;
+  esac
+  build "$preset"
+  ctest_with_pg "$preset" "${select[@]}" "$@"
+}
+
+bench_locked() {
+  cmake --preset release -B build/bench -DACL_TESTS=ON >"$local_dir/configure-bench.log" 2>&1 || die "cmake failed; its log: .local/configure-bench.log"
+  nice ninja -C build/bench -j "$(jobs)" bench >&2
+}
+
+# run_bench [NAME] [ARG...]: all benchmarks, or tests/bench/NAME_bench.cc, with the release flags; ARGs go to Google Benchmark.
+run_bench() {
+  local name=${1:-*} file
+  [ $# -eq 0 ] || shift
+  need build run test
+  with_lock build-bench bench_locked
+  for file in build/bench/bin/bench_$name; do
+    [ -x "$file" ] || die "bench: no benchmark \"$name\""
+    "$file" "$@"
+  done
+}

@@ -1,0 +1,32 @@
+#pragma once
+// The command tree of airun (CLI11). Each file of this folder adds the commands of one noun.
+
+#include <CLI/CLI.hpp>
+
+#include "cli/session.h"
+
+namespace acl::cli {
+
+// Runs one command line (without the program's name); returns the exit code.
+int RunCli(const std::vector<std::string>& arguments, Surroundings surroundings);
+
+// Builds the tree; the callbacks hold `session`.
+std::unique_ptr<CLI::App> MakeApp(Session* session);
+
+void AddWorkflowRun(CLI::App* workflow, Session* session);
+void AddWorkflowValidate(CLI::App* workflow, Session* session);
+void AddWorkflowQueries(CLI::App* workflow, Session* session);
+void AddWorkflowActs(CLI::App* workflow, Session* session);
+void AddStepCommands(CLI::App* app, Session* session);
+void AddCapabilityCommands(CLI::App* app, Session* session);
+void AddFleetCommands(CLI::App* app, Session* session);     // worker, lease
+void AddDatabaseCommands(CLI::App* app, Session* session);  // db
+void AddVerifyCommand(CLI::App* app, Session* session);
+void AddDoctorCommand(CLI::App* app, Session* session);
+void AddDevCommand(CLI::App* app, Session* session);
+void AddCompletionCommand(CLI::App* app, Session* session);
+
+// The completion script of a shell, walked from the tree. `shell`: bash, zsh or fish.
+std::string CompletionScript(const CLI::App& app, const std::string& shell);
+
+}  // namespace acl::cli

@@ -1,0 +1,66 @@
+// airun capability list, show: the registry of this binary, no server.
+#include "cli/app.h"
+#include "cli/format.h"
+#include "shared/capability/standard.h"
+
+namespace acl::cli {
+
+namespace {
+
+void List(Session* session) {
+  Json all = Json::array();
+  Table table({"ID", "EFFECT", "RISK", "WHAT IT DOES"});
+  for (const CapabilitySpec* spec : session->Capabilities().All()) {
+    Json row = CapabilityToJson(*spec);
+    table.Add({spec->id, TextOf(row, "effect"), std::string(RiskName(spec->risk)), spec->summary});
+    all.push_back(std::move(row));
+  }
+  if (session->json()) return session->PrintJson(all);
+  session->world.out << table.Text();
+}
+
+void PrintFields(Session* session, const std::string& title, const std::vector<FieldSpec>& fields) {
+  if (fields.empty()) return;
+  session->Print("\n" + title);
+  for (const FieldSpec& field : fields) {
+    std::string line = "  " + session->Paint(Session::Colour::kBlue, field.name) + " " + field.type;
+    if (field.required) line += ", required";
+    if (field.default_value) line += ", default " + DumpJson(*field.default_value);
+    for (std::size_t i = 0; i < field.allowed.size(); ++i) line += (i ? ", " : ", one of ") + field.allowed[i];
+    for (const std::string& alias : field.aliases) line += ", also written " + alias;
+    session->Print(line + (field.description.empty() ? "" : ": " + field.description));
+  }
+}
+
+void Show(Session* session, const std::string& id) {
+  const CapabilitySpec* spec = session->Capabilities().Find(id);
+  if (!spec) {
+    const std::string nearest = session->Capabilities().Nearest(id);
+    return session->Fail(kExitNotFound,
+                         "no capability is named '" + id + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  }
+  const Json row = CapabilityToJson(*spec);
+  if (session->json()) return session->PrintJson(row);
+  session->Print(spec->id + " " + spec->version + ": " + spec->summary);
+  if (!spec->docs.empty()) session->Print(spec->docs);
+  session->Print("\neffect " + TextOf(row, "effect") + ", risk " + std::string(RiskName(spec->risk)) + ", timeout " +
+                 std::to_string(spec->default_timeout.count()) + " s" +
+                 (spec->honours_key ? ", its receiver honours the idempotency key" : "") +
+                 (spec->undo == UndoKind::kFiles ? ", undone by the engine" : ""));
+  PrintFields(session, "Parameters", spec->parameters);
+  PrintFields(session, "Results", spec->results);
+}
+
+}  // namespace
+
+void AddCapabilityCommands(CLI::App* app, Session* session) {
+  CLI::App* capability = app->add_subcommand("capability", "what a step can do");
+  capability->require_subcommand(1);
+  capability->add_subcommand("list", "all of them")->callback([=] { List(session); });
+  auto id = std::make_shared<std::string>();
+  CLI::App* show = capability->add_subcommand("show", "one: parameters, results, effect");
+  show->add_option("id", *id, "its id, for example io.fs.write_file")->required();
+  show->callback([=] { Show(session, *id); });
+}
+
+}  // namespace acl::cli

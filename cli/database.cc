@@ -1,0 +1,74 @@
+// airun db migrate, status, new-epoch: directly on the database.
+#include "cli/app.h"
+#include "cli/format.h"
+#include "shared/postgres/migrate.h"
+
+namespace acl::cli {
+
+namespace {
+
+void Migrate(Session* session) {
+  auto report = pg::Migrate(session->DatabaseUrl());
+  if (!report) return session->Fail(report.error());
+  if (session->json())
+    return session->PrintJson({{"applied_now", report->applied_now.empty() ? Json(Json::array()) : Json(report->applied_now)},
+                               {"already_applied", report->already_applied}});
+  for (const std::string& file : report->applied_now) session->Print("applied " + file);
+  session->Print(report->applied_now.empty() ? "nothing to do: " + std::to_string(report->already_applied) + " migrations are applied"
+                                             : "the database is up to date");
+}
+
+Json Texts(const std::vector<std::string>& texts) { return texts.empty() ? Json(Json::array()) : Json(texts); }
+
+void Status(Session* session) {
+  auto status = pg::ReadDatabaseStatus(session->DatabaseUrl());
+  if (!status) return session->Fail(status.error());
+  if (!status->ready()) session->exit_code = kExitFailure;
+  if (session->json())
+    return session->PrintJson({{"ready", status->ready()},
+                               {"server_version", status->server_version},
+                               {"in_recovery", status->in_recovery},
+                               {"applied", Texts(status->applied)},
+                               {"pending", Texts(status->pending)},
+                               {"unknown", Texts(status->unknown)},
+                               {"changed", Texts(status->changed)},
+                               {"right_cluster", status->right_cluster},
+                               {"epoch", status->epoch},
+                               {"database_time", FormatWallTime(status->db_now)}});
+  session->Print("PostgreSQL " + status->server_version + (status->in_recovery ? ", a standby (read-only)" : ""));
+  session->Print("applied    " + std::to_string(status->applied.size()));
+  for (const std::string& file : status->pending) session->Print("pending    " + file);
+  for (const std::string& version : status->unknown) session->Print("unknown    " + version + ": this airun is older than the database");
+  for (const std::string& file : status->changed) session->Print("changed    " + file + ": differs from what was applied");
+  session->Print("epoch      " + std::to_string(status->epoch));
+  if (!status->right_cluster) session->Print("cluster    not the one this database was made in (restored or copied): airun db new-epoch");
+  session->Print(status->ready()
+                     ? session->Paint(Session::Colour::kGreen, "ready")
+                     : session->Paint(Session::Colour::kRed, "not ready") + (status->pending.empty() ? "" : ": airun db migrate"));
+}
+
+void NewEpoch(Session* session, const std::string& above) {
+  std::optional<Token> token;
+  if (!above.empty()) token = Token{std::strtoll(above.c_str(), nullptr, 10)};
+  auto epoch = pg::NewEpoch(session->DatabaseUrl(), token);
+  if (!epoch) return session->Fail(epoch.error());
+  if (session->json()) return session->PrintJson({{"epoch", *epoch}});
+  session->Print("the next token is of epoch " + std::to_string(*epoch));
+}
+
+}  // namespace
+
+void AddDatabaseCommands(CLI::App* app, Session* session) {
+  CLI::App* db = app->add_subcommand("db", "the database: migrations and epoch");
+  db->require_subcommand(1);
+  db->add_subcommand("migrate", "bring the database to this program's version; two at once are harmless")->callback([=] {
+    Migrate(session);
+  });
+  db->add_subcommand("status", "what is applied, what is missing; exit 1 if it is not ready")->callback([=] { Status(session); });
+  auto above = std::make_shared<std::string>();
+  CLI::App* epoch = db->add_subcommand("new-epoch", "after any restore from a backup: later tokens are above all earlier ones");
+  epoch->add_option("--above", *above, "the highest token seen anywhere, if known")->check(CLI::TypeValidator<std::int64_t>());
+  epoch->callback([=] { NewEpoch(session, *above); });
+}
+
+}  // namespace acl::cli

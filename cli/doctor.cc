@@ -1,0 +1,135 @@
+// airun doctor: is everything there? Each finding with its fix.
+#include "cli/app.h"
+#include "cli/format.h"
+#include "shared/postgres/migrate.h"
+#include "shared/postgres/rights.h"
+
+namespace acl::cli {
+
+namespace {
+
+struct Finding {
+  std::string name, state, text, fix;  // state: ok, warning, failed
+};
+
+class Doctor {
+ public:
+  explicit Doctor(Session* session) : session_(session) {}
+
+  void Run() {
+    if (Database()) Permissions();
+    Coordinator();
+    Report();
+  }
+
+ private:
+  void Add(std::string name, std::string state, std::string text, std::string fix = "") {
+    findings_.push_back({std::move(name), std::move(state), std::move(text), std::move(fix)});
+  }
+
+  bool Database() {
+    const SystemClock clock;
+    const WallTime before = clock.Wall();
+    auto status = pg::ReadDatabaseStatus(session_->DatabaseUrl());
+    const WallTime after = clock.Wall();
+    if (!status) {
+      Add("PostgreSQL", "failed", status.message(),
+          "start PostgreSQL, or name it: --database-url or ACL_DATABASE_URL=postgresql://user@host:port/name");
+      return false;
+    }
+    Add("PostgreSQL", "ok", "reachable");
+    constexpr int kOldest = 150'000;
+    if (status->server_version_number >= kOldest)
+      Add("version", "ok", "PostgreSQL " + status->server_version);
+    else
+      Add("version", "failed", "PostgreSQL " + status->server_version + " is too old", "use PostgreSQL 15 or newer");
+    if (status->in_recovery)
+      Add("role", "failed", "the server is a standby, nothing can be written",
+          "name the primary in ACL_DATABASE_URL (target_session_attrs=read-write)");
+    if (!status->unknown.empty())
+      Add("migrations", "failed", "the database is newer than this program", "update the programs");
+    else if (!status->changed.empty())
+      Add("migrations", "failed", "an applied migration differs from the program's: " + status->changed.front(),
+          "use the programs that made this database");
+    else if (!status->pending.empty())
+      Add("migrations", "failed", std::to_string(status->pending.size()) + " not applied", "airun db migrate");
+    else
+      Add("migrations", "ok", std::to_string(status->applied.size()) + " applied, epoch " + std::to_string(status->epoch));
+    if (!status->right_cluster) Add("cluster", "failed", "the database was restored or copied: tokens are refused", "airun db new-epoch");
+    // The database's time lies between `before` and `after` on an equal clock.
+    const auto behind = std::chrono::duration_cast<std::chrono::milliseconds>(before - status->db_now),
+               ahead = std::chrono::duration_cast<std::chrono::milliseconds>(status->db_now - after);
+    const auto skew = std::max({behind, ahead, std::chrono::milliseconds(0)});
+    if (skew > std::chrono::seconds(5))
+      Add("clock", "warning", "this machine and the database differ by " + std::to_string(skew.count()) + " ms",
+          "set both by NTP (only the database's clock decides about leases; logs are hard to compare)");
+    else
+      Add("clock", "ok", "within " + std::to_string(std::max<long long>(1, skew.count())) + " ms of the database's");
+    return status->pending.empty();
+  }
+
+  void Permissions() {
+    auto rights = pg::ReadRights(session_->DatabaseUrl());
+    if (!rights) return Add("permissions", "failed", rights.message(), "airun db migrate");
+    if (!rights->may_serve)
+      Add("permissions", "failed", "login " + rights->login + " is no member of acl_service", "GRANT acl_service TO " + rights->login);
+    else if (!rights->too_much.empty())
+      Add("permissions", "failed", "acl_service may do what it must not: " + rights->too_much.front(), "REVOKE it as acl_owner");
+    else
+      Add("permissions", "ok", "login " + rights->login + " may serve" + (rights->may_migrate ? " and migrate" : ""));
+  }
+
+  void Coordinator() {
+    auto api = session_->Api();
+    if (!api) return Add("coordinator", "failed", api.message());
+    auto ready = (*api)->Probe("/readyz");
+    if (!ready)
+      return Add("coordinator", "failed", "no answer at " + (*api)->server(),
+                 "start one: airun dev, or acl-coordinator; or name it: --server or ACL_SERVER");
+    if (ready->status != 200)
+      return Add("coordinator", "failed", (*api)->server() + " is not ready: " + Cut(ready->body, 200), "look at its log");
+    Add("coordinator", "ok", (*api)->server() + " is ready");
+    auto workers = (*api)->Get("/v1/workers");
+    if (!workers)
+      return Add("workers", "failed", workers.message(),
+                 workers.code() == Code::kDenied ? "set ACL_API_KEY or --api-key-file" : "look at the coordinator's log");
+    std::size_t alive = 0;
+    for (const Json& worker : ItemsOf(*workers)) alive += TextOf(worker, "dead") != "true" ? 1u : 0u;
+    if (alive == 0)
+      Add("workers", "failed", "none is alive: runs are accepted and wait", "start one: acl-worker, or airun dev");
+    else
+      Add("workers", "ok", std::to_string(alive) + " alive");
+    auto quarantined = (*api)->Get("/v1/quarantine");
+    if (quarantined && !ItemsOf(*quarantined).empty())
+      Add("quarantine", "warning", std::to_string(ItemsOf(*quarantined).size()) + " runs are quarantined",
+          "airun workflow quarantine list");
+  }
+
+  void Report() {
+    Json all = Json::array();
+    for (const Finding& one : findings_) {
+      if (one.state == "failed") session_->exit_code = kExitFailure;
+      all.push_back({{"check", one.name}, {"state", one.state}, {"text", one.text}});
+      if (!one.fix.empty()) all.back()["fix"] = one.fix;
+      if (session_->json()) continue;
+      const auto colour = one.state == "ok"        ? Session::Colour::kGreen
+                          : one.state == "warning" ? Session::Colour::kYellow
+                                                   : Session::Colour::kRed;
+      session_->Print(session_->Paint(colour, one.state) + std::string(9 - std::min<std::size_t>(8, one.state.size()), ' ') + one.name +
+                      ": " + one.text);
+      if (!one.fix.empty()) session_->Print("         fix: " + one.fix);
+    }
+    if (session_->json()) session_->PrintJson(all);
+  }
+
+  Session* session_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App* app, Session* session) {
+  app->add_subcommand("doctor", "is everything there? says the fix if not")->callback([=] { Doctor(session).Run(); });
+}
+
+}  // namespace acl::cli

@@ -1,0 +1,17 @@
+#pragma once
+// Waiting for a run: polling with growing pauses for its end, server-sent events for its journal.
+
+#include "cli/session.h"
+
+namespace acl::cli {
+
+// The run's last form (GET /v1/workflows/{id}) once it is closed. `timeout` 0: however long it takes; else kTimeout. Survives a coordinator
+// that is away for a while. Says on stderr when the run waits for a person, and how it goes on if stderr is a terminal.
+Result<Json> WaitForEnd(Session* session, const std::string& id, std::chrono::milliseconds timeout);
+
+// Gives each event after `after_seq` once, in order, until the run is closed. Resumes where a broken stream ended.
+Status FollowEvents(Session* session, const std::string& id, std::int64_t after_seq, const std::function<void(const Json& event)>& take);
+
+bool IsClosed(const Json& run);
+
+}  // namespace acl::cli

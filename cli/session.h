@@ -1,0 +1,72 @@
+#pragma once
+// What every command of airun shares: where it writes, the global options, the connection to the coordinator, and how it ends.
+//
+// Data goes to stdout, messages to stderr. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 no right, 5 conflict, 6 timeout.
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/api_client.h"
+#include "shared/base/json.h"
+#include "shared/base/result.h"
+#include "shared/capability/capability.h"
+
+namespace acl::cli {
+
+inline constexpr int kExitOk = 0, kExitFailure = 1, kExitUsage = 2, kExitNotFound = 3, kExitDenied = 4, kExitConflict = 5, kExitTimeout = 6;
+int ExitCodeOf(Code code);
+
+// The world a command sees; a test brings its own.
+struct Surroundings {
+  std::ostream& out;
+  std::ostream& err;
+  bool out_is_terminal = false, err_is_terminal = false;
+  std::function<std::string(const std::string& name)> environment;  // "" if not set
+  std::function<std::unique_ptr<Transport>(const std::string& server)> connect;
+  std::function<void(std::chrono::milliseconds)> sleep;
+  std::string executable;  // path of airun itself
+};
+
+struct GlobalOptions {
+  std::string output = "text";  // text or json
+  std::string server, api_key_file, database_url;
+  bool no_color = false;
+};
+
+class Session {
+ public:
+  explicit Session(Surroundings surroundings) : world(std::move(surroundings)) {}
+
+  Surroundings world;
+  GlobalOptions options;
+  int exit_code = kExitOk;
+
+  bool json() const { return options.output == "json"; }
+  // Prints "airun: <message>" to stderr and remembers the exit code.
+  void Fail(const Error& error);
+  void Fail(int code, const std::string& message);
+  void Note(const std::string& message);  // to stderr
+  void Print(const std::string& text);    // to stdout, with a line end
+  void PrintJson(const Json& value);      // indented
+  enum class Colour { kNone, kRed, kGreen, kYellow, kBlue, kDim };
+  // Coloured if stdout is a terminal and nobody objects (NO_COLOR, --no-color, TERM=dumb; FORCE_COLOR insists).
+  std::string Paint(Colour colour, const std::string& text) const;
+
+  std::string DatabaseUrl() const;  // --database-url, ACL_DATABASE_URL, the default
+  Result<ApiClient*> Api();
+  // What can be a run's id or the first characters of one (at least 4); the server finds the run, or says which ones begin so.
+  Result<std::string> RunId(const std::string& text);
+  const CapabilityRegistry& Capabilities();  // of this binary
+
+ private:
+  std::unique_ptr<ApiClient> api_;
+  std::unique_ptr<CapabilityRegistry> capabilities_;
+};
+
+// The colour of a status word.
+Session::Colour StatusColour(const std::string& status);
+
+}  // namespace acl::cli

@@ -1,0 +1,80 @@
+#include "cli/upload.h"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "shared/base/ids.h"
+#include "shared/base/sha256.h"
+
+namespace acl::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 20'000;
+constexpr std::uintmax_t kLargest = 64u << 20;
+
+struct Entry {
+  fs::path from;
+  std::string to;
+};
+
+Status Collect(Session* session, const std::string& folder, std::map<std::string, fs::path>* files) {
+  std::size_t equals = folder.rfind('=');
+  fs::path root = folder;
+  std::string prefix;
+  std::error_code error;
+  if (equals != std::string::npos && !fs::exists(root, error)) {
+    root = folder.substr(0, equals);
+    prefix = folder.substr(equals + 1);
+    while (prefix.ends_with('/')) prefix.pop_back();
+    while (prefix.starts_with('/')) prefix.erase(0, 1);
+    if (!prefix.empty()) prefix += '/';
+  }
+  if (!fs::is_directory(root, error)) return Error{Code::kInvalid, "--files: " + root.string() + " is no folder"};
+  fs::recursive_directory_iterator it(root, fs::directory_options::none, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    const fs::file_status status = it->symlink_status(error);
+    if (error) break;
+    const std::string path = prefix + it->path().lexically_relative(root).generic_string();
+    if (fs::is_directory(status)) continue;
+    if (!fs::is_regular_file(status)) {
+      session->Note("airun: skipped " + it->path().string() + ": neither file nor folder (links are not followed)");
+      continue;
+    }
+    if (!files->emplace(path, it->path()).second)
+      return Error{Code::kInvalid, "--files: two files would be " + path + "; give the folders prefixes: DIR=PREFIX"};
+    if (files->size() > kMostFiles) return Error{Code::kInvalid, "--files: more than " + std::to_string(kMostFiles) + " files"};
+  }
+  if (error) return Error{Code::kInvalid, "--files: cannot read " + root.string() + ": " + error.message()};
+  return {};
+}
+
+}  // namespace
+
+Result<Json> Upload(Session* session, ApiClient& api, const std::vector<std::string>& folders) {
+  std::map<std::string, fs::path> files;
+  for (const std::string& folder : folders)
+    if (Status collected = Collect(session, folder, &files); !collected) return collected.error();
+  Json list = Json::array();
+  std::set<std::string> sent;
+  for (const auto& [path, from] : files) {
+    std::error_code error;
+    if (fs::file_size(from, error) > kLargest || error)
+      return Error{Code::kInvalid, "--files: " + from.string() + (error ? ": " + error.message() : " is larger than 64 MiB")};
+    std::ifstream in(from, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    if (!in || in.bad()) return Error{Code::kInvalid, "--files: cannot read " + from.string() + ": " + std::strerror(errno)};
+    const std::string hash = ToHex(Sha256(bytes));
+    const std::size_t size = bytes.size();
+    if (sent.insert(hash).second)
+      if (Status put = api.PutContent(hash, std::move(bytes)); !put) return Error{put.code(), "--files: " + path + ": " + put.message()};
+    const int mode = static_cast<int>(fs::status(from, error).permissions()) & 0777;
+    list.push_back({{"path", path}, {"hash", hash}, {"size", size}, {"mode", mode}});
+  }
+  return list;
+}
+
+}  // namespace acl::cli

@@ -1,0 +1,30 @@
+#include "cli/verify_kinds.h"
+
+#include "shared/base/canonical_json.h"
+#include "shared/capability/manifest.h"
+#include "shared/workflow/run_view.h"
+
+namespace acl::cli {
+namespace {
+
+Result<verify::StateFacts> FactsOfRun(const Document& state) {
+  auto view = workflow::ViewOf(state);
+  if (!view) return view.error();
+  auto files = ReadManifest(state);
+  if (!files) return files.error();
+  verify::StateFacts facts;
+  facts.status = view->status;
+  for (const auto& [path, entry] : *files) {
+    if (!entry.is_dir) facts.contents.emplace("file " + path, entry.hash);
+  }
+  for (const workflow::StepView& step : view->steps) {
+    if (step.outputs) facts.result_hashes.emplace(step.step_id, CanonicalHash(*step.outputs));
+  }
+  return facts;
+}
+
+}  // namespace
+
+verify::KindTable VerifyKinds() { return {{"workflow", {FactsOfRun}}}; }
+
+}  // namespace acl::cli

@@ -1,0 +1,99 @@
+// airun workflow validate FILE...: local, no server.
+#include <fstream>
+
+#include "cli/app.h"
+#include "shared/spec/loader.h"
+
+namespace acl::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  bool strict = false, strict_templates = false;
+};
+
+Json FindingJson(const std::string& file, const Finding& finding) {
+  return {{"severity", finding.severity == Finding::Severity::kError ? "error" : "warning"},
+          {"code", finding.code},
+          {"message", finding.message},
+          {"line", finding.mark.line},
+          {"column", finding.mark.column},
+          {"text", FormatFinding(file, finding)}};
+}
+
+// The steps in plan order; each with the steps it waits for.
+Json OrderJson(const WorkflowSpec& spec) {
+  Json out = Json::array();
+  const auto waits = EffectiveDependencies(spec);
+  for (int index : PlanOrder(spec)) {
+    const StepSpec& step = spec.steps[static_cast<std::size_t>(index)];
+    Json after = Json::array();
+    for (int on : waits[static_cast<std::size_t>(index)]) after.push_back(spec.steps[static_cast<std::size_t>(on)].name);
+    out.push_back({{"name", step.name},
+                   {"type", std::string(StepTypeName(step.type))},
+                   {"capability", step.capability},
+                   {"after", std::move(after)}});
+  }
+  return out;
+}
+
+void PrintOrder(Session* session, const std::string& file, const Json& order) {
+  session->Print(file + ": " + session->Paint(Session::Colour::kGreen, "valid") + ", execution order:");
+  int index = 0;
+  for (const Json& step : order) {
+    std::string after;
+    for (const Json& one : step["after"]) after += (after.empty() ? "  after " : ", ") + one.get<std::string>();
+    const std::string capability = step["capability"].get<std::string>();
+    session->Print("  " + std::to_string(++index) + ". " + step["name"].get<std::string>() + "  " +
+                   (capability.empty() ? step["type"].get<std::string>() : capability) + session->Paint(Session::Colour::kDim, after));
+  }
+}
+
+void Run(Session* session, const Options& options) {
+  Json results = Json::array();
+  for (const std::string& file : options.files) {
+    std::ifstream in(file, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in || in.bad()) {
+      session->Fail(kExitFailure, "cannot read " + file + ": " + std::strerror(errno));
+      results.push_back({{"file", file},
+                         {"valid", false},
+                         {"findings", Json::array({{{"severity", "error"},
+                                                    {"code", "unreadable"},
+                                                    {"message", "the file cannot be read"},
+                                                    {"text", file + ": error: unreadable"}}})}});
+      continue;
+    }
+    LoadOptions load;
+    load.strict = options.strict;
+    load.strict_templates = options.strict_templates;
+    Loaded loaded = LoadWorkflow(text, session->Capabilities(), load);
+    if (!loaded.ok()) session->exit_code = kExitFailure;
+    Json result = {{"file", file}, {"valid", loaded.ok()}, {"findings", Json::array()}};
+    for (const Finding& finding : loaded.findings) result["findings"].push_back(FindingJson(file, finding));
+    if (loaded.ok()) result["order"] = OrderJson(*loaded.spec);
+    if (!session->json()) {
+      // The findings are what was asked for: data.
+      for (const Finding& finding : loaded.findings)
+        session->Print(session->Paint(finding.severity == Finding::Severity::kError ? Session::Colour::kRed : Session::Colour::kYellow,
+                                      FormatFinding(file, finding)));
+      if (loaded.ok()) PrintOrder(session, file, result["order"]);
+    }
+    results.push_back(std::move(result));
+  }
+  if (session->json()) session->PrintJson(results);
+}
+
+}  // namespace
+
+void AddWorkflowValidate(CLI::App* workflow, Session* session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = workflow->add_subcommand("validate", "check files: every finding at once, and the order in which a good one runs");
+  command->add_option("file", options->files, "workflow files")->required();
+  command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
+  command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
+  command->callback([session, options] { Run(session, *options); });
+}
+
+}  // namespace acl::cli

@@ -1,0 +1,30 @@
+# The documents that the API serves, as C++ source, so that a coordinator needs no source folder. Used twice: included by CMakeLists.txt
+# it makes the rule, run as a script it writes the file. A document in pieces: compilers bound the length of one literal.
+if(CMAKE_SCRIPT_MODE_FILE)
+  function(append_document out name file)
+    file(READ ${file} hex HEX)
+    string(LENGTH "${hex}" length)
+    set(pieces "")
+    set(at 0)
+    while(at LESS length)
+      string(SUBSTRING "${hex}" ${at} 16000 piece)
+      string(REGEX REPLACE "(..)" "\\\\x\\1" piece "${piece}")
+      string(APPEND pieces "  \"${piece}\"\n")
+      math(EXPR at "${at} + 16000")
+    endwhile()
+    math(EXPR bytes "${length} / 2")
+    set(${out} "${${out}}const std::string_view ${name}(\n${pieces}, ${bytes});\n\n" PARENT_SCOPE)
+  endfunction()
+  set(text "// Made from docs/ by cmake/embed_docs.cmake.\n#include \"coordinator/api/embedded_docs.h\"\n\nnamespace acl::coordinator {\n\n")
+  append_document(text kOpenApiJson ${ACL_DOCS}/openapi.json)
+  append_document(text kWorkflowSchemaJson ${ACL_DOCS}/workflow.schema.json)
+  file(WRITE ${ACL_OUTPUT} "${text}}  // namespace acl::coordinator\n")
+  return()
+endif()
+
+set(acl_embedded_docs ${CMAKE_BINARY_DIR}/generated/embedded_docs.cc)
+add_custom_command(OUTPUT ${acl_embedded_docs}
+  COMMAND ${CMAKE_COMMAND} -DACL_DOCS=${CMAKE_SOURCE_DIR}/docs -DACL_OUTPUT=${acl_embedded_docs} -P ${CMAKE_CURRENT_LIST_FILE}
+  DEPENDS ${CMAKE_SOURCE_DIR}/docs/openapi.json ${CMAKE_SOURCE_DIR}/docs/workflow.schema.json ${CMAKE_CURRENT_LIST_FILE}
+  COMMENT "embedding documents")
+target_sources(acl_coordinator PRIVATE ${acl_embedded_docs})

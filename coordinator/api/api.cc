@@ -1,0 +1,15 @@
+#include "coordinator/api/api.h"
+
+namespace acl::coordinator {
+
+void AddApiRoutes(Router& router, const ApiContext& api) {
+  AddSubmitRoutes(router, api);
+  AddRunRoutes(router, api);
+  AddActionRoutes(router, api);
+  AddJournalRoutes(router, api);
+  AddContentRoutes(router, api);
+  AddFleetRoutes(router, api);
+  AddReferenceRoutes(router, api);
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,61 @@
+#pragma once
+// The HTTP API (docs/openapi.json, docs/api.md) over KernelStore and Queries. Handlers run on a BlockingPool and keep nothing: every
+// answer comes from the database, so any coordinator gives it.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "shared/base/uuid7.h"
+#include "shared/capability/capability.h"
+#include "shared/http/router.h"
+#include "shared/kernel/queries.h"
+#include "shared/kernel/store.h"
+#include "shared/telemetry/metrics.h"
+
+namespace acl::coordinator {
+
+class EventFeed;
+class KnownContents;
+
+// Hints to workers (shared/queue/doorbell_server.h). Never needed for correctness; either may be empty.
+struct Bell {
+  std::function<void(const std::string& queue)> work;
+  std::function<void(const SessionId& holder, const SubjectId& subject)> subject;
+
+  void RingWork(const std::string& queue) const {
+    if (work) work(queue);
+  }
+  // After a post to the inbox: the holder if there is one, else whoever is free.
+  void RingPosted(const PostAnswer& answer, const SubjectId& posted_to) const {
+    if (answer.holder && subject) subject(*answer.holder, posted_to);
+    if (!answer.holder) RingWork(answer.queue);
+  }
+};
+
+// What handlers use; all of it outlives the router.
+struct ApiContext {
+  KernelStore& store;
+  Queries& queries;
+  const CapabilityRegistry& capabilities;
+  const SubjectKind& workflow_kind;
+  Uuid7Maker& ids;
+  EventFeed& feed;
+  KnownContents& contents;
+  Bell bell;
+  Counter idempotency_hits;
+};
+
+// Every route under /v1, /openapi.json and /schemas; not the health routes.
+void AddApiRoutes(Router& router, const ApiContext& api);
+
+// The parts, one file each.
+void AddSubmitRoutes(Router& router, const ApiContext& api);     // POST /v1/workflows, POST /v1/validate
+void AddRunRoutes(Router& router, const ApiContext& api);        // GET /v1/workflows, /{id}, /{id}/files ...
+void AddActionRoutes(Router& router, const ApiContext& api);     // cancel pause resume signal resolve
+void AddJournalRoutes(Router& router, const ApiContext& api);    // /{id}/events
+void AddContentRoutes(Router& router, const ApiContext& api);    // PUT /v1/contents/{sha256}
+void AddFleetRoutes(Router& router, const ApiContext& api);      // workers leases quarantine
+void AddReferenceRoutes(Router& router, const ApiContext& api);  // capabilities, openapi, schema
+
+}  // namespace acl::coordinator

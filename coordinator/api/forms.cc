@@ -1,0 +1,131 @@
+#include "coordinator/api/forms.h"
+
+namespace acl::coordinator {
+namespace {
+
+void AddTime(Json& json, const char* key, const std::optional<WallTime>& time) {
+  if (time) json[key] = FormatWallTime(*time);
+}
+void AddText(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+
+Json ParsedOr(const std::string& text, Json otherwise) {
+  auto parsed = ParseJson(text);
+  return parsed ? std::move(*parsed) : std::move(otherwise);
+}
+
+}  // namespace
+
+Json SubjectToJson(const SubjectView& view) {
+  Json json = {{"id", view.subject.ToString()}, {"kind", view.kind}};
+  if (view.listing) {
+    json["name"] = view.listing->name;
+    json["version"] = view.listing->version;
+    AddText(json, "owner", view.listing->owner);
+    json["status"] = view.listing->status;
+    json["labels"] = ParsedOr(view.listing->labels_json, Json::object());
+  }
+  AddText(json, "error", view.error_message);
+  AddTime(json, "created_at", view.created_at);
+  AddTime(json, "started_at", view.started_at);
+  AddTime(json, "completed_at", view.completed_at);
+  AddTime(json, "updated_at", view.updated_at);
+  json["queue"] = view.queue;
+  json["band"] = view.band;
+  Json state = {{"name", std::string(OpenStateName(view.state))}};
+  AddTime(state, "since", view.since);
+  AddText(state, "blocked_on", view.waiting_reason);
+  AddTime(state, "next_wake", view.next_wake);
+  AddText(state, "holder", view.holder_name);
+  if (view.holder) state["session"] = view.holder->ToString();
+  json["state"] = std::move(state);
+  json["fencing_token"] = view.token.value;
+  json["head_seq"] = view.head.seq;
+  return json;
+}
+
+Json EventToJson(const Event& event) {
+  Json json = {{"event_seq", event.seq},
+               {"event_type", event.type},
+               {"timestamp", FormatWallTime(event.timestamp)},
+               {"fencing_token", event.token.value},
+               {"schema_version", event.schema_version},
+               {"producer_version", event.producer_version},
+               {"journal_id", event.journal.ToString()},
+               {"checksum", ToHex(event.checksum)},
+               {"content_hash", ToHex(event.content_hash)},
+               {"chain", ToHex(event.chain)}};
+  json["payload"] = event.payload ? ParsedOr(*event.payload, Json(*event.payload)) : Json();
+  return json;
+}
+
+Json AttemptToJson(const AttemptView& view) {
+  Json json = {{"step_id", view.step_id},
+               {"attempt_id", view.attempt_id},
+               {"fencing_token", view.token.value},
+               {"started_at", FormatWallTime(view.started_at)}};
+  AddTime(json, "completed_at", view.completed_at);
+  return json;
+}
+
+Json GrantToJson(const GrantView& view) {
+  Json json = {{"fencing_token", view.token.value},
+               {"session", view.session.ToString()},
+               {"head_seq", view.head_seq},
+               {"barren_takeovers", view.barren},
+               {"granted_at", FormatWallTime(view.granted_at)}};
+  AddText(json, "worker_name", view.worker_name);
+  return json;
+}
+
+Json LeaseToJson(const LeaseView& view) {
+  return {{"workflow_id", view.subject.ToString()},
+          {"owner_id", view.session.ToString()},
+          {"worker_name", view.worker_name},
+          {"fencing_token", view.token.value},
+          {"acquired_at", FormatWallTime(view.acquired_at)},
+          {"lease_expires_at", FormatWallTime(view.expires_at)}};
+}
+
+Json SessionToJson(const SessionRow& row) {
+  return {{"session", row.session.ToString()},
+          {"worker_name", row.worker_name},
+          {"host", row.host},
+          {"pid", row.pid},
+          {"version", row.version},
+          {"slots", row.slots},
+          {"queues", row.queues},
+          {"leases_held", row.leases_held},
+          {"started_at", FormatWallTime(row.started_at)},
+          {"heartbeat_at", FormatWallTime(row.heartbeat_at)},
+          {"expires_at", FormatWallTime(row.expires_at)},
+          {"dead", row.dead}};
+}
+
+Json QuarantineToJson(const QuarantineView& view) {
+  Json json = {{"workflow_id", view.subject.ToString()}, {"reason", view.reason}, {"detail", view.detail}, {"at", FormatWallTime(view.at)}};
+  AddTime(json, "released_at", view.released_at);
+  AddText(json, "released_by", view.released_by);
+  return json;
+}
+
+Json FindingToJson(const std::string& file, const Finding& finding) {
+  Json json = {{"severity", finding.severity == Finding::Severity::kError ? "error" : "warning"},
+               {"code", finding.code},
+               {"message", finding.message}};
+  if (finding.mark.line > 0) {
+    json["line"] = finding.mark.line;
+    json["column"] = finding.mark.column;
+  }
+  json["text"] = FormatFinding(file, finding);
+  return json;
+}
+
+Json FindingsToJson(const std::string& file, const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const auto& finding : findings) list.push_back(FindingToJson(file, finding));
+  return list;
+}
+
+}  // namespace acl::coordinator

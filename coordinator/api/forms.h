@@ -1,0 +1,23 @@
+#pragma once
+// Values of the kernel as the API's JSON. Times are RFC 3339 with microseconds, hashes hex, absent values left out.
+
+#include "shared/base/json.h"
+#include "shared/kernel/queries.h"
+#include "shared/spec/loader.h"
+
+namespace acl::coordinator {
+
+// A row of GET /v1/workflows: what the database lists, and why it runs or not.
+Json SubjectToJson(const SubjectView& view);
+// One journal event; its payload parsed, null if retention removed it.
+Json EventToJson(const Event& event);
+Json AttemptToJson(const AttemptView& view);
+Json GrantToJson(const GrantView& view);
+Json LeaseToJson(const LeaseView& view);
+Json SessionToJson(const SessionRow& row);
+Json QuarantineToJson(const QuarantineView& view);
+// {"severity", "code", "message", "line"?, "column"?, "text"}: `text` is file:line:column: error: code: message.
+Json FindingToJson(const std::string& file, const Finding& finding);
+Json FindingsToJson(const std::string& file, const std::vector<Finding>& findings);
+
+}  // namespace acl::coordinator

@@ -1,0 +1,72 @@
+// GET /v1/workflows/{id}/events: a page of the journal as JSON, or the journal as it grows as server-sent events.
+#include <charconv>
+
+#include "coordinator/api/event_feed.h"
+#include "coordinator/api/forms.h"
+#include "coordinator/api/request.h"
+#include "shared/http/sse.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr std::int64_t kMaxSeq = std::int64_t(1) << 53;
+
+bool WantsStream(const HttpRequest& request) {
+  const auto* accept = request.Header("accept");
+  return accept != nullptr && accept->find("text/event-stream") != std::string::npos;
+}
+
+// A place of the feed, given back if the connection goes before the stream begins.
+struct Place {
+  explicit Place(EventFeed* f) : feed(f) {}
+  ~Place() {
+    if (feed != nullptr) feed->Release();
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  EventFeed* feed;
+};
+
+HttpResponse Stream(const ApiContext& api, const HttpRequest& request, const SubjectId& id, std::int64_t after) {
+  if (const auto* last = request.Header("last-event-id")) {
+    const auto [end, error] = std::from_chars(last->data(), last->data() + last->size(), after);
+    if (error != std::errc() || end != last->data() + last->size() || after < 0) {
+      return Problem(400, "bad-last-event-id", "Last-Event-ID is the event_seq of the last event seen");
+    }
+  }
+  auto view = api.queries.GetSubject(id);
+  if (!view) return ProblemOf(view.error());
+  if (request.method == "HEAD") return SseResponse([](const std::shared_ptr<HttpStream>&) {});
+  if (!api.feed.Reserve()) return Problem(503, "too-many-streams", "too many event streams are open; try again").With("Retry-After", "5");
+  auto place = std::make_shared<Place>(&api.feed);
+  return SseResponse([place, id, after](std::shared_ptr<HttpStream> stream) {
+    std::exchange(place->feed, nullptr)->Follow(id, after, std::move(stream));
+  });
+}
+
+HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
+  auto after = ReadNumber(request, "after_seq", 0, 0, kMaxSeq);
+  if (const auto* refusal = RefusalOf(after)) return *refusal;
+  auto limit = ReadNumber(request, "limit", 200, 1, 1000);
+  if (const auto* refusal = RefusalOf(limit)) return *refusal;
+  auto id = ReadSubject(api, request.Param("id"));
+  if (const auto* refusal = RefusalOf(id)) return *refusal;
+  if (WantsStream(request)) return Stream(api, request, ValueOf(id), ValueOf(after));
+  auto view = api.queries.GetSubject(ValueOf(id));  // an unknown run is 404, not an empty page
+  if (!view) return ProblemOf(view.error());
+  auto events = api.queries.Events(ValueOf(id), ValueOf(after), int(ValueOf(limit)));
+  if (!events) return ProblemOf(events.error());
+  Json list = Json::array();
+  for (const auto& event : *events) list.push_back(EventToJson(event));
+  Json answer = {{"events", std::move(list)}, {"head_seq", std::max(view->head.seq, events->empty() ? 0 : events->back().seq)}};
+  if (!events->empty() && events->back().seq < view->head.seq) answer["next_after_seq"] = events->back().seq;
+  return HttpResponse::OfJson(200, answer);
+}
+
+}  // namespace
+
+void AddJournalRoutes(Router& router, const ApiContext& api) {
+  router.Add("GET", "/v1/workflows/{id}/events", {}, [api](const HttpRequest& r) { return GetEvents(api, r); });
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,35 @@
+// GET /v1/capabilities, /v1/capabilities/{id}, /openapi.json, /schemas/workflow.schema.json: what the system knows about itself.
+#include "coordinator/api/api.h"
+#include "coordinator/api/embedded_docs.h"
+#include "coordinator/api/request.h"
+#include "shared/capability/standard.h"
+
+namespace acl::coordinator {
+
+void AddReferenceRoutes(Router& router, const ApiContext& api) {
+  router.Add("GET", "/v1/capabilities", {}, [api](const HttpRequest&) {
+    Json list = Json::array();
+    for (const auto* spec : api.capabilities.All()) {
+      list.push_back({{"id", spec->id},
+                      {"version", spec->version},
+                      {"summary", spec->summary},
+                      {"effect", std::string(EffectName(spec->effect))},
+                      {"risk", std::string(RiskName(spec->risk))}});
+    }
+    return HttpResponse::OfJson(200, {{"capabilities", std::move(list)}});
+  });
+  router.Add("GET", "/v1/capabilities/{id}", {}, [api](const HttpRequest& request) {
+    const auto* spec = api.capabilities.Find(request.Param("id"));
+    if (spec != nullptr) return HttpResponse::OfJson(200, CapabilityToJson(*spec));
+    const auto near = api.capabilities.Nearest(request.Param("id"));
+    return Problem(404, "not-found",
+                   "there is no capability '" + request.Param("id") + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  });
+  const RouteOptions open{.on_server_thread = true, .open = true};
+  router.Add("GET", "/openapi.json", open,
+             [](const HttpRequest&) { return HttpResponse::OfText(200, std::string(kOpenApiJson), "application/json"); });
+  router.Add("GET", "/schemas/workflow.schema.json", open,
+             [](const HttpRequest&) { return HttpResponse::OfText(200, std::string(kWorkflowSchemaJson), "application/schema+json"); });
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,18 @@
+#pragma once
+// A run as it stands: what the database lists, and its state restored from snapshot and events (and so verified by every reading).
+
+#include "coordinator/api/api.h"
+#include "shared/journal/document.h"
+
+namespace acl::coordinator {
+
+struct ReadRunState {
+  SubjectView listed;
+  Document state;
+  std::string damage;  // not empty: the journal does not verify, `state` is empty; says what was found
+};
+
+// kNotFound if there is no such subject, or it is not a workflow run. Damage is no error: a person wants to see the rest.
+Result<ReadRunState> ReadRun(const ApiContext& api, const SubjectId& id);
+
+}  // namespace acl::coordinator

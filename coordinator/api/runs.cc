@@ -1,0 +1,156 @@
+// GET /v1/workflows, /v1/workflows/{id}, /v1/workflows/{id}/files, /v1/workflows/{id}/files/{path}.
+#include "coordinator/api/api.h"
+#include "coordinator/api/cursor.h"
+#include "coordinator/api/forms.h"
+#include "coordinator/api/request.h"
+#include "coordinator/api/run_reader.h"
+#include "shared/capability/manifest.h"
+#include "shared/http/url.h"
+#include "shared/workflow/run_view.h"
+#include "shared/workflow/status_machine.h"
+
+namespace acl::coordinator {
+namespace {
+
+HttpResponse ListRuns(const ApiContext& api, const HttpRequest& request) {
+  auto limit = ReadNumber(request, "limit", 50, 1, 200);
+  if (const auto* refusal = RefusalOf(limit)) return *refusal;
+  ListFilter filter;
+  filter.kind = std::string(api.workflow_kind.Name());
+  filter.limit = int(ValueOf(limit)) + 1;  // one more says whether there is a next page
+  std::string filters, query;
+  if (const auto* status = request.Query("status")) {
+    if (!workflow::ParseRunStatus(*status)) {
+      return Problem(400, "bad-parameter", "status is one of PENDING, RUNNING, PAUSED, COMPLETED, FAILED, ROLLED_BACK");
+    }
+    filter.status = *status;
+    filters += "status=" + *status + "\n";
+    query += "&status=" + PercentEncode(*status);
+  }
+  if (const auto* name = request.Query("name")) {
+    filter.name = *name;
+    filters += "name=" + *name + "\n";
+    query += "&name=" + PercentEncode(*name);
+  }
+  if (const auto* cursor = request.Query("cursor")) {
+    filter.before = ReadCursor(*cursor, filters);
+    if (!filter.before)
+      return Problem(400, "bad-cursor", "the cursor is not one of this list: use next_cursor of the page before, with the same filters");
+  }
+  auto found = api.queries.List(filter);
+  if (!found) return ProblemOf(found.error());
+  const bool more = std::int64_t(found->size()) > ValueOf(limit);
+  if (more) found->pop_back();
+  Json answer = {{"workflows", Json::array()}};
+  for (const auto& view : *found) answer["workflows"].push_back(SubjectToJson(view));
+  auto response = HttpResponse::OfJson(200, answer);
+  if (more) {
+    const auto cursor = MakeCursor(found->back().subject, filters);
+    answer["next_cursor"] = cursor;
+    response = HttpResponse::OfJson(200, answer);
+    response.With("Link", "</v1/workflows?cursor=" + cursor + "&limit=" + std::to_string(ValueOf(limit)) + query + ">; rel=\"next\"");
+  }
+  return response;
+}
+
+// The attempts' tokens and times stand beside each step's own record.
+void AddAttempts(Json& steps, const std::vector<AttemptView>& attempts) {
+  std::map<std::string, Json> by_step;
+  for (const auto& attempt : attempts) {
+    auto [it, fresh] = by_step.try_emplace(attempt.step_id, Json::array());
+    it->second.push_back(AttemptToJson(attempt));
+  }
+  for (auto& step : steps) {
+    const auto it = by_step.find(step.value("step_id", ""));
+    if (it != by_step.end()) step["attempt_rows"] = it->second;
+  }
+}
+
+HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
+  auto id = ReadSubject(api, request.Param("id"));
+  if (const auto* refusal = RefusalOf(id)) return *refusal;
+  auto run = ReadRun(api, ValueOf(id));
+  if (!run) return ProblemOf(run.error());
+  Json answer = SubjectToJson(run->listed);
+  if (run->damage.empty()) {
+    auto view = workflow::ViewOf(run->state);
+    if (!view) {
+      run->damage = view.message();
+    } else {
+      const Json state = workflow::ViewToJson(*view);
+      for (const auto& [key, value] : state.items()) answer[key] = value;
+    }
+  }
+  if (!run->damage.empty()) answer["damage"] = run->damage;
+  auto attempts = api.queries.Attempts(ValueOf(id));
+  if (!attempts) return ProblemOf(attempts.error());
+  if (answer.contains("steps")) AddAttempts(answer["steps"], *attempts);
+  if (answer.contains("compensations")) AddAttempts(answer["compensations"], *attempts);
+  auto grants = api.queries.Grants(ValueOf(id));
+  if (!grants) return ProblemOf(grants.error());
+  answer["grants"] = Json::array();
+  for (const auto& grant : *grants) answer["grants"].push_back(GrantToJson(grant));
+  auto timers = api.queries.Timers(ValueOf(id));
+  if (!timers) return ProblemOf(timers.error());
+  answer["timers"] = Json::array();
+  for (const auto& timer : *timers) answer["timers"].push_back({{"timer_id", timer.timer_id}, {"fire_at", FormatWallTime(timer.fire_at)}});
+  return HttpResponse::OfJson(200, answer);
+}
+
+// The restored state, or the refusal: for routes that have nothing to say about a damaged run.
+OrRefusal<Document> StateOf(const ApiContext& api, const HttpRequest& request) {
+  auto id = ReadSubject(api, request.Param("id"));
+  if (const auto* refusal = RefusalOf(id)) return *refusal;
+  auto run = ReadRun(api, ValueOf(id));
+  if (!run) return ProblemOf(run.error());
+  if (!run->damage.empty()) return Problem(500, "corrupt", run->damage);
+  return std::move(run->state);
+}
+
+HttpResponse ListFiles(const ApiContext& api, const HttpRequest& request) {
+  auto state = StateOf(api, request);
+  if (const auto* refusal = RefusalOf(state)) return *refusal;
+  auto manifest = ReadManifest(ValueOf(state));
+  if (!manifest) return ProblemOf(manifest.error());
+  Json files = Json::array();
+  for (const auto& [path, entry] : *manifest) {
+    Json file = {{"path", path}, {"mode", entry.mode}};
+    if (entry.is_dir) {
+      file["dir"] = true;
+    } else {
+      file["hash"] = ToHex(entry.hash);
+      file["size"] = entry.size;
+    }
+    files.push_back(std::move(file));
+  }
+  return HttpResponse::OfJson(200, {{"files", std::move(files)}});
+}
+
+HttpResponse GetFile(const ApiContext& api, const HttpRequest& request) {
+  auto path = NormalisePath(request.Param("path"));
+  if (!path) return Problem(400, "bad-path", path.message());
+  auto state = StateOf(api, request);
+  if (const auto* refusal = RefusalOf(state)) return *refusal;
+  auto entry = FindFile(ValueOf(state), *path);
+  if (!entry) return ProblemOf(entry.error());
+  if (!*entry) return Problem(404, "no-such-file", "the run has no file '" + *path + "'");
+  if ((*entry)->is_dir) return Problem(409, "is-a-directory", "'" + *path + "' is a directory");
+  const auto etag = "\"" + ToHex((*entry)->hash) + "\"";
+  const auto* known = request.Header("if-none-match");
+  if (known != nullptr && *known == etag) return HttpResponse::Empty(304).With("ETag", etag);
+  auto content = api.store.GetContent((*entry)->hash);
+  if (!content) return ProblemOf(content.error());
+  auto response = HttpResponse::OfText(200, std::move(*content), "application/octet-stream");
+  return response.With("ETag", etag).With("Content-Disposition", "attachment; filename*=UTF-8''" + PercentEncode(BaseName(*path)));
+}
+
+}  // namespace
+
+void AddRunRoutes(Router& router, const ApiContext& api) {
+  router.Add("GET", "/v1/workflows", {}, [api](const HttpRequest& r) { return ListRuns(api, r); });
+  router.Add("GET", "/v1/workflows/{id}", {}, [api](const HttpRequest& r) { return GetRun(api, r); });
+  router.Add("GET", "/v1/workflows/{id}/files", {}, [api](const HttpRequest& r) { return ListFiles(api, r); });
+  router.Add("GET", "/v1/workflows/{id}/files/{path...}", {}, [api](const HttpRequest& r) { return GetFile(api, r); });
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,214 @@
+// POST /v1/workflows and POST /v1/validate.
+#include <fmt/format.h>
+
+#include "coordinator/api/api.h"
+#include "coordinator/api/contents.h"
+#include "coordinator/api/forms.h"
+#include "coordinator/api/request.h"
+#include "shared/base/canonical_json.h"
+#include "shared/spec/loader.h"
+#include "shared/workflow/create_run.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr std::size_t kMaxSubmitBytes = 16u << 20;
+constexpr std::size_t kMaxFiles = 20'000;
+
+// The body: JSON with the members below, or the workflow's text itself as YAML.
+struct Submission {
+  std::string text;
+  std::string file = "workflow";  // for messages
+  Json inputs = Json::object();
+  Json labels = Json::object();
+  Json files = Json::array();
+  bool strict = false, strict_templates = false;
+  Hash256 hash{};  // of what was asked, without the file's name
+};
+
+std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool fits, const char* wanted) {
+  if (!body.contains(member) || fits) return std::nullopt;
+  return Problem(422, "invalid-request", fmt::format("'{}' is not {}", member, wanted),
+                 Json::array({ErrorItem("wrong-type", fmt::format("'{}' is {}, not {}", member, body[member].type_name(), wanted),
+                                        std::string("/") + member)}));
+}
+
+OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
+  Submission out;
+  const auto* type = request.Header("content-type");
+  if (type != nullptr && type->find("yaml") != std::string::npos) {
+    out.text = request.body;
+    out.hash = CanonicalHash({{"workflow", ToHex(out.text)}});  // hex: the text need not be UTF-8 yet
+    return out;
+  }
+  auto read = ReadObject(request, {"workflow", "file", "inputs", "files", "labels", "strict", "strict_templates"});
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  Json& body = ValueOf(read);
+  const auto text = [&](const char* member) { return body.contains(member) && body[member].is_string(); };
+  if (!body.contains("workflow")) {
+    return Problem(422, "invalid-request", "'workflow' is missing: the text of the workflow, YAML or JSON",
+                   Json::array({ErrorItem("missing-member", "'workflow' is missing", "/workflow")}));
+  }
+  if (body["workflow"].is_object()) body["workflow"] = DumpJson(body["workflow"]);  // JSON in JSON is as good as its text
+  for (auto refusal : {WrongType(body, "workflow", text("workflow"), "a string: the text of the workflow"),
+                       WrongType(body, "file", text("file"), "a string"),
+                       WrongType(body, "inputs", body.value("inputs", Json::object()).is_object(), "an object"),
+                       WrongType(body, "labels", body.value("labels", Json::object()).is_object(), "an object of strings"),
+                       WrongType(body, "files", body.value("files", Json::array()).is_array(), "a list"),
+                       WrongType(body, "strict", body.value("strict", Json(false)).is_boolean(), "true or false"),
+                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false")}) {
+    if (refusal) return std::move(*refusal);
+  }
+  if (text("file")) out.file = body["file"];
+  out.text = body["workflow"];
+  out.inputs = body.value("inputs", Json::object());
+  out.labels = body.value("labels", Json::object());
+  out.files = body.value("files", Json::array());
+  out.strict = body.value("strict", false);
+  out.strict_templates = body.value("strict_templates", false);
+  body.erase("file");
+  out.hash = CanonicalHash(body);
+  for (const auto& [key, value] : out.labels.items()) {
+    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255 ||
+        out.labels.size() > 64) {
+      return Problem(422, "invalid-request", "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes",
+                     Json::array({ErrorItem("bad-label", "'" + key + "' does not fit", "/labels/" + key)}));
+    }
+  }
+  return out;
+}
+
+// The files of the workspace at start; each content must be in the store already, with the size said here.
+OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files) {
+  std::vector<FileChange> out;
+  Json errors = Json::array();
+  if (files.size() > kMaxFiles) return Problem(422, "too-many-files", fmt::format("at most {} files", kMaxFiles));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Json& item = files[i];
+    const std::string at = "/files/" + std::to_string(i);
+    const auto wrong = [&](std::string_view message, const std::string& member = "") {
+      if (errors.size() < 100) errors.push_back(ErrorItem("bad-file", message, member.empty() ? at : at + "/" + member));
+    };
+    if (!item.is_object() || !item.contains("path") || !item["path"].is_string()) {
+      wrong("a file is {\"path\", \"hash\", \"size\", \"mode\"?}");
+      continue;
+    }
+    FileChange change;
+    change.path = item["path"];
+    const auto hash =
+        item.contains("hash") && item["hash"].is_string() ? HashFromHex(item["hash"].get_ref<const std::string&>()) : std::nullopt;
+    if (!hash) {
+      wrong("'" + change.path + "': hash is the SHA-256 of its content, 64 hex digits", "hash");
+      continue;
+    }
+    change.hash = hash;
+    if (item.contains("mode") && (!item["mode"].is_number_integer() || item["mode"] < 0 || item["mode"] > 0777)) {
+      wrong("'" + change.path + "': mode is a number from 0 to 511 (octal 777)", "mode");
+      continue;
+    }
+    change.mode = item.value("mode", 0644);
+    auto size = api.contents.SizeOf(api.store, *hash);
+    if (!size && size.code() != Code::kNotFound) return ProblemOf(size.error());
+    if (!size) {
+      wrong("'" + change.path + "': its content is not stored: PUT /v1/contents/" + ToHex(*hash) + " first", "hash");
+      continue;
+    }
+    if (item.contains("size") && (!item["size"].is_number_integer() || item["size"] != *size)) {
+      wrong(fmt::format("'{}': the stored content has {} bytes", change.path, *size), "size");
+      continue;
+    }
+    change.size = *size;
+    out.push_back(std::move(change));
+  }
+  if (!errors.empty()) return Problem(422, "invalid-files", "some files of the run do not fit", std::move(errors));
+  return out;
+}
+
+HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings) {
+  int errors = 0;
+  for (const auto& finding : findings) errors += finding.severity == Finding::Severity::kError ? 1 : 0;
+  return Problem(422, "invalid-workflow", fmt::format("{} has {} error{}", file, errors, errors == 1 ? "" : "s"),
+                 FindingsToJson(file, findings));
+}
+
+HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
+  auto key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(key)) return *refusal;
+  auto read = ReadSubmission(request);
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  Submission& submission = ValueOf(read);
+  const auto loaded = LoadWorkflow(submission.text, api.capabilities,
+                                   {.strict = submission.strict, .strict_templates = submission.strict_templates, .for_submit = true});
+  if (!loaded.ok()) return InvalidWorkflow(submission.file, loaded.findings);
+  auto files = ReadFiles(api, submission.files);
+  if (const auto* refusal = RefusalOf(files)) return *refusal;
+
+  workflow::CreateRequest create;
+  create.subject = api.ids.New<SubjectId>();
+  create.spec_text = submission.text;
+  create.inputs = std::move(submission.inputs);
+  create.files = std::move(ValueOf(files));
+  create.submitter = request.principal;
+  create.labels = std::move(submission.labels);
+  create.request_key = ValueOf(key);
+  create.request_hash = submission.hash;
+  auto item = workflow::MakeCreateItem(api.workflow_kind, *loaded.spec, std::move(create));
+  if (!item) {
+    if (item.code() == Code::kInvalid) return Problem(422, "invalid-request", item.message());
+    return ProblemOf(item.error());
+  }
+  auto created = api.store.Create({&*item, 1});
+  if (!created) return ProblemOf(created.error());
+  const CreateOutcome& outcome = created->front();
+  if (outcome.kind == CreateOutcome::Kind::kKeyConflict) {
+    return Problem(422, "key-reused",
+                   "this Idempotency-Key was used for another request; the first one made run " + outcome.subject.ToString());
+  }
+  auto response = HttpResponse::OfJson(201, {{"id", outcome.subject.ToString()},
+                                             {"name", loaded.spec->name},
+                                             {"url", "/v1/workflows/" + outcome.subject.ToString()},
+                                             {"warnings", FindingsToJson(submission.file, loaded.findings)}});
+  response.With("Location", "/v1/workflows/" + outcome.subject.ToString());
+  if (outcome.kind == CreateOutcome::Kind::kReplayed) {
+    Counter(api.idempotency_hits).Add();
+    return response.With("Idempotent-Replayed", "true");
+  }
+  api.bell.RingWork(item->queue);
+  return response;
+}
+
+HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
+  auto read = ReadSubmission(request);
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  const Submission& submission = ValueOf(read);
+  const auto loaded =
+      LoadWorkflow(submission.text, api.capabilities, {.strict = submission.strict, .strict_templates = submission.strict_templates});
+  Json answer = {{"valid", loaded.ok()}, {"findings", FindingsToJson(submission.file, loaded.findings)}};
+  if (loaded.ok()) {
+    answer["name"] = loaded.spec->name;
+    Json order = Json::array();
+    for (const int index : PlanOrder(*loaded.spec)) order.push_back(loaded.spec->steps[std::size_t(index)].name);
+    answer["execution_order"] = std::move(order);
+    if (!submission.inputs.empty()) {
+      auto inputs = CheckInputs(*loaded.spec, submission.inputs);
+      if (!inputs) {
+        answer["valid"] = false;
+        answer["findings"].push_back(
+            {{"severity", "error"}, {"code", "bad-inputs"}, {"message", inputs.message()}, {"text", inputs.message()}});
+      }
+    }
+  }
+  return HttpResponse::OfJson(200, answer);
+}
+
+}  // namespace
+
+void AddSubmitRoutes(Router& router, const ApiContext& api) {
+  const RouteOptions options{.max_body = kMaxSubmitBytes,
+                             .content_types = {"application/json", "application/yaml", "application/x-yaml", "text/yaml"},
+                             .body_required = true};
+  router.Add("POST", "/v1/workflows", options, [api](const HttpRequest& request) { return Submit(api, request); });
+  router.Add("POST", "/v1/validate", options, [api](const HttpRequest& request) { return Validate(api, request); });
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,194 @@
+#include "coordinator/app.h"
+
+#include "coordinator/api/api.h"
+#include "coordinator/api/contents.h"
+#include "coordinator/api/event_feed.h"
+#include "coordinator/api_keys.h"
+#include "coordinator/duties.h"
+#include "shared/capability/standard.h"
+#include "shared/http/health.h"
+#include "shared/http/problem.h"
+#include "shared/http/server.h"
+#include "shared/journal/event.h"
+#include "shared/queue/doorbell_server.h"
+#include "shared/telemetry/names.h"
+#include "shared/workflow/workflow_kind.h"
+
+namespace acl::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::shared_ptr<const CapabilityRegistry> StandardRegistry() {
+  auto registry = std::make_shared<CapabilityRegistry>();
+  RegisterStandardCapabilities(*registry, {});
+  return registry;
+}
+
+// On loopback its own names are always taken; a browser page of another site that resolves to 127.0.0.1 is not (DNS rebinding).
+std::vector<std::string> AllowedHosts(const Settings& settings) {
+  std::vector<std::string> hosts = settings.allowed_hosts;
+  if (!settings.listen.is_loopback()) return hosts;
+  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) hosts.emplace_back(name);
+  const auto& own = settings.listen.host;
+  hosts.push_back(own.find(':') == std::string::npos ? own : "[" + own + "]");
+  return hosts;
+}
+
+}  // namespace
+
+struct App::Parts {
+  Parts(const Settings& s, Backend b)
+      : settings(s),
+        backend(std::move(b)),
+        ids(clock, random),
+        capabilities(StandardRegistry()),
+        workflow_kind(workflow::MakeWorkflowKind(capabilities)),
+        database(backend.probe, &metrics),
+        feed(*backend.queries, clock),
+        keys(*backend.keys, milliseconds(1'000)),
+        needs_key(!(s.dev_mode && s.listen.is_loopback())) {
+    metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "coordinator"}}).Set(1);
+  }
+
+  const Settings settings;
+  const Logger log{"coordinator"};
+  SystemClock clock;
+  SystemRandom random;
+  Metrics metrics;
+  Backend backend;
+  Uuid7Maker ids;
+  std::shared_ptr<const CapabilityRegistry> capabilities;
+  std::shared_ptr<const SubjectKind> workflow_kind;
+  KnownContents contents;
+  DatabaseWatch database;
+  EventFeed feed;
+  ApiKeys keys;
+  const bool needs_key;
+  std::atomic<bool> draining{false};
+  std::unique_ptr<BlockingPool> pool;
+  std::unique_ptr<DoorbellServer> doorbell;
+  std::unique_ptr<HttpServer> server;
+  std::vector<std::unique_ptr<Duty>> duties;
+  std::mutex lifecycle;
+  bool started = false;
+
+  Readiness Ready() const {
+    Readiness found;
+    found.checks = database.Checks();
+    if (draining) found.checks.push_back({"drain", false, "this process is ending"});
+    return found;
+  }
+
+  std::optional<HttpResponse> Authorize(HttpRequest& request, const Route& route) {
+    if (route.options.open) return std::nullopt;
+    if (needs_key) {
+      if (auto refusal = keys.Authorize(request)) return refusal;
+    }
+    if (database.ready()) return std::nullopt;
+    std::string why = "the database is not ready";
+    for (const auto& check : database.Checks()) {
+      if (!check.ok) why = check.name + ": " + check.detail;
+    }
+    return Problem(503, "unavailable", why).With("Retry-After", "1");
+  }
+
+  Router MakeRouter() {
+    Bell bell;
+    bell.work = [this](const std::string& queue) { doorbell->RingWork(queue); };
+    bell.subject = [this](const SessionId& holder, const SubjectId& subject) { doorbell->RingSubject(holder, subject); };
+    const ApiContext api{*backend.store,
+                         *backend.queries,
+                         *capabilities,
+                         *workflow_kind,
+                         ids,
+                         feed,
+                         contents,
+                         bell,
+                         metrics.counter(names::kIdempotencyHits)};
+    Router router;
+    AddHealthRoutes(router, metrics, [this] { return Ready(); });
+    AddApiRoutes(router, api);
+    return router;
+  }
+
+  void MakeDuties() {
+    const SessionId session = ids.New<SessionId>();  // of the loop leases only: a coordinator claims no subjects
+    const TurnContext context{*backend.store, *backend.queries, clock, metrics,
+                              [this](const std::string& queue) { doorbell->RingWork(queue); }};
+    auto ready = CountReady(context, settings.ready_poll);
+    const auto add = [&](const char* name, Turn turn, std::function<void()> on_lost) {
+      Duty::Options options{name, settings.loop_ttl, session, std::move(turn), std::move(on_lost)};
+      duties.push_back(std::make_unique<Duty>(std::move(options), *backend.store, database, clock, &metrics));
+    };
+    add("timers", TimersTurn(context, settings.timers), {});
+    add("reaper", ReaperTurn(context, settings.reap), {});
+    add("ready", std::move(ready.turn), std::move(ready.forget));
+  }
+
+  Status StartListening() {
+    doorbell = std::make_unique<DoorbellServer>(DoorbellServer::Options{
+        .listen = settings.doorbell_listen, .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); }});
+    if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
+    HttpServerOptions options;
+    options.listen = settings.listen;
+    options.name = "api";
+    options.gate.allowed_hosts = AllowedHosts(settings);
+    options.authorize = [this](HttpRequest& request, const Route& route) { return Authorize(request, route); };
+    server = std::make_unique<HttpServer>(std::move(options), MakeRouter(), pool.get(), &metrics);
+    if (auto status = server->Start(); !status) return Error{status.code(), "API: " + status.message() + " (--listen)"};
+    return {};
+  }
+
+  void StopAll() {
+    draining = true;
+    for (auto& duty : duties) duty->Stop();
+    feed.Stop();  // streams end, so that the server can
+    if (server) server->Stop();
+    if (pool) pool->Stop();
+    if (doorbell) doorbell->Stop();
+    keys.Stop();
+    database.Stop();
+  }
+};
+
+App::App(const Settings& settings, Backend backend) : parts_(std::make_unique<Parts>(settings, std::move(backend))) {}
+App::~App() { Stop(); }
+
+Status App::Start() {
+  Parts& parts = *parts_;
+  std::lock_guard lock(parts.lifecycle);
+  ACL_CHECK(!parts.started, "started twice");
+  parts.started = true;
+  parts.pool =
+      std::make_unique<BlockingPool>(BlockingPoolOptions{.name = "handlers", .threads = parts.settings.db_connections, .max_queued = 512});
+  if (auto status = parts.StartListening(); !status) {
+    parts.StopAll();
+    return status;
+  }
+  if (auto status = parts.database.Start(); !status) return status;
+  if (parts.needs_key) {
+    if (auto status = parts.keys.Start(); !status) return status;
+  }
+  if (auto status = parts.feed.Start(); !status) return status;
+  parts.MakeDuties();
+  for (auto& duty : parts.duties) {
+    if (auto status = duty->Start(); !status) return status;
+  }
+  parts.log.Info("listening", {{"api", address().ToString()}, {"doorbell", doorbell_address().ToString()}, {"api_keys", parts.needs_key}});
+  if (!parts.settings.listen.is_loopback()) {
+    parts.log.Warn("the API is plain HTTP and reachable from other machines: put a proxy that ends TLS before it");
+  }
+  return {};
+}
+
+void App::Stop() {
+  std::lock_guard lock(parts_->lifecycle);
+  if (parts_->started) parts_->StopAll();
+}
+
+HostPort App::address() const { return parts_->server->address(); }
+HostPort App::doorbell_address() const { return parts_->doorbell->address(); }
+Metrics& App::metrics() { return parts_->metrics; }
+
+}  // namespace acl::coordinator

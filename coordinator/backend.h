@@ -1,0 +1,33 @@
+#pragma once
+// What a coordinator stands on: the store, its readers, the keys, and how to ask whether all of it is there. PostgreSQL in production,
+// memory in unit tests.
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/database_watch.h"
+#include "shared/config/settings.h"
+#include "shared/kernel/queries.h"
+#include "shared/kernel/store.h"
+#include "shared/postgres/pg_key_store.h"
+
+namespace acl::coordinator {
+
+struct Backend {
+  std::unique_ptr<KernelStore> store;
+  std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
+  std::unique_ptr<KeyStore> keys;
+  DatabaseWatch::Probe probe;
+
+  Backend() = default;
+  Backend(Backend&&) = default;
+  Backend& operator=(Backend&&) = delete;
+  ~Backend() {
+    keys.reset();
+    queries.reset();
+  }
+};
+
+Backend MakePgBackend(const Settings& settings);
+
+}  // namespace acl::coordinator

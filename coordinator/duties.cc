@@ -1,0 +1,75 @@
+#include "coordinator/duties.h"
+
+#include "shared/telemetry/names.h"
+
+namespace acl::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kTimersAtOnce = 256;
+constexpr int kLeasesAtOnce = 256;
+
+void RingReady(const TurnContext& context) {
+  auto depth = context.queries.ReadyDepth();
+  if (!depth) return;  // the ready duty counts, and says what is wrong
+  for (const auto& [queue, rows] : *depth) {
+    if (rows > 0 && context.ring) context.ring(queue);
+  }
+}
+
+}  // namespace
+
+Turn TimersTurn(const TurnContext& context, milliseconds longest) {
+  Counter fired = context.metrics.counter(names::kTimersFired);
+  return [context, longest, fired]() mutable -> Result<milliseconds> {
+    auto answer = context.store.FireTimers(kTimersAtOnce);
+    if (!answer) return answer.error();
+    fired.Add(answer->fired);
+    if (answer->fired > 0) RingReady(context);
+    if (answer->more) return milliseconds(0);
+    if (!answer->next_fire) return longest;
+    // By this machine's wall clock: if it is wrong, a timer is late by `longest` at most, never early (the database judges).
+    const auto left = std::chrono::ceil<milliseconds>(*answer->next_fire - context.clock.Wall());
+    return std::clamp(left, milliseconds(5), longest);
+  };
+}
+
+Turn ReaperTurn(const TurnContext& context, milliseconds period) {
+  Counter reaps = context.metrics.counter(names::kReaps), died = context.metrics.counter(names::kSessionsDied);
+  const Logger log("reaper");
+  return [context, period, reaps, died, log]() mutable -> Result<milliseconds> {
+    auto answer = context.store.Reap(kLeasesAtOnce);
+    if (!answer) return answer.error();
+    reaps.Add(answer->leases_freed);
+    died.Add(answer->sessions_died);
+    if (answer->sessions_died > 0 || answer->leases_freed > 0) {
+      log.Warn("sessions died", {{"sessions", answer->sessions_died}, {"leases_freed", answer->leases_freed}});
+    }
+    if (answer->leases_freed > 0) RingReady(context);
+    return answer->more ? milliseconds(0) : period;
+  };
+}
+
+ReadyCount CountReady(const TurnContext& context, milliseconds period) {
+  auto seen = std::make_shared<std::map<std::string, Gauge>>();  // both functions run on the duty's thread
+  const auto turn = [context, period, seen]() -> Result<milliseconds> {
+    auto depth = context.queries.ReadyDepth();
+    if (!depth) return depth.error();
+    for (auto& [queue, gauge] : *seen) {
+      if (!depth->contains(queue)) gauge.Set(0);
+    }
+    for (const auto& [queue, rows] : *depth) {
+      auto it = seen->find(queue);
+      if (it == seen->end()) it = seen->emplace(queue, context.metrics.gauge(names::kReadyDepth, {{"queue", queue}})).first;
+      it->second.Set(double(rows));
+      if (rows > 0 && context.ring) context.ring(queue);
+    }
+    return period;
+  };
+  return {turn, [seen] {
+            for (auto& [queue, gauge] : *seen) gauge.Set(0);
+          }};
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,31 @@
+#pragma once
+// The turns of a coordinator's duties: what a Duty repeats. The relay of outbox rows to Kafka is not here: it comes with its consumer.
+
+#include "coordinator/api/api.h"
+#include "coordinator/duty.h"
+
+namespace acl::coordinator {
+
+struct TurnContext {
+  KernelStore& store;
+  Queries& queries;
+  const Clock& clock;
+  Metrics& metrics;
+  std::function<void(const std::string& queue)> ring;  // workers, for a queue that has work
+};
+
+using Turn = std::function<Result<std::chrono::milliseconds>()>;
+
+// Fires due timers; then waits for the next one, at most `longest`: a timer set meanwhile may be earlier.
+Turn TimersTurn(const TurnContext& context, std::chrono::milliseconds longest);
+// Frees leases of dead sessions in bounded batches; looks again after `period`.
+Turn ReaperTurn(const TurnContext& context, std::chrono::milliseconds period);
+// Counts ready rows by queue and rings for those that have some: a hint that was lost costs one period. `forget` sets the counts to zero:
+// whoever does not hold the duty shows no depth, so that a sum over coordinators is right.
+struct ReadyCount {
+  Turn turn;
+  std::function<void()> forget;
+};
+ReadyCount CountReady(const TurnContext& context, std::chrono::milliseconds period);
+
+}  // namespace acl::coordinator

@@ -1,0 +1,71 @@
+// acl-coordinator: the API, the doorbell and the duties of a fleet over one PostgreSQL.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "coordinator/app.h"
+#include "shared/base/redact.h"
+#include "shared/journal/event.h"
+#include "shared/runtime/shutdown.h"
+#include "shared/telemetry/log.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+
+int CreateKey(const Settings& settings) {
+  auto key = CreateApiKey(settings.database_url, settings.create_api_key);
+  if (!key) {
+    std::fprintf(stderr, "acl-coordinator: no key was made: %s\n", RedactText(key.message()).c_str());
+    return kFailed;
+  }
+  std::printf("%s\n", key->c_str());
+  std::fprintf(stderr, "This is the only time the key is shown. Clients send: Authorization: Bearer KEY\n");
+  return kOk;
+}
+
+int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
+  const Settings& settings = parsed.settings;
+  SetLogLevel(*ParseLogLevel(settings.log_level));
+  const Logger log("coordinator");
+  for (const auto& warning : parsed.warnings) log.Warn(warning);
+  log.Info("starting", {{"version", std::string(kProducerVersion)}, {"settings", ShowSettings(Program::kCoordinator, settings)}});
+  App app(settings, MakePgBackend(settings));
+  if (auto status = app.Start(); !status) {
+    log.Error("cannot start", {{"error", status.error()}});
+    std::fprintf(stderr, "acl-coordinator: %s\n", RedactText(status.message()).c_str());
+    return kFailed;
+  }
+  const int signal = signals.Wait();
+  log.Info("ending", {{"signal", signal}});
+  app.Stop();
+  log.Info("ended");
+  return kOk;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  ShutdownSignals signals;  // before any thread
+  const auto parsed = ParseSettings(Program::kCoordinator, arguments, Environment());
+  if (!parsed) {
+    std::fprintf(stderr, "acl-coordinator: %s\n", parsed.message().c_str());
+    return kUsage;
+  }
+  if (parsed->help) {
+    std::fputs(
+        HelpText(Program::kCoordinator, "acl-coordinator", "The coordinator of a fleet: HTTP API, doorbell, timers, reaper.").c_str(),
+        stdout);
+    return kOk;
+  }
+  if (parsed->version) {
+    std::printf("acl-coordinator %s\n", std::string(kProducerVersion).c_str());
+    return kOk;
+  }
+  if (!parsed->settings.create_api_key.empty()) return CreateKey(parsed->settings);
+  return Run(*parsed, signals);
+}
+
+}  // namespace
+}  // namespace acl::coordinator
+
+int main(int argc, char** argv) { return acl::coordinator::Main({argv + 1, argv + argc}); }

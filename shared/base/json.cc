@@ -1,0 +1,321 @@
+#include "shared/base/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <unordered_set>
+#include <vector>
+
+#include "shared/base/json_text.h"
+
+namespace acl {
+
+namespace {
+
+// The parser reads through this, so that its handler knows how far it has come.
+struct TrackedIterator {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at = nullptr;
+  const char** read_to = nullptr;
+
+  reference operator*() const { return *at; }
+  TrackedIterator& operator++() {
+    *read_to = ++at;
+    return *this;
+  }
+  TrackedIterator operator++(int) {
+    TrackedIterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const TrackedIterator& a, const TrackedIterator& b) { return a.at == b.at; }
+};
+
+// Lines and columns count from 1, columns in code points.
+std::string Place(std::string_view text, std::size_t offset) {
+  offset = std::min(offset, text.size());
+  std::size_t line = 1, column = 1;
+  for (char c : text.substr(0, offset)) {
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {
+      ++column;
+    }
+  }
+  return fmt::format("line {}, column {}", line, column);
+}
+
+// A key or token as a message shows it: cut short, valid UTF-8 whatever it was.
+std::string Shown(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  std::string cut(text.substr(0, kShown));
+  while (text.size() > kShown && !cut.empty() && (static_cast<unsigned char>(text[cut.size()]) & 0xc0) == 0x80) cut.pop_back();
+  std::string quoted = DumpJson(Json(cut));
+  if (cut.size() < text.size()) quoted.insert(quoted.size() - 1, "...");
+  return quoted;
+}
+
+// Builds the value. Duplicate keys of a large object are looked up in a set, for ordered_json itself looks them up one by one.
+class Builder {
+ public:
+  Builder(std::string_view text, const char* const& read_to, int max_depth)
+      : text_(text), read_to_(read_to), token_end_(text.data()), max_depth_(max_depth) {}
+
+  bool null() { return Value(nullptr, 0); }
+  bool boolean(bool value) { return Value(value, 0); }
+  bool number_integer(std::int64_t value) { return Value(value, 1); }
+  bool number_unsigned(std::uint64_t value) { return Value(value, 1); }
+  bool number_float(double value, const std::string& token) {
+    if (token.find_first_of(".eE") == std::string::npos) {
+      return Fail(fmt::format("the integer {} does not fit into 64 bits; write it as a string", Shown(token)));
+    }
+    return Value(value, 1);
+  }
+  bool string(std::string& value) {
+    if (value.find('\0') != std::string::npos) return Fail("the string holds \\u0000 (NUL), which cannot be stored; remove it");
+    return Value(std::move(value), 0);
+  }
+  bool binary(Json::binary_t&) { return Fail("binary values are not JSON"); }
+  bool start_object(std::size_t) { return Open(Json::object()); }
+  bool end_object() { return Close(); }
+  bool start_array(std::size_t) { return Open(Json::array()); }
+  bool end_array() { return Close(); }
+  bool key(std::string& key) {
+    if (key.find('\0') != std::string::npos) return Fail("the key holds \\u0000 (NUL), which cannot be stored; remove it");
+    if (open_.back().Knows(key)) {
+      return Fail(fmt::format("the key {} stands twice in the same object; remove one", Shown(key)));
+    }
+    open_.back().key = std::move(key);
+    token_end_ = read_to_;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& why) {
+    std::string_view what = why.what();
+    std::size_t at = std::min(position == 0 ? 0 : position - 1, text_.size());
+    const bool lexical = what.find("; last read: '") != std::string_view::npos;
+    if (!lexical && at < text_.size() && std::string_view(",:{}[]").find(text_[at]) == std::string_view::npos) at = TokenStart();
+    if (auto begin = what.find("syntax error "); begin != std::string_view::npos) what.remove_prefix(begin + 13);
+    std::string message(what.substr(0, what.find("; last read: '")));
+    if (auto expected = what.rfind("; expected "); lexical && expected != std::string_view::npos) message += what.substr(expected);
+    if (auto range = message.find("number overflow parsing"); range != std::string::npos) {
+      message = "the number is too large for a double; write it as a string";
+      at = TokenStart();
+    }
+    return FailAt(at, std::move(message));
+  }
+
+  Json& root() { return root_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Container {
+    Json* value;
+    std::string key;                        // whose value comes next
+    std::unordered_set<std::string> known;  // the keys so far, once they are many
+
+    bool Knows(const std::string& name) {
+      constexpr std::size_t kFew = 16;
+      const auto& members = value->get_ref<const Json::object_t&>();
+      if (members.size() < kFew) {
+        return std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+      }
+      if (known.empty()) {
+        for (const auto& member : members) known.insert(member.first);
+      }
+      return !known.insert(name).second;
+    }
+  };
+
+  std::size_t TokenStart() const {
+    const char* at = token_end_;
+    const char* end = text_.data() + text_.size();
+    while (at < end && std::string_view(" \t\r\n,:").find(*at) != std::string_view::npos) ++at;
+    return std::size_t(at - text_.data());
+  }
+  bool Fail(std::string message) { return FailAt(TokenStart(), std::move(message)); }
+  bool FailAt(std::size_t offset, std::string message) {
+    error_ = fmt::format("not valid JSON: {}: {}", Place(text_, offset), message);
+    return false;
+  }
+  Json* Attach(Json&& value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Container& parent = open_.back();
+    if (parent.value->is_array()) {
+      parent.value->push_back(std::move(value));
+      return &parent.value->back();
+    }
+    auto& members = parent.value->get_ref<Json::object_t&>();
+    members.emplace_back(std::move(parent.key), std::move(value));
+    return &members.back().second;
+  }
+  // A number ends one character before what was read: its end is seen by looking ahead.
+  bool Value(Json&& value, int lookahead) {
+    Attach(std::move(value));
+    token_end_ = read_to_;
+    if (lookahead > 0 && token_end_ > text_.data() && (static_cast<unsigned char>(token_end_[-1]) < '0' || token_end_[-1] > '9'))
+      --token_end_;
+    return true;
+  }
+  bool Open(Json&& container) {
+    if (int(open_.size()) >= max_depth_) return Fail(fmt::format("nested deeper than {} levels", max_depth_));
+    Json* placed = Attach(std::move(container));
+    open_.push_back({placed, {}, {}});
+    token_end_ = read_to_;
+    return true;
+  }
+  bool Close() {
+    open_.pop_back();
+    token_end_ = read_to_;
+    return true;
+  }
+
+  const std::string_view text_;
+  const char* const& read_to_;
+  const char* token_end_;  // where the token before the current one ended
+  const int max_depth_;
+  Json root_;
+  std::vector<Container> open_;
+  std::string error_;
+};
+
+std::string ReplaceBadUtf8(std::string_view text) {
+  std::string good;
+  for (std::size_t bad; (bad = FindBadUtf8(text)) != std::string_view::npos; text.remove_prefix(bad + 1)) {
+    good.append(text.substr(0, bad)).append("\xef\xbf\xbd");
+  }
+  return good.append(text);
+}
+
+void WriteString(const std::string& text, std::string& out) {
+  FindBadUtf8(text) == std::string_view::npos ? AppendJsonString(text, out) : AppendJsonString(ReplaceBadUtf8(text), out);
+}
+
+// A number with a fraction or exponent reads back as one: 1.0 is not 1, and -0.0 keeps its sign.
+void WriteDouble(double value, std::string& out) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  const std::size_t start = out.size();
+  if (value == 0 && std::signbit(value)) out += '-';
+  AppendEcmaScriptNumber(value, out);
+  if (out.find_first_of(".e", start) == std::string::npos) out += ".0";
+}
+
+void Write(const Json& value, std::string& out) {
+  switch (value.type()) {
+    case Json::value_t::boolean: out += value.get<bool>() ? "true" : "false"; return;
+    case Json::value_t::string: WriteString(value.get_ref<const std::string&>(), out); return;
+    case Json::value_t::number_float: WriteDouble(value.get<double>(), out); return;
+    case Json::value_t::number_unsigned: out += std::to_string(value.get<std::uint64_t>()); return;
+    case Json::value_t::number_integer: out += std::to_string(value.get<std::int64_t>()); return;
+    case Json::value_t::array: {
+      out += '[';
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if (i > 0) out += ',';
+        Write(value[i], out);
+      }
+      out += ']';
+      return;
+    }
+    case Json::value_t::object: {
+      out += '{';
+      for (auto it = value.begin(); it != value.end(); ++it) {
+        if (it != value.begin()) out += ',';
+        WriteString(it.key(), out);
+        out += ':';
+        Write(it.value(), out);
+      }
+      out += '}';
+      return;
+    }
+    case Json::value_t::null:
+    case Json::value_t::binary:
+    case Json::value_t::discarded: out += "null"; return;
+  }
+}
+
+class StorableCheck {
+ public:
+  explicit StorableCheck(const JsonLimits& limits) : limits_(limits) {}
+
+  Status Run(const Json& value) { return Visit(value, 0, ""); }
+
+ private:
+  Status Text(const std::string& text, const std::string& place, std::string_view what) {
+    bytes_ += text.size() + 2;
+    if (text.find('\0') != std::string::npos) return Refuse(place, fmt::format("{} holds NUL", what));
+    if (std::size_t bad = FindBadUtf8(text); bad != std::string_view::npos) {
+      return Refuse(place, fmt::format("{} is not valid UTF-8 (byte {})", what, bad));
+    }
+    return {};
+  }
+
+  Status Visit(const Json& value, int depth, const std::string& place) {
+    bytes_ += 2;
+    if (bytes_ > limits_.max_bytes) return Refuse(place, fmt::format("the value is larger than {} bytes", limits_.max_bytes));
+    if (value.is_string()) return Text(value.get_ref<const std::string&>(), place, "the string");
+    if (value.is_number_float() && !std::isfinite(value.get<double>())) return Refuse(place, "the number is not finite");
+    if (value.is_binary() || value.is_discarded()) return Refuse(place, "the value is not JSON");
+    if (!value.is_structured()) return {};
+    if (depth >= limits_.max_depth) return Refuse(place, fmt::format("nested deeper than {} levels", limits_.max_depth));
+    std::size_t index = 0;
+    for (auto it = value.begin(); it != value.end(); ++it, ++index) {
+      if (value.is_object()) {
+        if (auto status = Text(it.key(), place, "a key"); !status) return status;
+      }
+      const bool plain = !it->is_structured() && !it->is_string() && !it->is_number_float() && !it->is_binary() && !it->is_discarded();
+      if (plain) {
+        bytes_ += 2;
+        continue;
+      }
+      std::string below = place + '/' + (value.is_object() ? it.key() : std::to_string(index));
+      if (auto status = Visit(*it, depth + 1, below); !status) return status;
+    }
+    return {};
+  }
+
+  static Status Refuse(const std::string& place, std::string_view what) {
+    return {Code::kInvalid, fmt::format("cannot be stored: at {}: {}", place.empty() ? "the top" : Shown(place), what)};
+  }
+
+  const JsonLimits& limits_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes) {
+    return {Code::kInvalid, fmt::format("not valid JSON: {} bytes are more than the {} allowed", text.size(), limits.max_bytes)};
+  }
+  if (text.starts_with("\xef\xbb\xbf")) {
+    return {Code::kInvalid, "not valid JSON: line 1, column 1: starts with a byte order mark; save it as UTF-8 without one"};
+  }
+  const char* read_to = text.data();
+  Builder builder(text, read_to, limits.max_depth);
+  TrackedIterator begin{text.data(), &read_to}, end{text.data() + text.size(), &read_to};
+  if (!Json::sax_parse(begin, end, &builder)) return {Code::kInvalid, builder.error()};
+  return std::move(builder.root());
+}
+
+std::string DumpJson(const Json& value) {
+  std::string out;
+  Write(value, out);
+  return out;
+}
+
+Status CheckStorable(const Json& value, const JsonLimits& limits) { return StorableCheck(limits).Run(value); }
+
+}  // namespace acl

@@ -1,0 +1,65 @@
+#include "shared/base/json_text.h"
+
+#include <double-conversion/double-conversion.h>
+
+#include <cmath>
+
+#include "shared/base/check.h"
+
+namespace acl {
+
+void AppendJsonString(std::string_view text, std::string& out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\b': out += "\\b"; break;
+      case '\t': out += "\\t"; break;
+      case '\n': out += "\\n"; break;
+      case '\f': out += "\\f"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += "\\u00";
+          out += kHex[c >> 4];
+          out += kHex[c & 15];
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+void AppendEcmaScriptNumber(double value, std::string& out) {
+  ACL_CHECK(std::isfinite(value), "JSON has no NaN or infinity; CheckStorable refuses them");
+  char buffer[64];
+  double_conversion::StringBuilder builder(buffer, sizeof buffer);
+  double_conversion::DoubleToStringConverter::EcmaScriptConverter().ToShortest(value, &builder);
+  out.append(buffer, size_t(builder.position()));
+}
+
+std::size_t FindBadUtf8(std::string_view text) {
+  auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned c = byte(i), second = byte(i + 1);
+    if (c < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+    bool good = length > 0;
+    for (std::size_t k = 1; k < length; ++k) good = good && (byte(i + k) & 0xc0) == 0x80;
+    if (c == 0xe0) good = good && second >= 0xa0;  // no overlong forms
+    if (c == 0xed) good = good && second <= 0x9f;  // no surrogates
+    if (c == 0xf0) good = good && second >= 0x90;
+    if (c == 0xf4) good = good && second <= 0x8f;  // no more than U+10FFFF
+    if (!good) return i;
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace acl

@@ -1,0 +1,98 @@
+#pragma once
+// A capability: one named thing a step can do (document 002, "Runtime Engine"; ids and behaviour: notes/compat.md section 2).
+// A registry row says everything the rest of the system needs to know without running it.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/ids.h"
+#include "shared/base/json.h"
+#include "shared/journal/document.h"
+#include "shared/kernel/kind.h"
+#include "shared/kernel/step_runner.h"
+
+namespace acl {
+
+enum class RiskLevel { kLow, kMedium, kHigh, kCritical };
+std::string_view RiskName(RiskLevel risk);                  // "LOW" ...
+std::optional<RiskLevel> ParseRisk(std::string_view name);  // upper case only
+
+// JSON types by the words of the handler format: string integer float boolean array object any.
+struct FieldSpec {
+  std::string name;
+  std::string type;
+  std::string description;
+  bool required = false;
+  std::optional<Json> default_value;
+  std::vector<std::string> aliases;  // other names real files use (file_path for path)
+  std::vector<std::string> allowed;  // enum of strings; empty = any
+};
+
+// What `success: false` in the outputs means (compat.md K22).
+enum class FalseSuccess { kFailure, kResult };
+
+// How a completed call is undone when the file names no compensation.
+enum class UndoKind {
+  kNone,
+  kFiles,  // files of the run: the old manifest entries come back (the engine does it, no call is made)
+};
+
+struct CapabilitySpec {
+  std::string id;  // "io.fs.write_file"
+  std::string version = "1.0.0";
+  std::string summary;  // one line
+  std::string docs;     // what a person needs, with an example
+  std::vector<FieldSpec> parameters;
+  std::vector<FieldSpec> results;
+  EffectClass effect = EffectClass::kPure;
+  RiskLevel risk = RiskLevel::kLow;
+  bool honours_key = false;  // its receiver honours the idempotency key: may be repeated after an unknown outcome
+  FalseSuccess false_success = FalseSuccess::kFailure;
+  UndoKind undo = UndoKind::kNone;
+  std::chrono::seconds default_timeout{300};
+  bool needs_confirmation = false;
+};
+
+// What one call may use.
+struct CallContext {
+  StepCall call;  // subject, token, attempt, idempotency key
+  std::chrono::steady_clock::time_point deadline;
+  StopToken stop;
+  class Workspace* workspace = nullptr;  // the run's files, a layer for this attempt
+};
+
+// Runs with checked, defaulted parameters. Returns outputs, or how it failed. May throw nothing.
+using CapabilityHandler = std::function<StepResult(const Json& parameters, CallContext& context)>;
+
+class CapabilityRegistry {
+ public:
+  // Ids are unique: a second Add of one id is a programmer's error.
+  void Add(CapabilitySpec spec, CapabilityHandler handler);
+  const CapabilitySpec* Find(std::string_view id) const;
+  const CapabilityHandler* Handler(std::string_view id) const;
+  std::vector<const CapabilitySpec*> All() const;  // sorted by id
+  // The known id nearest in spelling (or the one that documents call by this other name), for "did you mean"; empty if none is near.
+  std::string Nearest(std::string_view id) const;
+
+ private:
+  struct Entry {
+    CapabilitySpec spec;
+    CapabilityHandler handler;
+  };
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+// Everything wrong with the parameters, one line each, empty if they fit. `literal_only`: values that still hold a template are skipped.
+std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only);
+// Parameters that the capability does not know and would ignore (real files have some): warnings, one line each, with "did you mean".
+std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Json& parameters);
+// With aliases renamed and defaults filled in; a null for an optional parameter counts as absent.
+Json WithDefaults(const CapabilitySpec& spec, const Json& parameters);
+
+}  // namespace acl

@@ -1,0 +1,54 @@
+#pragma once
+// What an installation allows its capabilities to do. Defaults are the careful ones.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace acl {
+
+// Limits on the files of one run. Reaching one is a clear failure of the attempt; nothing is half done.
+struct FileLimits {
+  std::int64_t max_file_bytes = 64ll << 20;
+  std::int64_t max_total_bytes = 1ll << 30;
+  std::int64_t max_files = 20'000;  // directories count
+};
+
+struct ExecConfig {
+  // Bare names. A shell is not in it by default: a workflow that needs one needs an operator who says so.
+  std::vector<std::string> allowed_programs{"ls",   "cat", "echo", "pwd",  "whoami", "git",  "python", "python3",
+                                            "node", "npm", "grep", "find", "wc",     "head", "tail"};
+  std::vector<std::string> program_folders{"/usr/local/bin", "/usr/bin", "/bin"};  // where they are looked up; also the program's PATH
+  std::map<std::string, std::string> environment;                                  // added to the clean environment
+  std::size_t max_output_bytes = 1u << 20;  // of stdout and of stderr; the rest is dropped and said so
+  std::size_t max_argument_bytes = 128u << 10;
+  std::int64_t max_memory_bytes = 0;  // address space; 0 = no limit
+  int max_processes = 4096;           // of the user the worker runs as
+  int max_open_files = 1024;
+};
+
+struct HttpConfig {
+  std::vector<std::string> schemes{"http", "https"};
+  std::vector<std::string> allowed_hosts;  // exact names or "*.example.org"; empty = every public host
+  bool allow_private_networks = false;     // loopback, private, link-local ... (egress.h)
+  int max_redirects = 5;
+  std::size_t max_body_bytes = 4u << 20;  // of an answer, decompressed
+  std::size_t max_header_bytes = 64u << 10;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::string ca_file;  // empty = the system's
+  std::string user_agent = "acl/0.1";
+};
+
+struct CapabilityConfig {
+  ExecConfig exec;
+  HttpConfig http;
+  FileLimits files;
+  // Environment variables of the worker that sys.info.get_env_var may show.
+  std::vector<std::string> readable_env{"PATH", "HOME", "USER",   "LANG",           "LC_ALL",      "SHELL",
+                                        "TERM", "PWD",  "EDITOR", "PYTHON_VERSION", "NODE_VERSION"};
+  std::size_t max_output_bytes = 8u << 20;  // of one step's outputs as JSON text
+};
+
+}  // namespace acl

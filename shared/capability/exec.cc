@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/utf8.h"
+#include "shared/capability/handlers.h"
+#include "shared/capability/layout.h"
+#include "shared/capability/process.h"
+
+namespace acl {
+
+namespace {
+
+using Outcome = StepResult::Outcome;
+
+std::string Joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += between;
+    out += word;
+  }
+  return out;
+}
+
+// The program's file, looked up in the configured folders only: the caller's PATH and working directory have no say.
+Result<std::string> FindProgram(const ExecConfig& config, const std::string& name) {
+  if (std::find(config.allowed_programs.begin(), config.allowed_programs.end(), name) == config.allowed_programs.end()) {
+    return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (setting of the worker: allowed programs)",
+                                            name.substr(0, 100), Joined(config.allowed_programs, " "))};
+  }
+  if (name.find('/') != std::string::npos) return Error{Code::kDenied, fmt::format("'{}': a program is named without its folder", name)};
+  for (const auto& folder : config.program_folders) {
+    std::string path = folder + "/" + name;
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return Error{Code::kNotFound,
+               fmt::format("program '{}' is not installed on this worker (looked in {})", name, Joined(config.program_folders, ", "))};
+}
+
+Result<std::vector<std::string>> Words(const Json& parameters) {
+  std::string command = StringOf(parameters, "command");
+  auto args = parameters.find("args");
+  if (args == parameters.end()) return SplitCommand(command);
+  std::vector<std::string> words{command};
+  for (const auto& item : *args) {
+    if (item.is_string()) {
+      words.push_back(item.get<std::string>());
+    } else if (item.is_number() || item.is_boolean()) {
+      words.push_back(item.dump());
+    } else {
+      return Error{Code::kInvalid, "args: each must be a string or a number"};
+    }
+  }
+  return words;
+}
+
+// The logical root in an argument is the folder of this attempt; in what the program says, the other way round.
+void ToReal(std::string& argument, const std::string& root) {
+  if (argument == kLogicalRoot || argument.compare(0, kLogicalRoot.size() + 1, std::string(kLogicalRoot) + "/") == 0) {
+    argument.replace(0, kLogicalRoot.size(), root);
+  }
+}
+std::string ToLogical(std::string text, const std::string& root) {
+  for (auto at = text.find(root); at != std::string::npos; at = text.find(root, at + kLogicalRoot.size()))
+    text.replace(at, root.size(), kLogicalRoot);
+  return text;
+}
+
+std::vector<std::string> Environment(const ExecConfig& config, const CallContext& context, const Layout& layout) {
+  std::map<std::string, std::string> all{{"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"}, {"TZ", "UTC"}};
+  for (const auto& [name, value] : config.environment) all[name] = value;
+  all["PATH"] = Joined(config.program_folders, ":");
+  all["HOME"] = layout.root();
+  all["PWD"] = layout.root();
+  all["TMPDIR"] = layout.temporary();
+  all["IDEMPOTENCY_KEY"] = context.call.step.idempotency_key;
+  all["FENCING_TOKEN"] = std::to_string(context.call.token.value);
+  all["FENCING_SCOPE"] = "run";
+  std::vector<std::string> out;
+  for (const auto& [name, value] : all) out.push_back(name + "=" + value);
+  return out;
+}
+
+StepResult Run(const CapabilityConfig& config, const Json& parameters, CallContext& context) {
+  auto words = Words(parameters);
+  if (!words) return Failed(words.error());
+  auto program = FindProgram(config.exec, words->front());
+  if (!program) return Failed(program.error());
+  double seconds = NumberOf(parameters, "timeout", 30);
+  if (!(seconds > 0 && seconds <= 7 * 86'400)) return Failed("timeout must be more than 0 and at most 604800 seconds");
+  std::size_t size = 0;
+  for (const auto& word : *words) {
+    if (word.find('\0') != std::string::npos) return Failed("args must not hold NUL");
+    size += word.size() + 1;
+  }
+  if (size > config.exec.max_argument_bytes) {
+    return Failed(fmt::format("args have {} bytes, {} are allowed; hand large input over in a file", size, config.exec.max_argument_bytes));
+  }
+
+  auto layout = Layout::Make(*context.workspace);
+  if (!layout) {
+    StepResult result = Failed(layout.error());
+    return result;
+  }
+  const std::string& root = (*layout)->root();
+  ProcessRequest request;
+  request.program = *program;
+  request.name = words->front();
+  request.arguments.assign(words->begin() + 1, words->end());
+  for (auto& argument : request.arguments) ToReal(argument, root);
+  request.environment = Environment(config.exec, context, **layout);
+  request.folder = root;
+  request.max_output_bytes = config.exec.max_output_bytes;
+  request.max_memory_bytes = config.exec.max_memory_bytes;
+  request.max_file_bytes = config.files.max_file_bytes;
+  request.max_processes = config.exec.max_processes;
+  request.max_open_files = config.exec.max_open_files;
+  using std::chrono::steady_clock;
+  request.deadline = std::min(
+      context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
+  request.stopped = [&] { return context.stop.stopped(); };
+
+  auto run = RunProcess(request);
+  if (!run) return Failed(run.error());
+  switch (run->end) {
+    case ProcessResult::End::kTimedOut:
+      return Ended(
+          Outcome::kTimedOut,
+          fmt::format("'{}' was killed at its timeout, with everything it started; its changes to files are dropped", words->front()));
+    case ProcessResult::End::kStopped:
+      return Ended(Outcome::kCancelled,
+                   fmt::format("'{}' was killed because the step was stopped; its changes to files are dropped", words->front()));
+    default: break;
+  }
+  if (run->guard_lost)
+    return Ended(Outcome::kUnknown, fmt::format("the process that watches '{}' was killed; what it did is not known", words->front()));
+  std::vector<std::string> warnings;
+  if (auto collected = (*layout)->Collect(warnings); !collected) return Failed(collected.error());
+
+  // As a shell reports a signal.
+  int exit_code = run->end == ProcessResult::End::kSignalled ? 128 + run->signal : run->exit_code;
+  Json outputs{{"stdout", StorableText(ToLogical(std::move(run->out), root))},
+               {"stderr", StorableText(ToLogical(std::move(run->err), root))},
+               {"exit_code", exit_code},
+               {"success", exit_code == 0}};
+  if (run->out_truncated) outputs["stdout_truncated"] = true;
+  if (run->err_truncated) outputs["stderr_truncated"] = true;
+  if (!warnings.empty()) outputs["warnings"] = warnings;
+  return Done(std::move(outputs));
+}
+
+}  // namespace
+
+void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
+  CapabilitySpec exec;
+  exec.id = "sys.exec.run";
+  exec.summary = "Run a program on the run's files.";
+  exec.docs =
+      "No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
+      "expansion. The program "
+      "sees the run's files in its working directory (and as /workspace/... in arguments), a clean environment with IDEMPOTENCY_KEY, "
+      "FENCING_TOKEN and "
+      "FENCING_SCOPE, and nothing on stdin. It is killed with everything it started at its timeout. An exit code other than 0 is a result, "
+      "not a failure: look at "
+      "`exit_code`. What it changed in its folder becomes part of the run. As nobody knows whether the program honours the key, an attempt "
+      "that was lost half "
+      "way is UNCERTAIN unless the step says `on_unknown_outcome`. Example: `inputs: {command: python3, args: [tool.py, --out, "
+      "result.csv], timeout: 60}`";
+  exec.parameters = {
+      {.name = "command", .type = "string", .description = "program name, or the whole line if there are no args", .required = true},
+      {.name = "args", .type = "array", .description = "arguments, each a string"},
+      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)}};
+  exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
+                  Out("stderr", "string", "at most 1 MiB of it"),
+                  Out("exit_code", "integer", "128 + n if signal n ended it"),
+                  Out("success", "boolean", "exit code 0"),
+                  Out("stdout_truncated", "boolean", "only if some was dropped"),
+                  Out("stderr_truncated", "boolean", "only if some was dropped"),
+                  Out("warnings", "array", "only if something in its folder was ignored: links, FIFOs, names that cannot be stored")};
+  exec.effect = EffectClass::kNonIdempotent;
+  exec.risk = RiskLevel::kHigh;
+  exec.false_success = FalseSuccess::kResult;
+  exec.needs_confirmation = true;
+  registry.Add(std::move(exec), [config](const Json& parameters, CallContext& context) { return Run(*config, parameters, context); });
+}
+
+}  // namespace acl

@@ -1,0 +1,130 @@
+#include "shared/capability/fd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace acl {
+
+void Fd::Close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Error SystemError(const std::string& what, int error_number) {
+  std::string words = std::generic_category().message(error_number);
+  switch (error_number) {
+    case ENOENT: return {Code::kNotFound, what + ": " + words};
+    case ELOOP: return {Code::kInvalid, what + ": there is a symbolic link on the way, which is not followed"};
+    case EXDEV: return {Code::kInvalid, what + ": leads out of the workspace"};
+    case ENOSPC:
+    case EDQUOT:
+      return {Code::kUnavailable, what + ": the disk under the worker's work folder is full; free some space or move the folder"};
+    default: return {Code::kUnavailable, what + ": " + words};
+  }
+}
+
+Result<Fd> OpenBeneath(int folder, const std::string& path, int flags, int mode) {
+  open_how how{};
+  how.flags = std::uint64_t(flags | O_CLOEXEC | O_NOFOLLOW);
+  how.mode = (flags & (O_CREAT | O_TMPFILE)) ? std::uint64_t(mode) : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+  for (;;) {
+    long fd = ::syscall(SYS_openat2, folder, path.empty() ? "." : path.c_str(), &how, sizeof how);
+    if (fd >= 0) return Fd(int(fd));
+    if (errno != EINTR && errno != EAGAIN) return SystemError(fmt::format("'{}'", path), errno);
+  }
+}
+
+Result<Fd> OpenFolder(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return SystemError(fmt::format("'{}'", path), errno);
+  return Fd(fd);
+}
+
+Result<std::string> ReadAll(int fd, std::size_t max_bytes) {
+  std::string out;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && info.st_size > 0) out.reserve(std::min(std::size_t(info.st_size), max_bytes) + 1);
+  char buffer[64 << 10];
+  for (;;) {
+    ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError("reading a file", errno);
+    if (n == 0) return out;
+    if (out.size() + std::size_t(n) > max_bytes) return Error{Code::kInvalid, fmt::format("a file is larger than {} bytes", max_bytes)};
+    out.append(buffer, std::size_t(n));
+  }
+}
+
+Status WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError("writing a file", errno);
+    bytes.remove_prefix(std::size_t(n));
+  }
+  return {};
+}
+
+Status MakeFolders(const std::string& path) {
+  for (std::size_t at = 1; at <= path.size(); ++at) {
+    if (at != path.size() && path[at] != '/') continue;
+    std::string part = path.substr(0, at);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      struct stat info {};
+      int why = errno;
+      if (::stat(part.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return SystemError(fmt::format("making folder '{}'", part), why);
+    }
+  }
+  return {};
+}
+
+namespace {
+
+void RemoveBelow(int folder, int depth) {
+  int copy = ::dup(folder);
+  DIR* entries = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (!entries) {
+    if (copy >= 0) ::close(copy);
+    return;
+  }
+  ::rewinddir(entries);
+  while (dirent* entry = ::readdir(entries)) {
+    std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (::unlinkat(folder, name.c_str(), 0) == 0) continue;
+    int child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (child < 0) {  // a program may have taken the rights away
+      ::fchmodat(folder, name.c_str(), 0700, 0);
+      child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (child >= 0) {
+      ::fchmod(child, 0700);
+      if (depth < 1000) RemoveBelow(child, depth + 1);
+      ::close(child);
+    }
+    ::unlinkat(folder, name.c_str(), AT_REMOVEDIR);
+  }
+  ::closedir(entries);
+}
+
+}  // namespace
+
+void RemoveTree(const std::string& path) {
+  {
+    auto folder = OpenFolder(path);
+    if (folder) RemoveBelow(folder->get(), 0);
+  }
+  ::rmdir(path.c_str());
+}
+
+}  // namespace acl

@@ -1,0 +1,86 @@
+#pragma once
+// Inside of the module: what the files of capabilities share. Each Add... registers one theme.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "shared/capability/capability.h"
+#include "shared/capability/config.h"
+#include "shared/capability/workspace.h"
+
+namespace acl {
+
+using ConfigPtr = std::shared_ptr<const CapabilityConfig>;
+
+void AddFileReaders(CapabilityRegistry& registry);                       // fs_read.cc
+void AddFileWriters(CapabilityRegistry& registry);                       // fs_write.cc
+void AddFileMovers(CapabilityRegistry& registry);                        // fs_tree.cc
+void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config);     // info.cc
+void AddExec(CapabilityRegistry& registry, const ConfigPtr& config);     // exec.cc
+void AddArchive(CapabilityRegistry& registry, const ConfigPtr& config);  // archive.cc
+void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config);     // http.cc
+void AddJson(CapabilityRegistry& registry);                              // json_capabilities.cc
+void AddText(CapabilityRegistry& registry);                              // text.cc
+void AddTestHelpers(CapabilityRegistry& registry);                       // test_capabilities.cc
+void AddApproval(CapabilityRegistry& registry);                          // approval.cc
+
+// ---- results
+
+inline StepResult Done(Json outputs) {
+  StepResult result;
+  result.outputs = std::move(outputs);
+  return result;
+}
+
+inline StepResult Failed(std::string error, bool retryable = false) {
+  StepResult result;
+  result.outcome = StepResult::Outcome::kFailed;
+  result.error = std::move(error);
+  result.retryable = retryable;
+  return result;
+}
+
+// What may pass by itself is worth another attempt; bad input is not.
+inline StepResult Failed(const Error& error) {
+  bool passes = error.code == Code::kUnavailable || error.code == Code::kTimeout;
+  return Failed(error.message, passes);
+}
+
+inline StepResult Ended(StepResult::Outcome outcome, std::string error) {
+  StepResult result;
+  result.outcome = outcome;
+  result.error = std::move(error);
+  return result;
+}
+
+// ---- checked parameters (CheckParameters and WithDefaults ran before)
+
+inline std::string StringOf(const Json& parameters, const char* name) {
+  auto it = parameters.find(name);
+  return it != parameters.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+inline bool FlagOf(const Json& parameters, const char* name) {
+  auto it = parameters.find(name);
+  return it != parameters.end() && it->is_boolean() && it->get<bool>();
+}
+inline double NumberOf(const Json& parameters, const char* name, double otherwise) {
+  auto it = parameters.find(name);
+  return it != parameters.end() && it->is_number() ? it->get<double>() : otherwise;
+}
+
+// ---- fields that many capabilities have
+
+inline FieldSpec PathField(std::string name, std::string description) {
+  FieldSpec field{std::move(name), "string", std::move(description), true};
+  return field;
+}
+inline FieldSpec Flag(std::string name, bool otherwise, std::string description) {
+  return FieldSpec{std::move(name), "boolean", std::move(description), false, Json(otherwise)};
+}
+inline FieldSpec Out(std::string name, std::string type, std::string description) {
+  return FieldSpec{std::move(name), std::move(type), std::move(description)};
+}
+inline FieldSpec OutSuccess() { return Out("success", "boolean", "true"); }
+
+}  // namespace acl

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include "shared/base/utf8.h"
+#include "shared/capability/handlers.h"
+#include "shared/capability/http_client.h"
+
+namespace acl {
+
+namespace {
+
+using Outcome = StepResult::Outcome;
+
+bool IsToken(std::string_view name) {
+  return !name.empty() &&
+         name.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
+}
+
+bool SameName(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 32) == (y | 32); });
+}
+
+// The headers of the file, checked: no line breaks to smuggle others in, nothing that frames the message or is ours to say.
+Result<HttpHeaders> GivenHeaders(const Json& parameters) {
+  HttpHeaders headers;
+  for (const auto& [name, value] : parameters.at("headers").items()) {
+    if (!IsToken(name)) return Error{Code::kInvalid, fmt::format("headers: '{}' is not a header name", name.substr(0, 100))};
+    for (std::string_view ours : {"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer", "Expect",
+                                  "Fencing-Token", "Fencing-Scope"}) {
+      if (SameName(name, ours)) return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, it cannot be given", ours)};
+    }
+    if (value.is_structured() || value.is_null())
+      return Error{Code::kInvalid, fmt::format("headers: the value of '{}' must be a string", name)};
+    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    for (char c : text) {
+      if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f)
+        return Error{Code::kInvalid, fmt::format("headers: '{}' holds a line break or control character", name)};
+    }
+    headers.emplace_back(name, std::move(text));
+  }
+  return headers;
+}
+
+bool Has(const HttpHeaders& headers, std::string_view name) {
+  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return SameName(header.first, name); });
+}
+
+StepResult ToResult(HttpAnswer answer, const std::string& method) {
+  bool unsafe = method == "POST" && answer.sent;  // may have had its effect, and must not have it twice
+  switch (answer.end) {
+    case HttpAnswer::End::kAnswered: break;
+    case HttpAnswer::End::kRefused: return Failed(answer.error);
+    case HttpAnswer::End::kNotSent: return Failed(answer.error, true);
+    case HttpAnswer::End::kLost: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error, true);
+    case HttpAnswer::End::kTooLarge: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error);
+    case HttpAnswer::End::kTimedOut: return Ended(unsafe ? Outcome::kUnknown : Outcome::kTimedOut, answer.error);
+    case HttpAnswer::End::kStopped: return Ended(unsafe ? Outcome::kUnknown : Outcome::kCancelled, answer.error);
+  }
+  Json headers = Json::object();
+  for (const auto& [name, value] : answer.headers) headers[StorableText(name)] = StorableText(value);
+  return Done({{"status_code", answer.status},
+               {"body", StorableText(answer.body)},
+               {"headers", std::move(headers)},
+               {"success", answer.status >= 200 && answer.status < 300}});
+}
+
+StepResult Send(const CapabilityConfig& config, const std::string& method, const Json& parameters, CallContext& context) {
+  HttpCall call;
+  call.method = method;
+  call.url = StringOf(parameters, "url");
+  auto headers = GivenHeaders(parameters);
+  if (!headers) return Failed(headers.error());
+  call.headers = std::move(*headers);
+  if (method != "GET") {
+    call.body = StringOf(parameters, "body");
+    if (!Has(call.headers, "Content-Type")) {
+      std::string type = StringOf(parameters, "content_type");
+      if (type.find_first_of("\r\n") != std::string::npos) return Failed("content_type must not hold a line break");
+      call.headers.emplace_back("Content-Type", type);
+    }
+  }
+  // The key is the engine's, stable across attempts; a file that brings its own knows its receiver.
+  if (!Has(call.headers, "Idempotency-Key")) call.own_headers.emplace_back("Idempotency-Key", context.call.step.idempotency_key);
+  call.own_headers.emplace_back("Fencing-Token", std::to_string(context.call.token.value));
+  call.own_headers.emplace_back("Fencing-Scope", "run");
+  call.follow_redirects = FlagOf(parameters, "follow_redirects");
+  double seconds = NumberOf(parameters, "timeout", 30);
+  if (!(seconds > 0 && seconds <= 86'400)) return Failed("timeout must be more than 0 and at most 86400 seconds");
+  using std::chrono::steady_clock;
+  call.deadline = std::min(
+      context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
+  call.stopped = [&] { return context.stop.stopped(); };
+  return ToResult(PerformHttp(call, config.http), method);
+}
+
+CapabilitySpec Common(std::string id, std::string summary) {
+  CapabilitySpec spec;
+  spec.id = std::move(id);
+  spec.summary = std::move(summary);
+  spec.parameters = {
+      {.name = "url", .type = "string", .description = "http or https, a public host", .required = true},
+      {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object()},
+      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)}};
+  spec.results = {Out("status_code", "integer", "of the answer"), Out("body", "string", "text; bytes that are not UTF-8 become U+FFFD"),
+                  Out("headers", "object", "name: value"), Out("success", "boolean", "status 200 to 299")};
+  spec.false_success = FalseSuccess::kResult;
+  spec.docs =
+      "Any status is a result (look at `success`); no answer at all is a failure. Idempotency-Key, Fencing-Token and Fencing-Scope are "
+      "sent along. "
+      "Addresses that are not public are refused unless the worker allows private networks. At most 4 MiB come back.";
+  return spec;
+}
+
+}  // namespace
+
+void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
+  auto add = [&](CapabilitySpec spec, const char* method) {
+    registry.Add(std::move(spec),
+                 [config, method](const Json& parameters, CallContext& context) { return Send(*config, method, parameters, context); });
+  };
+  CapabilitySpec get = Common("net.http.get", "Fetch a URL.");
+  get.parameters.push_back(Flag("follow_redirects", true, "at most 5, each checked anew; secrets go to the first host only"));
+  get.effect = EffectClass::kRead;
+  add(std::move(get), "GET");
+
+  std::vector<FieldSpec> body{{.name = "body", .type = "string", .description = "what to send", .default_value = Json("")},
+                              {.name = "content_type",
+                               .type = "string",
+                               .description = "if headers have no Content-Type",
+                               .default_value = Json("application/json")}};
+  CapabilitySpec post = Common("net.http.post", "Send to a URL.");
+  post.docs +=
+      " Redirects are not followed. If the connection is lost after sending, the outcome is UNCERTAIN, unless the step says "
+      "`on_unknown_outcome`.";
+  post.parameters.insert(post.parameters.end(), body.begin(), body.end());
+  post.effect = EffectClass::kNonIdempotent;
+  post.risk = RiskLevel::kHigh;
+  post.needs_confirmation = true;
+  add(std::move(post), "POST");
+
+  CapabilitySpec put = Common("net.http.put", "Put something at a URL.");
+  put.docs += " Redirects are not followed. PUT may be repeated, so a lost answer is just tried again.";
+  put.parameters.insert(put.parameters.end(), body.begin(), body.end());
+  put.effect = EffectClass::kIdempotent;
+  put.honours_key = true;
+  put.risk = RiskLevel::kHigh;
+  add(std::move(put), "PUT");
+}
+
+}  // namespace acl

@@ -1,0 +1,48 @@
+#pragma once
+// One HTTP call over libcurl, with the rules of egress.h on every connection it makes, caps on what comes back, and an end at its deadline
+// or stop. No connection is shared between calls, no proxy or credential is taken from the environment.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shared/capability/config.h"
+
+namespace acl {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpCall {
+  std::string method;  // GET, POST, PUT
+  std::string url;
+  HttpHeaders headers;      // the caller's; dropped for another origin where they are secret
+  HttpHeaders own_headers;  // Idempotency-Key, Fencing-*: for the first origin only
+  std::string body;
+  bool follow_redirects = false;
+  std::chrono::steady_clock::time_point deadline;
+  std::function<bool()> stopped;  // asked at least every 100 ms
+};
+
+struct HttpAnswer {
+  enum class End {
+    kAnswered,  // status, headers, body are there
+    kRefused,   // by our rules: nothing was sent to where it pointed
+    kNotSent,   // no connection, so nothing was sent; may pass
+    kLost,      // the request (or a part of it) was sent, the answer did not come whole
+    kTimedOut,  // as above: `sent` says which
+    kStopped,
+    kTooLarge,  // an answer over the caps
+  } end = End::kAnswered;
+  int status = 0;
+  HttpHeaders headers;  // of the last answer, in order; repeated ones joined with ", "
+  std::string body;
+  std::string error;  // of every end but kAnswered
+  bool sent = false;  // a request that may have an effect went out
+};
+
+HttpAnswer PerformHttp(const HttpCall& call, const HttpConfig& config);
+
+}  // namespace acl

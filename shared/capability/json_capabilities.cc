@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include "shared/capability/handlers.h"
+#include "shared/capability/python_json.h"
+
+namespace acl {
+
+namespace {
+
+// The parameter's JSON text parsed; the error names the parameter.
+Result<Json> ParseParameter(const Json& parameters, const char* name) {
+  auto value = ParseJson(parameters.at(name).get_ref<const std::string&>());
+  if (!value) return Error{Code::kInvalid, fmt::format("{} is not JSON: {}", name, value.message())};
+  return value;
+}
+
+StepResult Parse(const Json& parameters, CallContext&) {
+  auto value = ParseParameter(parameters, "json_string");
+  if (!value) return Failed(value.error());
+  return Done({{"data", PythonJson(*value)}, {"success", true}});
+}
+
+StepResult Stringify(const Json& parameters, CallContext&) {
+  // The table says a JSON string; a template that is one whole reference hands over the value itself, which serves as well.
+  const Json& data = parameters.at("data");
+  Result<Json> value = data.is_string() ? ParseParameter(parameters, "data") : Result<Json>(data);
+  if (!value) return Failed(value.error());
+  PythonJsonStyle style;
+  style.ascii = false;
+  style.indent = FlagOf(parameters, "pretty") ? 2 : 0;
+  return Done({{"json_string", PythonJson(*value, style)}, {"success", true}});
+}
+
+bool ParseIndex(std::string_view text, std::int64_t& index) {
+  bool negative = !text.empty() && text[0] == '-';
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() > 9) return false;
+  index = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return false;
+    index = index * 10 + (c - '0');
+  }
+  if (negative) index = -index;
+  return true;
+}
+
+StepResult Get(const Json& parameters, CallContext&) {
+  auto root = ParseParameter(parameters, "json_string");
+  if (!root) return Failed(root.error());
+  std::string path = StringOf(parameters, "path");
+  const Json* at = &*root;
+  std::string walked;
+  for (std::size_t from = 0; from <= path.size();) {
+    auto dot = std::min(path.find('.', from), path.size());
+    std::string part = path.substr(from, dot - from);
+    from = dot + 1;
+    std::string place = walked.empty() ? "the top" : "'" + walked + "'";
+    if (at->is_object()) {
+      auto it = at->find(part);
+      if (it == at->end()) return Failed(fmt::format("Path not found: '{}' has no key '{}' at {}", path, part, place));
+      at = &*it;
+    } else if (at->is_array()) {
+      std::int64_t index = 0;
+      auto size = std::int64_t(at->size());
+      if (!ParseIndex(part, index))
+        return Failed(fmt::format("Path not found: '{}': {} is a list, '{}' is not a number", path, place, part));
+      if (index < 0) index += size;
+      if (index < 0 || index >= size) return Failed(fmt::format("Path not found: '{}': the list at {} has {} items", path, place, size));
+      at = &(*at)[std::size_t(index)];
+    } else {
+      return Failed(fmt::format("Path not found: '{}': {} is neither map nor list", path, place));
+    }
+    walked += (walked.empty() ? "" : ".") + part;
+  }
+  return Done({{"value", PythonText(*at)}, {"success", true}});
+}
+
+FieldSpec JsonText(std::string name) { return {.name = std::move(name), .type = "string", .description = "JSON text", .required = true}; }
+
+}  // namespace
+
+void AddJson(CapabilityRegistry& registry) {
+  CapabilitySpec parse;
+  parse.id = "data.json.parse";
+  parse.summary = "Check JSON text and write it in one form.";
+  parse.docs = "The result is JSON text again: one line, `, ` and `: ` between, non-ASCII escaped, key order kept.";
+  parse.parameters = {JsonText("json_string"), Flag("strict", true, "has no effect; parsing is always strict")};
+  parse.results = {Out("data", "string", "JSON text"), OutSuccess()};
+  registry.Add(std::move(parse), Parse);
+
+  CapabilitySpec stringify;
+  stringify.id = "data.json.stringify";
+  stringify.summary = "Write JSON for people or programs.";
+  stringify.docs = "Key order is kept, non-ASCII stays as it is. pretty: indented by two spaces.";
+  stringify.parameters = {
+      {.name = "data", .type = "any", .description = "JSON text, or a value by a template that is one whole reference", .required = true},
+      Flag("pretty", false, "indented by 2")};
+  stringify.results = {Out("json_string", "string", "JSON text"), OutSuccess()};
+  registry.Add(std::move(stringify), Stringify);
+
+  CapabilitySpec get;
+  get.id = "data.json.get";
+  get.summary = "Take one value out of JSON text.";
+  get.docs =
+      "Dots walk maps; lists take a number, negative from the end: `items.-1.name`. The value is always text: JSON for maps and lists, "
+      "else True, False, None or the number or string itself.";
+  get.parameters = {JsonText("json_string"),
+                    {.name = "path", .type = "string", .description = "keys and list indexes with dots between", .required = true}};
+  get.results = {Out("value", "string", "the value as text"), OutSuccess()};
+  registry.Add(std::move(get), Get);
+}
+
+}  // namespace acl

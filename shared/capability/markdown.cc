@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "shared/capability/standard.h"
+
+namespace acl {
+
+namespace {
+
+// A cell must not end its table.
+std::string Cell(std::string text) {
+  for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, "\\");
+  return text;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string ParameterRow(const FieldSpec& field) {
+  std::string names = "`" + field.name + "`" + (field.aliases.empty() ? "" : " (also `" + Joined(field.aliases) + "`)");
+  std::string otherwise = field.required ? "required" : field.default_value ? "`" + field.default_value->dump() + "`" : "none";
+  std::string text = field.description + (field.allowed.empty() ? "" : ": one of " + Joined(field.allowed));
+  return fmt::format("| {} | {} | {} | {} |\n", names, field.type, Cell(otherwise), Cell(text));
+}
+
+std::string Section(const CapabilitySpec& spec) {
+  std::string out = fmt::format("## {}\n\n{}\n\n{}\n\n", spec.id, spec.summary, spec.docs);
+  out += fmt::format("Effect {}, risk {}{}, timeout {} s; undo: {}; `success: false` is a {}.\n\n", EffectName(spec.effect),
+                     RiskName(spec.risk), spec.needs_confirmation ? ", needs confirmation when called by itself" : "",
+                     spec.default_timeout.count(), spec.undo == UndoKind::kFiles ? "the old files come back" : "none of its own",
+                     spec.false_success == FalseSuccess::kResult ? "result" : "failed attempt");
+  if (!spec.parameters.empty()) {
+    out += "| parameter | type | default | |\n|---|---|---|---|\n";
+    for (const auto& field : spec.parameters) out += ParameterRow(field);
+    out += '\n';
+  }
+  if (!spec.results.empty()) {
+    out += "| output | type | |\n|---|---|---|\n";
+    for (const auto& field : spec.results) out += fmt::format("| `{}` | {} | {} |\n", field.name, field.type, Cell(field.description));
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string CapabilityMarkdown(const CapabilityRegistry& registry) {
+  std::string out =
+      "# Capabilities\n\n"
+      "What a step can do. This page is the registry itself, written out: a test compares the two (`ACL_UPDATE_DOCS=1` rewrites it). "
+      "`airun capability list` and `airun capability show ID` say the same.\n\n"
+      "Files of a run lie under `/workspace`; paths are relative to it or start with it. They are part of the run's state: every worker "
+      "sees the same ones, and a "
+      "step's changes count only if the step completes.\n\n"
+      "Effects: `pure` and `read` are run again after a crash; `idempotent` too, with the same key; `non_idempotent` is never blindly "
+      "repeated.\n\n"
+      "| id | effect | risk | |\n|---|---|---|---|\n";
+  for (const auto* spec : registry.All()) {
+    std::string anchor;
+    for (char c : spec->id) {
+      if (c != '.') anchor += c;
+    }
+    out += fmt::format("| [{}](#{}) | {} | {} | {} |\n", spec->id, anchor, EffectName(spec->effect), RiskName(spec->risk),
+                       Cell(spec->summary));
+  }
+  out += '\n';
+  for (const auto* spec : registry.All()) out += Section(*spec);
+  while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
+  return out;
+}
+
+}  // namespace acl

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "shared/capability/capability.h"
+#include "shared/capability/spelling.h"
+
+namespace acl {
+
+namespace {
+
+// A value that the template engine will still change: a string with "{{" at any depth.
+bool HoldsTemplate(const Json& value) {
+  if (value.is_string()) return value.get_ref<const std::string&>().find("{{") != std::string::npos;
+  if (!value.is_structured()) return false;
+  for (const auto& item : value) {
+    if (HoldsTemplate(item)) return true;
+  }
+  return false;
+}
+
+bool IsWhole(const Json& value) {
+  if (value.is_number_integer()) return true;
+  if (!value.is_number_float()) return false;
+  double number = value.get<double>();
+  return std::trunc(number) == number && std::abs(number) <= 9007199254740992.0;
+}
+
+bool HasType(const Json& value, std::string_view type) {
+  if (type == "string") return value.is_string();
+  if (type == "integer") return IsWhole(value);
+  if (type == "float") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  return true;  // any
+}
+
+std::string Described(const Json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_boolean()) return value.get<bool>() ? "the boolean true" : "the boolean false";
+  if (value.is_number_integer()) return fmt::format("the integer {}", value.dump());
+  if (value.is_number_float()) return fmt::format("the number {}", value.dump());
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return text.size() <= 40 ? fmt::format("the string \"{}\"", text) : fmt::format("a string of {} bytes", text.size());
+  }
+  return value.is_array() ? "a list" : "a map";
+}
+
+std::string Wanted(std::string_view type) {
+  if (type == "array") return "a list";
+  if (type == "object") return "a map";
+  if (type == "integer") return "a whole number";
+  if (type == "float") return "a number";
+  return fmt::format("a {}", type);
+}
+
+struct Given {
+  const Json* value = nullptr;
+  std::string name;      // as written
+  std::string conflict;  // a second name with another value
+};
+
+Given FindGiven(const FieldSpec& field, const Json& parameters) {
+  Given given;
+  auto look = [&](const std::string& name) {
+    auto it = parameters.find(name);
+    if (it == parameters.end() || it->is_null()) return;
+    if (!given.value) {
+      given.value = &*it;
+      given.name = name;
+    } else if (*given.value != *it) {
+      given.conflict = name;
+    }
+  };
+  look(field.name);
+  for (const auto& alias : field.aliases) look(alias);
+  return given;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only) {
+  std::vector<std::string> wrong;
+  if (!parameters.is_object()) return {fmt::format("{}: inputs must be a map, not {}", spec.id, Described(parameters))};
+  for (const auto& field : spec.parameters) {
+    Given given = FindGiven(field, parameters);
+    if (!given.value) {
+      if (field.required) {
+        wrong.push_back(fmt::format("{}: missing parameter '{}' ({}): {}", spec.id, field.name, field.type, field.description));
+      }
+      continue;
+    }
+    if (!given.conflict.empty()) {
+      wrong.push_back(fmt::format("{}: '{}' and '{}' are names of one parameter and have different values; keep one", spec.id, given.name,
+                                  given.conflict));
+      continue;
+    }
+    if (literal_only && HoldsTemplate(*given.value)) continue;
+    if (!HasType(*given.value, field.type)) {
+      wrong.push_back(
+          fmt::format("{}: parameter '{}' must be {}, not {}", spec.id, given.name, Wanted(field.type), Described(*given.value)));
+      continue;
+    }
+    if (!field.allowed.empty() && given.value->is_string()) {
+      const auto& text = given.value->get_ref<const std::string&>();
+      if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
+        wrong.push_back(fmt::format("{}: parameter '{}' must be one of {}, not \"{}\"", spec.id, given.name, Joined(field.allowed),
+                                    text.substr(0, 100)));
+      }
+    }
+  }
+  return wrong;
+}
+
+std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Json& parameters) {
+  std::vector<std::string> warnings;
+  if (!parameters.is_object()) return warnings;
+  std::vector<std::string_view> known;
+  for (const auto& field : spec.parameters) {
+    known.push_back(field.name);
+    for (const auto& alias : field.aliases) known.push_back(alias);
+  }
+  for (const auto& [name, value] : parameters.items()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string near = NearestSpelling(name, known);
+    warnings.push_back(fmt::format("{}: unknown parameter '{}' is ignored{}", spec.id, name,
+                                   near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  }
+  return warnings;
+}
+
+Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
+  Json out = Json::object();
+  if (!parameters.is_object()) return out;
+  std::vector<std::string> handled;
+  for (const auto& field : spec.parameters) {
+    handled.push_back(field.name);
+    handled.insert(handled.end(), field.aliases.begin(), field.aliases.end());
+    Given given = FindGiven(field, parameters);
+    if (given.value) {
+      // A whole number written as 6.0 is the integer 6 from here on.
+      bool whole = field.type == "integer" && given.value->is_number_float() && IsWhole(*given.value);
+      out[field.name] = whole ? Json(std::int64_t(given.value->get<double>())) : *given.value;
+    } else if (field.default_value) {
+      out[field.name] = *field.default_value;
+    }
+  }
+  for (const auto& [name, value] : parameters.items()) {
+    if (std::find(handled.begin(), handled.end(), name) == handled.end()) out[name] = value;
+  }
+  return out;
+}
+
+}  // namespace acl

@@ -1,0 +1,212 @@
+#include "shared/capability/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "shared/capability/fd.h"
+#include "shared/capability/process_guard.h"
+
+namespace acl {
+
+namespace {
+
+struct Pipe {
+  Fd read, write;
+};
+
+Result<Pipe> MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return SystemError("a pipe", errno);
+  Pipe pipe{Fd(ends[0]), Fd(ends[1])};
+  // 0, 1 and 2 are the program's: a pipe that landed there (a daemon with closed stdin) would be overwritten.
+  for (Fd* end : {&pipe.read, &pipe.write}) {
+    if (end->get() > 2) continue;
+    Fd higher(::fcntl(end->get(), F_DUPFD_CLOEXEC, 3));
+    if (!higher.ok()) return SystemError("a pipe", errno);
+    *end = std::move(higher);
+  }
+  return pipe;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (auto& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// One of the program's output streams, read until its end, kept up to a limit.
+struct Stream {
+  Fd fd;
+  std::string* text;
+  bool* truncated;
+  std::size_t limit;
+
+  void Read() {
+    char buffer[64 << 10];
+    ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0) {
+      fd.Close();
+      return;
+    }
+    std::size_t room = limit - std::min(limit, text->size());
+    text->append(buffer, std::min(room, std::size_t(n)));
+    if (std::size_t(n) > room) *truncated = true;
+  }
+};
+
+// Follows the program to the end of its guard; fills in how it ended.
+void Follow(const ProcessRequest& request, ProcessResult& result, Stream (&streams)[2], Fd& control, Fd& status, int& start_error,
+            bool& ended) {
+  while (status.ok() || streams[0].fd.ok() || streams[1].fd.ok()) {
+    pollfd waits[3] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
+    ::poll(waits, 3, 20);
+    for (int i = 0; i < 2; ++i) {
+      if (streams[i].fd.ok() && waits[i].revents) streams[i].Read();
+    }
+    if (status.ok() && waits[2].revents) {
+      GuardReport report{};
+      ssize_t n = ::read(status.get(), &report, sizeof report);
+      if (n == ssize_t(sizeof report)) {
+        if (report.kind == GuardReport::kStartFailed) start_error = report.value;
+        if (report.kind == GuardReport::kEnded) {
+          ended = true;
+          bool killed = WIFSIGNALED(report.value);
+          if (control.ok()) result.end = killed ? ProcessResult::End::kSignalled : ProcessResult::End::kExited;
+          result.exit_code = killed ? 0 : WEXITSTATUS(report.value);
+          result.signal = killed ? WTERMSIG(report.value) : 0;
+        }
+      } else if (n == 0 || errno != EINTR) {
+        status.Close();
+        if (!ended) {  // the guard is gone without a word: the streams may stay open for ever in somebody's hands
+          for (auto& stream : streams) stream.fd.Close();
+        }
+      }
+    }
+    if (!control.ok()) continue;
+    bool stop = request.stopped && request.stopped();
+    bool late = std::chrono::steady_clock::now() >= request.deadline;
+    if (stop || late) {
+      result.end = stop ? ProcessResult::End::kStopped : ProcessResult::End::kTimedOut;
+      control.Close();
+    }
+  }
+}
+
+}  // namespace
+
+Result<ProcessResult> RunProcess(const ProcessRequest& request) {
+  auto folder = OpenFolder(request.folder);
+  if (!folder) return folder.error();
+  Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null.ok()) return SystemError("/dev/null", errno);
+  auto out = MakePipe(), err = MakePipe(), control = MakePipe(), status = MakePipe();
+  for (auto* pipe : {&out, &err, &control, &status}) {
+    if (!*pipe) return pipe->error();
+  }
+  std::vector<std::string> arguments{request.name};
+  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
+  std::vector<std::string> environment = request.environment;
+  auto argv = Pointers(arguments), envp = Pointers(environment);
+  GuardPlan plan;
+  plan.program = request.program.c_str();
+  plan.argv = argv.data();
+  plan.envp = envp.data();
+  plan.folder = folder->get();
+  plan.null = null.get();
+  plan.out = out->write.get();
+  plan.err = err->write.get();
+  plan.control = control->read.get();
+  plan.status = status->write.get();
+  plan.max_memory_bytes = request.max_memory_bytes;
+  plan.max_file_bytes = request.max_file_bytes;
+  plan.max_processes = request.max_processes;
+  plan.max_open_files = request.max_open_files;
+
+  // No signal handler of ours may run in the copy before it has taken the default ones.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t guard = ::fork();
+  if (guard == 0) RunGuard(plan);
+  int fork_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (guard < 0) return SystemError("starting a process", fork_error);
+
+  ProcessResult result;
+  Stream streams[2] = {{std::move(out->read), &result.out, &result.out_truncated, request.max_output_bytes},
+                       {std::move(err->read), &result.err, &result.err_truncated, request.max_output_bytes}};
+  for (auto* pipe : {&*out, &*err, &*status}) pipe->write.Close();
+  control->read.Close();
+  int start_error = 0;
+  bool ended = false;
+  Follow(request, result, streams, control->write, status->read, start_error, ended);
+  control->write.Close();
+  while (::waitpid(guard, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (start_error != 0) return SystemError(fmt::format("starting '{}'", request.program), start_error);
+  if (!ended) {
+    result.guard_lost = true;
+    result.end = ProcessResult::End::kSignalled;
+    result.signal = SIGKILL;
+  }
+  return result;
+}
+
+Result<std::vector<std::string>> SplitCommand(const std::string& command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  auto error = [&](std::string_view what) {
+    return Error{Code::kInvalid, fmt::format("command: {}; no shell runs it: give the program in `command` and a list in `args`", what)};
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    char c = command[i];
+    if (quote == '\'') {
+      if (c == '\'') {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\\') {
+      if (i + 1 == command.size()) return error("it ends in a backslash");
+      char next = command[++i];
+      if (quote == '"' && next != '"' && next != '\\') word += '\\';
+      word += next;
+      in_word = true;
+    } else if (quote == '"') {
+      if (c == '"') {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else if (std::strchr("|&;<>`\n", c) || (c == '$' && i + 1 < command.size() && command[i + 1] == '(')) {
+      return error(fmt::format("'{}' would need a shell", c == '\n' ? std::string("a line break") : std::string(1, c)));
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote) return error(fmt::format("the quote {} is not closed", quote));
+  if (in_word) words.push_back(std::move(word));
+  if (words.empty()) return error("it is empty");
+  return words;
+}
+
+}  // namespace acl

@@ -1,0 +1,49 @@
+#pragma once
+// Runs one program: no shell, an argument list, a clean environment, its own process group, capped output, resource limits, nothing on
+// stdin, no file descriptor of ours but its three. It ends with everything it started:
+//
+//   worker --fork--> guard --fork--> program --> ... children, also those that became daemons
+//
+// The guard is a process of ours that adopts orphans (PR_SET_CHILD_SUBREAPER) and holds a pipe to the worker. When the program has ended,
+// when the worker says stop, or when the worker is gone (kill -9: the pipe closes), the guard kills every descendant and then itself ends.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "shared/base/result.h"
+
+namespace acl {
+
+struct ProcessRequest {
+  std::string program;                      // absolute path of the file
+  std::vector<std::string> arguments;       // without the program's own name
+  std::string name;                         // argv[0]
+  std::vector<std::string> environment;     // "NAME=value", all of it
+  std::string folder;                       // working directory
+  std::size_t max_output_bytes = 1u << 20;  // of each stream; the rest is read and dropped
+  std::int64_t max_memory_bytes = 0;        // address space; 0 = no limit
+  std::int64_t max_file_bytes = 0;          // of a file it writes; 0 = no limit
+  int max_processes = 0, max_open_files = 1024;
+  std::chrono::steady_clock::time_point deadline;
+  std::function<bool()> stopped;  // asked about every 20 ms
+};
+
+struct ProcessResult {
+  enum class End { kExited, kSignalled, kTimedOut, kStopped } end = End::kExited;
+  int exit_code = 0;  // of kExited
+  int signal = 0;     // of kSignalled
+  std::string out, err;
+  bool out_truncated = false, err_truncated = false;
+  bool guard_lost = false;  // the guard itself was killed: descendants may be alive
+};
+
+// kUnavailable: it could not be started (nothing ran). Blocks until everything has ended.
+Result<ProcessResult> RunProcess(const ProcessRequest& request);
+
+// A shell's word splitting without any expansion: white space separates, '..' and ".." and \x keep. kInvalid: open quote, or a character
+// that only a shell gives meaning to (| & ; < > ` $( newline) outside quotes.
+Result<std::vector<std::string>> SplitCommand(const std::string& command);
+
+}  // namespace acl

@@ -1,0 +1,191 @@
+#include "shared/capability/runner.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <exception>
+
+#include "shared/base/random.h"
+#include "shared/base/utf8.h"
+#include "shared/capability/handlers.h"
+#include "shared/kernel/call_format.h"
+
+namespace acl {
+
+namespace {
+
+using Outcome = StepResult::Outcome;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMaxErrorBytes = 8u << 10;
+
+// The longest a call may take when neither the step nor the capability says so.
+constexpr std::chrono::hours kNoTimeout{24 * 7};
+
+std::string Joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += (out.empty() ? "" : "\n") + line;
+  return out;
+}
+
+// The outputs must survive the journal: UTF-8, no NUL, not too deep, not too large.
+void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult& result) {
+  if (!result.outputs.is_object()) {
+    result = Failed(fmt::format("{}: its outputs are not a map; this is a bug of the capability", spec.id));
+    return;
+  }
+  if (auto storable = CheckStorable(result.outputs); !storable) {
+    result = Failed(fmt::format("{}: the outputs cannot be stored: {}", spec.id, storable.message()));
+    return;
+  }
+  if (std::size_t size = DumpJson(result.outputs).size(); size > max_bytes) {
+    result = Failed(
+        fmt::format("{}: the outputs have {} bytes, {} are allowed; write large results to a file of the run", spec.id, size, max_bytes));
+  }
+}
+
+// `success: false` of a capability for which that is no result (compat.md K22).
+void CheckSuccess(const CapabilitySpec& spec, StepResult& result) {
+  auto success = result.outputs.find("success");
+  if (spec.false_success == FalseSuccess::kResult || success == result.outputs.end() || *success != Json(false)) return;
+  auto message = result.outputs.find("error_message");
+  std::string why = message != result.outputs.end() && message->is_string() ? message->get<std::string>() : "it reported success: false";
+  result = Failed(fmt::format("{}: {}", spec.id, why));
+}
+
+// The attempt's folder, and those of its token and run if nothing else is in them.
+void RemoveFolder(const std::string& folder) {
+  if (::access(folder.c_str(), F_OK) != 0) return;
+  RemoveTree(folder);
+  std::string token = folder.substr(0, folder.rfind('/')), run = token.substr(0, token.rfind('/'));
+  if (::rmdir(token.c_str()) == 0) ::rmdir(run.c_str());
+}
+
+StepResult Guarded(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& parameters, CallContext& context) {
+  std::string what;
+  try {
+    return handler(parameters, context);
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "an unknown exception";
+  }
+  std::string error = fmt::format("{}: it threw {}; this is a bug of the capability", spec.id, what);
+  // Whether the outside was reached is anybody's guess then.
+  if (spec.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, error);
+  return Failed(error);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CapabilityRunner>> CapabilityRunner::Make(const CapabilityRegistry& registry, ContentStore& contents,
+                                                                 const CapabilityConfig& config, const RunnerOptions& options) {
+  auto folder = WorkFolder::Open(options.work_folder);
+  if (!folder) return folder.error();
+  return std::unique_ptr<CapabilityRunner>(new CapabilityRunner(registry, contents, config, options, std::move(*folder)));
+}
+
+CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config,
+                                   const RunnerOptions& options, std::unique_ptr<WorkFolder> folder)
+    : registry_(registry),
+      config_(config),
+      max_queued_(options.max_queued),
+      folder_(std::move(folder)),
+      contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
+  for (int i = 0; i < std::max(1, options.threads); ++i) threads_.emplace_back([this] { Work(); });
+}
+
+CapabilityRunner::~CapabilityRunner() {
+  std::deque<Job> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(queue_);
+    for (auto& [number, stop] : running_) stop.Stop();
+  }
+  wake_.notify_all();
+  for (auto& job : dropped) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
+  for (auto& thread : threads_) thread.join();
+}
+
+void CapabilityRunner::Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopping_ && queue_.size() < max_queued_) {
+      queue_.push_back(Job{std::move(call), std::move(stop), std::move(done)});
+      done = nullptr;
+    }
+  }
+  if (done) {
+    done(Ended(Outcome::kNotStarted, "the worker is stopping or has too many calls waiting"));
+  } else {
+    wake_.notify_one();
+  }
+}
+
+void CapabilityRunner::Work() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    std::uint64_t number = next_number_++;
+    running_.emplace(number, job.stop);
+    lock.unlock();
+    StepResult result = Call(job.call, job.stop);
+    lock.lock();
+    running_.erase(number);
+    lock.unlock();
+    job.done(std::move(result));
+  }
+}
+
+StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
+  auto begin = steady_clock::now();
+  CapabilityCall wanted = CallFromJson(call.step.call);
+  StepResult result;
+  if (!wanted.error.empty()) {
+    result = Failed(wanted.error);
+  } else if (stop.stopped()) {
+    result = Ended(Outcome::kNotStarted, "stopped before it began");
+  } else if (const CapabilitySpec* spec = registry_.Find(wanted.capability); !spec || !registry_.Handler(wanted.capability)) {
+    std::string near = registry_.Nearest(wanted.capability);
+    result = Failed(fmt::format("Capability '{}' not found{}; `airun capability list` shows what there is", wanted.capability,
+                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  } else {
+    result = CallChecked(*spec, *registry_.Handler(wanted.capability), wanted.inputs, call, stop);
+  }
+  if (result.outcome != Outcome::kSucceeded) {
+    result.outputs = Json::object();
+    result.files.clear();
+    result.error = StorableText(std::string_view(result.error).substr(0, kMaxErrorBytes));
+  }
+  result.duration = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+  return result;
+}
+
+StepResult CapabilityRunner::CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs,
+                                         const StepCall& call, const StopToken& stop) {
+  if (auto wrong = CheckParameters(spec, inputs, false); !wrong.empty()) return Failed(Joined(wrong));
+  std::string folder = AttemptFolder(call);
+  Workspace workspace(call.state, contents_, config_.files, folder);
+  CallContext context{call, {}, stop, &workspace};
+  auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec.default_timeout);
+  if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
+  context.deadline = steady_clock::now() + timeout;
+  StepResult result = Guarded(spec, handler, WithDefaults(spec, inputs), context);
+  RemoveFolder(folder);
+  if (result.outcome == Outcome::kSucceeded) CheckSuccess(spec, result);
+  if (result.outcome == Outcome::kSucceeded) CheckOutputs(spec, config_.max_output_bytes, result);
+  if (result.outcome == Outcome::kSucceeded) result.files = workspace.Changes();
+  return result;
+}
+
+std::string CapabilityRunner::AttemptFolder(const StepCall& call) const {
+  SystemRandom random;  // a name nobody else has: two attempts never meet, whatever their ids
+  return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), call.subject.ToString(), call.token.value, call.attempt_id,
+                     random.Next());
+}
+
+}  // namespace acl

@@ -1,0 +1,71 @@
+#pragma once
+// Runs steps by calling capabilities: the production StepRunner. A bounded pool of threads of its own, so that a slow capability never
+// holds up a heartbeat, the worker's loop or (until the pool is full) another step.
+//
+// One call: find the capability, check parameters, fill defaults, give it the run's files as a layer of its own, a deadline and the stop
+// token; then check that the outputs can be stored. What the outcomes mean: kernel/kind.h. Never blocks the caller of Run.
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "shared/capability/capability.h"
+#include "shared/capability/config.h"
+#include "shared/capability/content.h"
+
+namespace acl {
+
+struct RunnerOptions {
+  std::string work_folder;  // files are laid out and contents kept below it
+  int threads = 8;
+  std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
+  std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
+};
+
+class CapabilityRunner final : public StepRunner {
+ public:
+  // kUnavailable if the work folder cannot be made. The registry and the store must outlive the runner.
+  static Result<std::unique_ptr<CapabilityRunner>> Make(const CapabilityRegistry& registry, ContentStore& contents,
+                                                        const CapabilityConfig& config, const RunnerOptions& options);
+  // Stops what runs, answers what is queued with kNotStarted, and returns when every `done` has been called.
+  ~CapabilityRunner() override;
+
+  void Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) override;
+
+  // One call on this thread.
+  StepResult Call(const StepCall& call, const StopToken& stop);
+
+ private:
+  struct Job {
+    StepCall call;
+    StopToken stop;
+    std::function<void(StepResult)> done;
+  };
+
+  CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config, const RunnerOptions& options,
+                   std::unique_ptr<WorkFolder> folder);
+  void Work();
+  StepResult CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs, const StepCall& call,
+                         const StopToken& stop);
+  std::string AttemptFolder(const StepCall& call) const;
+
+  const CapabilityRegistry& registry_;
+  const CapabilityConfig config_;
+  const std::size_t max_queued_;
+  std::unique_ptr<WorkFolder> folder_;
+  ContentCache contents_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> queue_;
+  std::map<std::uint64_t, StopToken> running_;  // by the number of the call
+  std::uint64_t next_number_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace acl

@@ -1,0 +1,80 @@
+#pragma once
+// Every setting of every program, from one table (settings_table.cc): name, environment variable, flag, default, meaning. A flag wins
+// over the environment, the environment over the default. The documentation (docs/operations.md) and --help come from the table too.
+//
+//   auto parsed = ParseSettings(Program::kWorker, {argv + 1, argv + argc}, Environment());
+//   if (!parsed) { print parsed.error(); return 2; }
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/base/host_port.h"
+#include "shared/base/json.h"
+#include "shared/base/result.h"
+
+namespace acl {
+
+enum class Program : unsigned { kCoordinator = 1, kWorker = 2, kCli = 4 };
+
+struct Settings {
+  // -- everywhere
+  std::string database_url = "postgresql:///acl";
+  std::string log_level = "info";  // debug info warn error off
+  bool dev_mode = false;
+  std::chrono::milliseconds lease_ttl{10'000};
+  std::chrono::milliseconds heartbeat{2'500};  // a quarter of lease_ttl unless set
+  std::chrono::milliseconds drain_deadline{20'000};
+  int db_connections = 4;
+  std::string queue_driver = "postgres";
+  // -- coordinator
+  HostPort listen{"127.0.0.1", 8733};
+  HostPort doorbell_listen{"127.0.0.1", 8734};
+  std::vector<std::string> allowed_hosts;  // Host headers taken besides those of `listen`
+  std::chrono::milliseconds reap{1'000};
+  std::chrono::milliseconds timers{1'000};
+  std::chrono::milliseconds loop_ttl{5'000};
+  std::chrono::milliseconds ready_poll{1'000};
+  std::string create_api_key;
+  // -- worker
+  HostPort health_listen{"127.0.0.1", 0};
+  std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells
+  std::string worker_name;                                  // empty: host name and process id
+  int slots = 8;
+  std::vector<std::string> queues{"default"};
+  std::chrono::milliseconds poll{500};
+  std::string work_dir = "acl-work";
+  std::vector<std::string> allowed_programs;  // empty: the standard list
+  bool allow_private_networks = false;
+  // -- airun
+  std::string server = "http://127.0.0.1:8733";
+  std::string api_key;  // secret
+};
+
+struct ParsedSettings {
+  Settings settings;
+  bool help = false;                        // --help: print HelpText and end with 0
+  bool version = false;                     // --version
+  std::map<std::string, std::string> from;  // by name: "flag" or "environment"; the rest are defaults
+  std::vector<std::string> warnings;        // e.g. an ACL_ variable that looks mistyped
+};
+
+// `arguments` without the program's name. kInvalid lists everything that is wrong, a line each, with what to write instead.
+Result<ParsedSettings> ParseSettings(Program program, const std::vector<std::string>& arguments,
+                                     const std::map<std::string, std::string>& environment);
+// The process's own environment.
+std::map<std::string, std::string> Environment();
+
+// One row of the table, as text.
+struct SettingInfo {
+  std::string name, environment, flag, value_name, default_text, doc;
+  bool secret = false;
+};
+std::vector<SettingInfo> SettingsOf(Program program);
+
+std::string HelpText(Program program, const std::string& binary, const std::string& summary);
+// What is in force, secrets masked: for the log at start.
+Json ShowSettings(Program program, const Settings& settings);
+
+}  // namespace acl

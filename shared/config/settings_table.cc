@@ -1,0 +1,244 @@
+#include "shared/config/settings_table.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace acl {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr unsigned kCoordinator = unsigned(Program::kCoordinator);
+constexpr unsigned kWorker = unsigned(Program::kWorker);
+constexpr unsigned kCli = unsigned(Program::kCli);
+constexpr unsigned kServers = kCoordinator | kWorker;
+constexpr unsigned kAll = kServers | kCli;
+
+Error Invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+Result<long long> ReadNumber(std::string_view text, long long min, long long max) {
+  long long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) {
+    return Invalid(fmt::format("'{}' is not a whole number from {} to {}", text, min, max));
+  }
+  return value;
+}
+
+std::vector<std::string> SplitList(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    auto item = text.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (!item.empty()) items.emplace_back(item);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return items;
+}
+
+SettingRow Text(std::string name, unsigned programs, std::string Settings::*member, std::string value_name, std::string doc) {
+  return {std::move(name),
+          programs,
+          std::move(value_name),
+          std::move(doc),
+          [member](Settings& s, std::string_view v) -> Status {
+            if (v.find('\0') != std::string_view::npos) return Invalid("holds a NUL character");
+            s.*member = std::string(v);
+            return {};
+          },
+          [member](const Settings& s) { return s.*member; }};
+}
+
+SettingRow OneOf(std::string name, unsigned programs, std::string Settings::*member, std::vector<std::string> words, std::string doc) {
+  auto row = Text(std::move(name), programs, member, "WORD", std::move(doc));
+  row.set = [member, words = std::move(words)](Settings& s, std::string_view v) -> Status {
+    for (const auto& word : words) {
+      if (word == v) {
+        s.*member = word;
+        return {};
+      }
+    }
+    return Invalid(fmt::format("'{}' is none of {}", v, fmt::join(words, ", ")));
+  };
+  return row;
+}
+
+SettingRow Millis(std::string name, unsigned programs, milliseconds Settings::*member, long long min, long long max, std::string doc) {
+  return {std::move(name),
+          programs,
+          "MS",
+          std::move(doc),
+          [member, min, max](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, min, max);
+            if (!number) return number.error();
+            s.*member = milliseconds(*number);
+            return {};
+          },
+          [member](const Settings& s) { return std::to_string((s.*member).count()); }};
+}
+
+SettingRow Number(std::string name, unsigned programs, int Settings::*member, int min, int max, std::string doc) {
+  return {std::move(name),
+          programs,
+          "N",
+          std::move(doc),
+          [member, min, max](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, min, max);
+            if (!number) return number.error();
+            s.*member = int(*number);
+            return {};
+          },
+          [member](const Settings& s) { return std::to_string(s.*member); }};
+}
+
+SettingRow Switch(std::string name, unsigned programs, bool Settings::*member, std::string doc) {
+  return {std::move(name),
+          programs,
+          "",
+          std::move(doc),
+          [member](Settings& s, std::string_view v) -> Status {
+            if (v == "true" || v == "1" || v == "yes" || v == "on") {
+              s.*member = true;
+            } else if (v == "false" || v == "0" || v == "no" || v == "off") {
+              s.*member = false;
+            } else {
+              return Invalid(fmt::format("'{}' is neither true nor false", v));
+            }
+            return {};
+          },
+          [member](const Settings& s) { return s.*member ? "true" : "false"; }};
+}
+
+SettingRow Address(std::string name, unsigned programs, HostPort Settings::*member, std::string doc) {
+  return {std::move(name),
+          programs,
+          "HOST:PORT",
+          std::move(doc),
+          [member](Settings& s, std::string_view v) -> Status {
+            auto parsed = ParseHostPort(v);
+            if (!parsed) return parsed.error();
+            s.*member = *parsed;
+            return {};
+          },
+          [member](const Settings& s) { return (s.*member).ToString(); }};
+}
+
+SettingRow Addresses(std::string name, unsigned programs, std::vector<HostPort> Settings::*member, std::string doc) {
+  return {std::move(name),
+          programs,
+          "HOST:PORT,...",
+          std::move(doc),
+          [member](Settings& s, std::string_view v) -> Status {
+            std::vector<HostPort> list;
+            for (const auto& item : SplitList(v)) {
+              auto parsed = ParseHostPort(item);
+              if (!parsed) return parsed.error();
+              list.push_back(*parsed);
+            }
+            s.*member = std::move(list);
+            return {};
+          },
+          [member](const Settings& s) {
+            std::string text;
+            for (const auto& item : s.*member) text += (text.empty() ? "" : ",") + item.ToString();
+            return text;
+          }};
+}
+
+SettingRow List(std::string name, unsigned programs, std::vector<std::string> Settings::*member, bool may_be_empty, std::string doc) {
+  return {std::move(name),
+          programs,
+          "A,B,...",
+          std::move(doc),
+          [member, may_be_empty](Settings& s, std::string_view v) -> Status {
+            auto items = SplitList(v);
+            if (items.empty() && !may_be_empty) return Invalid("needs at least one entry");
+            s.*member = std::move(items);
+            return {};
+          },
+          [member](const Settings& s) { return fmt::format("{}", fmt::join(s.*member, ",")); }};
+}
+
+SettingRow FlagOnly(SettingRow row) {
+  row.flag_only = true;
+  return row;
+}
+SettingRow Secret(SettingRow row) {
+  row.secret = true;
+  return row;
+}
+
+std::string WithDashes(std::string text) {
+  for (char& c : text) c = c == '_' ? '-' : c;
+  return text;
+}
+
+}  // namespace
+
+std::string SettingRow::Flag() const { return "--" + WithDashes(name); }
+
+std::string SettingRow::Environment() const {
+  if (flag_only) return "";
+  std::string text = "ACL_";
+  for (const char c : name) text += c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+  return text;
+}
+
+const std::vector<SettingRow>& SettingsTable() {
+  static const std::vector<SettingRow> table = {
+      Text("database_url", kAll, &Settings::database_url, "URL",
+           "PostgreSQL, as libpq takes it: postgresql://user@host:port/name or key=value pairs"),
+      OneOf("log_level", kServers, &Settings::log_level, {"debug", "info", "warn", "error", "off"},
+            "what is logged: debug, info, warn, error or off"),
+      Switch("dev_mode", kServers, &Settings::dev_mode, "one machine, one user: a loopback listener needs no API key"),
+      Millis("lease_ttl_ms", kServers, &Settings::lease_ttl, 500, 600'000, "a worker that is silent this long loses what it holds"),
+      Millis("heartbeat_ms", kServers, &Settings::heartbeat, 100, 200'000,
+             "how often a worker says that it lives; a quarter of lease_ttl_ms unless set"),
+      Millis("drain_deadline_ms", kServers, &Settings::drain_deadline, 0, 3'600'000,
+             "how long a clean end may take before work is given back"),
+      Number("db_connections", kServers, &Settings::db_connections, 1, 64, "database connections of this process"),
+      OneOf("queue_driver", kServers, &Settings::queue_driver, {"postgres"}, "how ready work reaches workers"),
+      Address("listen", kCoordinator, &Settings::listen, "where the API listens; port 0 = any free one, printed at start"),
+      Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
+      List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
+           "names this API is reached by (Host headers); on loopback its own names are always taken"),
+      Millis("reap_ms", kCoordinator, &Settings::reap, 50, 60'000, "how often dead sessions are looked for"),
+      Millis("timers_ms", kCoordinator, &Settings::timers, 20, 60'000, "the longest wait between two looks at the timers"),
+      Millis("loop_ttl_ms", kCoordinator, &Settings::loop_ttl, 500, 60'000,
+             "a coordinator that is silent this long loses its duties to another one"),
+      Millis("ready_poll_ms", kCoordinator, &Settings::ready_poll, 50, 60'000,
+             "how often ready work is counted and workers are rung for it"),
+      FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
+      Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
+      Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
+      Text("worker_name", kWorker, &Settings::worker_name, "NAME", "for people; host name and process id unless set"),
+      Number("slots", kWorker, &Settings::slots, 1, 1024, "runs this worker holds at once"),
+      List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
+      Millis("poll_ms", kWorker, &Settings::poll, 20, 60'000, "the longest wait between two looks for work"),
+      Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
+      List("allowed_programs", kWorker, &Settings::allowed_programs, true,
+           "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),
+      Switch("allow_private_networks", kWorker, &Settings::allow_private_networks, "net.http may reach loopback and private addresses"),
+      Text("server", kCli, &Settings::server, "URL", "the coordinator's address"),
+      Secret(Text("api_key", kCli, &Settings::api_key, "KEY", "key for the API, if it needs one")),
+  };
+  return table;
+}
+
+Status CompleteSettings(Settings& settings, const std::map<std::string, std::string>& from) {
+  if (!from.contains("heartbeat_ms")) settings.heartbeat = std::max(milliseconds(100), settings.lease_ttl / 4);
+  std::string wrong;
+  if (settings.heartbeat * 2 > settings.lease_ttl) {
+    wrong += fmt::format("heartbeat_ms ({}) is more than half of lease_ttl_ms ({}): one lost heartbeat would lose every lease\n",
+                         settings.heartbeat.count(), settings.lease_ttl.count());
+  }
+  if (settings.database_url.empty()) wrong += "database_url is empty: write for example postgresql:///acl\n";
+  if (wrong.empty()) return {};
+  wrong.pop_back();
+  return Invalid(wrong);
+}
+
+}  // namespace acl

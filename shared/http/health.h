@@ -1,0 +1,33 @@
+#pragma once
+// /livez, /readyz and /metrics: the same on every process.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shared/http/router.h"
+#include "shared/telemetry/metrics.h"
+
+namespace acl {
+
+// What /readyz answers: 200 if every check is fine, else 503 with the reasons. Texts are for people; never secrets.
+struct Readiness {
+  struct Check {
+    std::string name;  // "database", "migrations", "drain" ...
+    bool ok = false;
+    std::string detail;  // why not, and the way out
+  };
+  std::vector<Check> checks;
+  bool ready() const {
+    for (const auto& check : checks) {
+      if (!check.ok) return false;
+    }
+    return true;
+  }
+};
+
+// `readiness` is asked on the server's thread: it reads what others found out, and never blocks. No API key is needed.
+void AddHealthRoutes(Router& router, Metrics& metrics, std::function<Readiness()> readiness);
+
+}  // namespace acl

@@ -1,0 +1,75 @@
+#pragma once
+// A request and its answer, as handlers see them. Handlers know nothing of sockets.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shared/base/json.h"
+
+namespace acl {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// The first header of this name (lower case), or nullptr.
+const std::string* FindHeader(const HttpHeaders& headers, std::string_view name);
+
+struct HttpRequest {
+  std::string method;                                      // upper case
+  std::string path;                                        // percent-encoded, without the query
+  std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
+  HttpHeaders headers;                                     // names in lower case
+  std::string body;
+  std::map<std::string, std::string> params;  // of the route's pattern, decoded
+  std::string route;                          // the pattern: bounded, for metrics and logs
+  std::string peer;                           // "127.0.0.1:51234"
+  std::string request_id;                     // X-Request-Id if it was usable, else made
+  std::string trace_id;                       // of `traceparent`, else made; 32 hex digits
+  std::string principal;                      // who asks, set by the authorizer; empty = nobody in particular
+
+  const std::string* Header(std::string_view name) const { return FindHeader(headers, name); }
+  const std::string* Query(std::string_view name) const;  // the first of this name
+  const std::string& Param(const std::string& name) const { return params.at(name); }
+};
+
+// The sending end of a response that goes on (server-sent events). Safe from any thread; may outlive its connection.
+class HttpStream {
+ public:
+  enum class Wrote {
+    kOk,
+    kFull,    // the reader is slow: nothing was taken, try again later
+    kClosed,  // the reader is gone, or the server stops
+  };
+  static constexpr std::size_t kMaxBuffered = 1u << 20;
+
+  virtual ~HttpStream() = default;
+  virtual Wrote Write(std::string_view bytes) = 0;
+  // What was written goes out, then the response ends.
+  virtual void End() = 0;
+  virtual bool closed() const = 0;
+};
+
+struct HttpResponse {
+  int status = 200;
+  HttpHeaders headers;
+  std::string body;
+  // Set: `body` is not sent; the head goes out and the stream is handed over (on the server's thread: it must not block).
+  std::function<void(std::shared_ptr<HttpStream>)> on_stream;
+
+  static HttpResponse OfJson(int status, const Json& json);
+  static HttpResponse OfText(int status, std::string text, std::string_view content_type = "text/plain; charset=utf-8");
+  static HttpResponse Empty(int status = 204) { return {.status = status}; }
+  HttpResponse& With(std::string name, std::string value) {
+    headers.emplace_back(std::move(name), std::move(value));
+    return *this;
+  }
+};
+
+std::string_view HttpReason(int status);
+
+}  // namespace acl

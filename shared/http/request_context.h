@@ -1,0 +1,24 @@
+#pragma once
+// From a checked head to a request with its route, and the checks between. Internal; no sockets.
+
+#include <optional>
+
+#include "shared/http/gate.h"
+#include "shared/http/router.h"
+#include "shared/telemetry/log.h"
+
+namespace acl::internal {
+
+// Path, query, headers, ids, route and its parameters. An answer: there is no such route (404, 405, OPTIONS), or the target is malformed.
+std::optional<HttpResponse> FillRequest(const HttpHead& head, const Router& router, HttpRequest& request, const Route*& route);
+// May this route have this body at all (400, 413)?
+std::optional<HttpResponse> CheckBody(const HttpHead& head, const Route& route);
+// 415, or 400 if a body is needed and there is none.
+std::optional<HttpResponse> CheckContentType(const HttpRequest& request, const Route& route);
+// The handler's answer; 500 if it throws.
+HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request);
+
+// The trace id of a W3C `traceparent`, or nothing.
+std::optional<std::string> TraceIdOf(std::string_view traceparent);
+
+}  // namespace acl::internal

@@ -1,0 +1,61 @@
+#pragma once
+// The HTTP/1.1 server: one thread for all sockets, handlers on a BlockingPool. Every head goes through the strict gate (gate.h); bodies,
+// heads, waiting and memory are bounded. No TLS and no HTTP/2: off one machine a proxy that ends TLS stands before it.
+//
+//   Router router;  router.Add("GET", "/v1/things/{id}", {}, [](const HttpRequest& r) { ... });
+//   HttpServer server({.listen = {"127.0.0.1", 0}}, std::move(router), &pool, &metrics);
+//   if (auto status = server.Start(); !status) ...   // port taken: the message says so
+//   server.address().port
+//
+// A handler that throws is answered with 500 and logged. Stop: no new connections, running requests are answered, streams end, then
+// Stop returns; a handler that never returns holds it up, so handlers have deadlines of their own.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "shared/base/host_port.h"
+#include "shared/http/gate.h"
+#include "shared/http/router.h"
+#include "shared/runtime/blocking_pool.h"
+#include "shared/runtime/service.h"
+#include "shared/telemetry/metrics.h"
+
+namespace acl {
+
+// Asked before a body is read, on the server's thread: may fill `principal`; an answer refuses the request. Must not block.
+using HttpAuthorizer = std::function<std::optional<HttpResponse>(HttpRequest& head, const Route& route)>;
+
+struct HttpServerOptions {
+  HostPort listen{"127.0.0.1", 0};
+  std::string name = "http";  // of the thread and in logs
+  GateOptions gate;
+  HttpAuthorizer authorize;  // none: everything is allowed
+  std::size_t max_head = 16 * 1024;
+  std::size_t max_connections = 1024;               // one more is closed at once
+  std::size_t max_bodies = 256u << 20;              // bytes of bodies in memory, all connections together; above: 503
+  std::chrono::milliseconds head_timeout{10'000};   // from connecting to the end of the first head
+  std::chrono::milliseconds idle_timeout{60'000};   // from an answer to the end of the next head
+  std::chrono::milliseconds body_timeout{60'000};   // for a body as a whole
+  std::chrono::milliseconds write_timeout{60'000};  // for an answer, and for each part of a stream
+  std::chrono::milliseconds drain{5'000};           // Stop: how long clients may take to read their answers
+};
+
+class HttpServer final : public Service {
+ public:
+  // `pool` may be null if every route is on_server_thread; both outlive the server.
+  HttpServer(HttpServerOptions options, Router router, BlockingPool* pool, Metrics* metrics);
+  ~HttpServer() override;
+
+  Status Start() override;
+  void Stop() override;
+  HostPort address() const;  // with the port in force; after Start
+  const Router& router() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acl

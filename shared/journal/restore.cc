@@ -1,0 +1,77 @@
+// Restore = newest snapshot + later events, every one of them verified before it is believed.
+
+#include <fmt/format.h>
+
+#include "shared/journal/snapshot.h"
+
+namespace acl {
+
+namespace {
+
+Error Corrupt(const Event& event, const std::string& what) {
+  return {Code::kCorrupt, fmt::format("event {} of {}: {}", event.seq, event.subject.ToString(), what)};
+}
+
+Status CheckPlace(const Event& event, const SubjectId& subject, std::int64_t expected_seq, Token last_token) {
+  if (event.subject != subject) return Corrupt(event, fmt::format("it stands in the journal of {}", subject.ToString()));
+  if (event.seq != expected_seq)
+    return Corrupt(event, fmt::format("the next sequence number is {}: an event is missing or twice", expected_seq));
+  if (event.token < last_token)
+    return Corrupt(event, fmt::format("its token {} is below the last writer's {}", event.token.value, last_token.value));
+  return {};
+}
+
+Status Replay(const Event& event, const Json& payload, Document& state) {
+  auto delta = payload.find(kDeltaKey), root = payload.find(kRootKey);
+  if (delta != payload.end()) {
+    if (root == payload.end()) return Corrupt(event, fmt::format("it changes the state but names no \"{}\"", kRootKey));
+    if (auto applied = state.Apply(*delta); !applied) return Corrupt(event, applied.message());
+  }
+  if (root == payload.end()) return {};
+  const std::string now = ToHex(state.Root());
+  if (!root->is_string() || root->get_ref<const std::string&>() != now) {
+    return Corrupt(event, fmt::format("the state root after it is {}, it names {}", now, DumpJson(*root)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events,
+                         const ChunkReader& read_chunk) {
+  Restored restored;
+  restored.chain = ChainStart(subject);
+  if (snapshot) {
+    auto state = DecodeSnapshot(*snapshot, read_chunk);
+    if (!state) return state.error();
+    restored.state = std::move(*state);
+    restored.head_seq = snapshot->last_event_seq;
+    restored.chain = snapshot->chain;
+  }
+  Token last_token;
+  for (const Event& event : later_events) {
+    if (auto place = CheckPlace(event, subject, restored.head_seq + 1, last_token); !place) return place.error();
+    auto payload = VerifyAndParse(event, restored.chain);
+    if (!payload) return payload.error();
+    if (!*payload) return Corrupt(event, "its content was removed and no later snapshot is there: the state cannot be rebuilt");
+    if (auto replayed = Replay(event, **payload, restored.state); !replayed) return replayed.error();
+    restored.head_seq = event.seq;
+    restored.chain = event.chain;
+    restored.delta_bytes_since_snapshot += event.payload->size();
+    ++restored.replayed;
+    last_token = event.token;
+  }
+  return restored;
+}
+
+Status MatchesHead(const Restored& restored, std::int64_t head_seq, const Hash256& chain, const Hash256& state_root) {
+  auto differs = [](std::string_view what, const std::string& found, const std::string& expected) {
+    return Error{Code::kCorrupt, fmt::format("the journal ends with {} {}, the head row says {}", what, found, expected)};
+  };
+  if (restored.head_seq != head_seq) return differs("event", std::to_string(restored.head_seq), std::to_string(head_seq));
+  if (restored.chain != chain) return differs("chain", ToHex(restored.chain), ToHex(chain));
+  if (restored.state.Root() != state_root) return differs("state root", ToHex(restored.state.Root()), ToHex(state_root));
+  return {};
+}
+
+}  // namespace acl

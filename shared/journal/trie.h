@@ -1,0 +1,40 @@
+#pragma once
+// The nodes of a Document and the pure functions that make new ones out of old ones. Shape and hashes: document.h.
+
+#include <memory>
+#include <string>
+
+#include "shared/journal/document.h"
+
+namespace acl {
+
+// Immutable once made. A leaf holds an entry; an inner node holds at least two leaves below it, perhaps all on one side.
+struct Document::Node {
+  Hash256 hash{};
+  std::size_t leaves = 1;
+  std::size_t bytes = 0;  // stored text of the leaves below
+
+  Hash256 path{};  // leaf: SHA-256(key)
+  std::string key;
+  Json value;
+
+  std::shared_ptr<const Node> left, right;  // inner; null is an empty subtree
+
+  bool is_leaf() const { return left == nullptr && right == nullptr; }
+};
+
+namespace trie {
+
+using NodePtr = std::shared_ptr<const Document::Node>;
+
+NodePtr MakeLeaf(std::string key, Json value);
+// Inserts the leaf, or puts it in the place of the leaf of the same key.
+NodePtr Insert(const NodePtr& root, const NodePtr& leaf);
+// The same root if there is no such path.
+NodePtr Remove(const NodePtr& root, const Hash256& path);
+const Document::Node* Find(const NodePtr& root, const Hash256& path);
+// 32 zero bytes for an empty tree.
+Hash256 RootHash(const NodePtr& root);
+
+}  // namespace trie
+}  // namespace acl

@@ -1,0 +1,142 @@
+#pragma once
+// What a kind of subject (workflow run, project, agent session) brings to the kernel: a pure state machine over a Document.
+//
+//   input  --Decide-->  event drafts + row effects        (what happened, what is promised)
+//   draft  --Evolve-->  JSON Patch of the state           (the delta that the journal keeps)
+//   state  --Next---->  what to start, or what to wait for
+//
+// All three are pure: same arguments, same answer; no clock, no randomness, no I/O. The kernel applies deltas, seals events, keeps
+// the root, commits, and runs what Next names. On replay only deltas are applied: Evolve is never called for an old event.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "shared/journal/document.h"
+#include "shared/journal/event.h"
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+// ---- inputs
+
+// First input after every claim. `open_attempts`: attempts whose outcome nobody recorded; the previous holder may have run them.
+struct ResumedInput {
+  std::vector<AttemptRow> open_attempts;
+};
+
+// A file that a step changed in the run's workspace (DESIGN.md section 1): contents are in the content store already.
+struct FileChange {
+  std::string path;             // relative, "/"-separated, normalised
+  std::optional<Hash256> hash;  // nullopt: deleted
+  std::int64_t size = 0;
+  int mode = 0644;  // permission bits; directories are entries too, with is_dir
+  bool is_dir = false;
+};
+
+struct StepResult {
+  enum class Outcome {
+    kSucceeded,
+    kFailed,      // a known failure: counts as an attempt, may be retried
+    kTimedOut,    // killed at its deadline
+    kCancelled,   // stopped because it was asked to
+    kNotStarted,  // the effect was never begun (drain, margin): does not count
+    kUnknown,     // it may have happened (connection lost after sending)
+  } outcome = Outcome::kSucceeded;
+  Json outputs = Json::object();
+  std::string error;
+  bool retryable = true;
+  std::vector<FileChange> files;
+  milliseconds duration{0};
+};
+
+struct StepFinishedInput {
+  std::string step_id;
+  int attempt_id = 0;
+  StepResult result;
+};
+
+struct InboxInput {
+  InboxId id;
+  std::string kind;  // "cancel", "pause", "resume", "signal", "timer", "resolve" ...
+  Json payload;
+};
+
+// One attempt to start. Its row is committed before it runs unless the effect is pure or read (then with its completion).
+struct StartStep {
+  std::string step_id;
+  EffectClass effect = EffectClass::kPure;
+  Json call;                    // opaque to the kernel: what the StepRunner needs (capability, inputs ...)
+  std::string idempotency_key;  // stable across attempts and takeovers
+  milliseconds timeout{0};      // of this attempt; 0 = none
+};
+
+// An attempt that WhatNext named is about to start: its row goes with this commit (idempotent and non-idempotent effects only, for
+// which the call's inputs are journaled before anything reaches the outside, so that every later attempt sends the same).
+// A decision without events refuses: the state has moved on, the attempt must not start.
+struct StartingInput {
+  StartStep step;
+  int attempt_id = 0;
+};
+
+using Input = std::variant<ResumedInput, StartingInput, StepFinishedInput, InboxInput>;
+
+// ---- decisions
+
+struct Decision {
+  std::vector<EventDraft> events;
+  std::vector<CompletionRow> completions;  // event_seq = 1-based index into `events`; the kernel adds the base
+  std::vector<TimerRow> timers_set;
+  std::vector<std::string> timers_cleared;
+  std::vector<CompensationRow> compensations;
+  std::vector<OutboxRow> outbox;
+  std::optional<ListingChange> listing;
+  std::vector<std::string> cancel_steps;  // running attempts to stop (step ids)
+  bool cancel_all = false;                // stop every running attempt (a kind does not know those of pure and read steps)
+};
+
+struct NextContext {
+  WallTime now;
+  std::set<std::string> running;  // step ids with an attempt in flight in this process
+  int free_slots = 1;
+};
+
+struct Next {
+  std::vector<StartStep> start;  // in order; at most free_slots
+  bool closed = false;           // terminal: close the subject
+  // Nothing to start and nothing running: what would wake it. Empty reason with nothing to start and nothing running is a bug.
+  std::optional<Waiting> waiting;
+};
+
+class SubjectKind {
+ public:
+  virtual ~SubjectKind() = default;
+  virtual std::string_view Name() const = 0;
+  // `now` is the event time (database time + own steady clock): every fire_at and deadline is computed from it.
+  virtual Decision Decide(const Document& state, const Input& input, WallTime now) const = 0;
+  virtual Json Evolve(const Document& state, const EventDraft& draft) const = 0;
+  virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
+};
+
+class KindRegistry {
+ public:
+  void Add(std::shared_ptr<const SubjectKind> kind) { kinds_[std::string(kind->Name())] = std::move(kind); }
+  const SubjectKind* Find(const std::string& name) const {
+    auto it = kinds_.find(name);
+    return it == kinds_.end() ? nullptr : it->second.get();
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, kind] : kinds_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<const SubjectKind>> kinds_;
+};
+
+}  // namespace acl

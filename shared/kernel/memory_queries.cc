@@ -1,0 +1,181 @@
+#include "shared/kernel/memory_queries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace acl {
+
+Result<MemorySubject> MemoryQueries::Get(const SubjectId& id) const {
+  auto subject = store_.Inspect(id);
+  if (!subject) return Error{Code::kNotFound, fmt::format("no subject {}", id.ToString())};
+  return *std::move(subject);
+}
+
+SubjectView MemoryQueries::View(const MemorySubject& subject) const {
+  SubjectView view;
+  view.subject = subject.id;
+  view.project = subject.project;
+  view.kind = subject.kind;
+  view.queue = subject.queue;
+  view.band = subject.band;
+  view.listing = subject.listing;
+  view.error_message = subject.error_message;
+  view.created_at = subject.created_at;
+  view.updated_at = subject.updated_at;
+  view.started_at = subject.started_at;
+  view.completed_at = subject.completed_at;
+  view.head = subject.head;
+  view.token = subject.token;
+  view.holder = subject.holder;
+  for (const SessionRow& row : store_.SessionRows()) {
+    if (row.session == subject.holder) view.holder_name = row.worker_name;
+  }
+  std::optional<WallTime> ready_at;
+  for (const auto& row : store_.Ready()) {
+    if (row.subject == subject.id && (!ready_at || row.ready_at < *ready_at)) ready_at = row.ready_at;
+  }
+  for (const auto& [timer, fire_at] : subject.timers) {
+    if (!view.next_wake || fire_at < *view.next_wake) view.next_wake = fire_at;
+  }
+  if (subject.waiting) view.waiting_reason = subject.waiting->reason;
+  if (subject.waiting && subject.waiting->next_wake && !view.next_wake) view.next_wake = subject.waiting->next_wake;
+  if (subject.closed) {
+    view.state = OpenState::kClosed;
+    view.since = subject.updated_at;
+  } else if (subject.quarantined()) {
+    view.state = OpenState::kQuarantined;
+    view.since = subject.quarantines.back().at;
+  } else if (subject.holder) {
+    view.state = OpenState::kLeased;
+    view.since = subject.acquired_at;
+  } else if (subject.waiting && subject.waiting->reason == "paused") {
+    view.state = OpenState::kPaused;
+    view.since = subject.waiting_since;
+  } else if (ready_at) {
+    view.state = OpenState::kReady;
+    view.since = ready_at;
+  } else if (!subject.timers.empty() || subject.waiting) {
+    view.state = OpenState::kWaiting;
+    view.since = subject.waiting_since;
+  }
+  return view;
+}
+
+Result<SubjectView> MemoryQueries::GetSubject(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  return View(*subject);
+}
+
+Result<std::vector<SubjectId>> MemoryQueries::FindByPrefix(const std::string& prefix) {
+  std::vector<SubjectId> found;
+  if (prefix.size() < 4) return Error{Code::kInvalid, "an id's beginning needs at least 4 characters"};
+  for (const SubjectId& id : store_.Subjects()) {
+    if (id.ToString().starts_with(prefix) && found.size() < 10) found.push_back(id);
+  }
+  return found;
+}
+
+Result<std::vector<SubjectView>> MemoryQueries::List(const ListFilter& filter) {
+  std::vector<SubjectView> found;
+  std::vector<SubjectId> ids = store_.Subjects();
+  for (auto id = ids.rbegin(); id != ids.rend() && int(found.size()) < filter.limit; ++id) {
+    if (filter.before && !(*id < *filter.before)) continue;
+    MemorySubject subject = *store_.Inspect(*id);
+    bool fits = subject.listing && subject.project == filter.project && (!filter.kind || subject.kind == *filter.kind) &&
+                (!filter.status || subject.listing->status == *filter.status) && (!filter.name || subject.listing->name == *filter.name);
+    if (fits) found.push_back(View(subject));
+  }
+  return found;
+}
+
+Result<std::vector<Event>> MemoryQueries::Events(const SubjectId& id, std::int64_t after_seq, int limit) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  std::vector<Event> page;
+  for (const Event& event : subject->events) {
+    if (event.seq > after_seq && int(page.size()) < limit) page.push_back(event);
+  }
+  return page;
+}
+
+Result<std::optional<Snapshot>> MemoryQueries::NewestSnapshot(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  return subject->snapshots.empty() ? std::optional<Snapshot>() : std::optional<Snapshot>(subject->snapshots.back());
+}
+
+Result<std::vector<AttemptView>> MemoryQueries::Attempts(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  std::vector<AttemptView> views;
+  for (const AttemptRow& row : subject->attempts) {
+    AttemptView view{row.step_id, row.attempt_id, row.token, row.started_at, std::nullopt};
+    auto done = subject->completions.find(row.step_id);
+    if (done != subject->completions.end() && done->second.attempt_id == row.attempt_id) view.completed_at = done->second.completed_at;
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+Result<std::vector<CompensationRow>> MemoryQueries::Compensations(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  return subject->compensations;
+}
+
+Result<std::vector<GrantView>> MemoryQueries::Grants(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  return subject->grants;
+}
+
+Result<std::vector<LeaseView>> MemoryQueries::Leases(int limit) {
+  std::vector<LeaseView> leases;
+  std::map<SessionId, SessionRow> sessions;
+  for (SessionRow& row : store_.SessionRows()) sessions[row.session] = row;
+  for (const SubjectId& id : store_.Subjects()) {
+    MemorySubject subject = *store_.Inspect(id);
+    if (!subject.holder || int(leases.size()) >= limit) continue;
+    const SessionRow& session = sessions[*subject.holder];
+    leases.push_back({id, *subject.holder, session.worker_name, subject.token, subject.acquired_at, session.expires_at});
+  }
+  return leases;
+}
+
+Result<std::vector<SessionRow>> MemoryQueries::Sessions(bool include_dead) {
+  std::vector<SessionRow> rows = store_.SessionRows();
+  if (!include_dead) std::erase_if(rows, [](const SessionRow& row) { return row.dead; });
+  return rows;
+}
+
+Result<std::vector<QuarantineView>> MemoryQueries::Quarantined(bool include_released) {
+  std::vector<QuarantineView> views;
+  for (const SubjectId& id : store_.Subjects()) {
+    MemorySubject subject = *store_.Inspect(id);
+    for (const QuarantineView& view : subject.quarantines) {
+      if (include_released || !view.released_at) views.push_back(view);
+    }
+  }
+  return views;
+}
+
+Result<std::vector<TimerRow>> MemoryQueries::Timers(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  std::vector<TimerRow> timers;
+  for (const auto& [timer_id, fire_at] : subject->timers) timers.push_back({timer_id, fire_at});
+  std::sort(timers.begin(), timers.end(), [](const TimerRow& a, const TimerRow& b) { return a.fire_at < b.fire_at; });
+  return timers;
+}
+
+Result<std::map<std::string, std::int64_t>> MemoryQueries::ReadyDepth() {
+  std::map<std::string, std::int64_t> depth;
+  for (const auto& row : store_.Ready()) {
+    if (row.ready_at <= clock_.Wall()) ++depth[row.queue];
+  }
+  return depth;
+}
+
+}  // namespace acl

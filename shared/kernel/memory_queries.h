@@ -1,0 +1,35 @@
+#pragma once
+// What people ask, answered from a MemoryStore: for unit tests and the simulator only.
+
+#include "shared/kernel/memory_store.h"
+#include "shared/kernel/queries.h"
+
+namespace acl {
+
+class MemoryQueries final : public Queries {
+ public:
+  MemoryQueries(const MemoryStore& store, const Clock& clock) : store_(store), clock_(clock) {}
+
+  Result<SubjectView> GetSubject(const SubjectId& subject) override;
+  Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) override;
+  Result<std::vector<SubjectView>> List(const ListFilter& filter) override;
+  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;
+  Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) override;
+  Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
+  Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) override;
+  Result<std::vector<GrantView>> Grants(const SubjectId& subject) override;
+  Result<std::vector<LeaseView>> Leases(int limit) override;
+  Result<std::vector<SessionRow>> Sessions(bool include_dead) override;
+  Result<std::vector<QuarantineView>> Quarantined(bool include_released) override;
+  Result<std::vector<TimerRow>> Timers(const SubjectId& subject) override;
+  Result<std::map<std::string, std::int64_t>> ReadyDepth() override;
+
+ private:
+  SubjectView View(const MemorySubject& subject) const;
+  Result<MemorySubject> Get(const SubjectId& subject) const;
+
+  const MemoryStore& store_;
+  const Clock& clock_;
+};
+
+}  // namespace acl

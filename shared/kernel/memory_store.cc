@@ -1,0 +1,244 @@
+#include "shared/kernel/memory_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace acl {
+
+namespace {
+
+constexpr int kQuarantineAtBarren = 5;
+
+}  // namespace
+
+// A version 7 id whose time is the store's counter: the same on every run, growing, unique.
+Uuid MemoryStore::NewId() {
+  std::uint64_t count = ++ids_;
+  Uuid uuid;
+  for (int i = 0; i < 6; ++i) uuid.bytes[std::size_t(5 - i)] = std::uint8_t(count >> (8 * i));
+  uuid.bytes[6] = 0x70;
+  uuid.bytes[8] = 0x80;
+  std::uint64_t mixed = count * 0x9e3779b97f4a7c15ull;
+  for (int i = 0; i < 7; ++i) uuid.bytes[std::size_t(9 + i)] = std::uint8_t(mixed >> (8 * i));
+  return uuid;
+}
+
+Token MemoryStore::Mint(Token old) const { return Token{std::max(old.value + 1, (epoch_ << 32) + 1)}; }
+
+MemorySubject* MemoryStore::Find(const SubjectId& subject) {
+  auto it = subjects_.find(subject);
+  return it == subjects_.end() ? nullptr : &it->second;
+}
+
+MemoryRecord& MemoryStore::Note(MemoryRecord::What what, const MemorySubject& subject) {
+  MemoryRecord record;
+  record.what = what;
+  record.subject = subject.id;
+  record.session = subject.holder.value_or(SessionId{});
+  record.token = subject.token;
+  record.lease_token = subject.token;
+  record.base_seq = subject.head.seq;
+  record.at = Now();
+  return records_.emplace_back(std::move(record));
+}
+
+// ---- sessions
+
+Result<SessionGrant> MemoryStore::OpenSession(const SessionRequest& request) {
+  std::lock_guard lock(mutex_);
+  Session session;
+  SessionRow& row = session.row;
+  row.session = SessionId{NewId()};
+  row.worker_name = request.worker_name;
+  row.host = request.host;
+  row.version = request.version;
+  row.pid = request.pid;
+  row.slots = request.slots;
+  row.queues = request.queues;
+  row.started_at = row.heartbeat_at = Now();
+  row.expires_at = Now() + request.ttl;
+  SessionId id = row.session;
+  sessions_.emplace(id, std::move(session));
+  return SessionGrant{id, Now()};
+}
+
+Result<HeartbeatAnswer> MemoryStore::Heartbeat(const SessionId& id, milliseconds ttl) {
+  std::lock_guard lock(mutex_);
+  auto it = sessions_.find(id);
+  if (it == sessions_.end() || it->second.row.dead || it->second.row.expires_at <= Now()) {
+    return Error{Code::kLeaseLost, fmt::format("session {} is dead or expired: open a new one", id.ToString())};
+  }
+  it->second.row.heartbeat_at = Now();
+  it->second.row.expires_at = Now() + ttl;
+  HeartbeatAnswer answer{Now(), {}};
+  for (const auto& [subject_id, subject] : subjects_) {
+    if (subject.holder == id && !subject.inbox.empty()) answer.woken.push_back(subject_id);
+  }
+  return answer;
+}
+
+Status MemoryStore::CloseSession(const SessionId& id) {
+  std::lock_guard lock(mutex_);
+  auto it = sessions_.find(id);
+  if (it == sessions_.end() || it->second.row.dead) return {};
+  it->second.row.dead = true;
+  it->second.closed = true;
+  return {};
+}
+
+// ---- create
+
+Result<std::vector<CreateOutcome>> MemoryStore::Create(std::span<const CreateItem> items) {
+  std::lock_guard lock(mutex_);
+  std::set<SubjectId> fresh;
+  std::set<std::pair<ProjectId, std::string>> keys;
+  for (const CreateItem& item : items) {  // one transaction: nothing is created if an id is used twice
+    bool replay = item.request_key &&
+                  (request_keys_.contains({item.project, *item.request_key}) || !keys.insert({item.project, *item.request_key}).second);
+    if (!replay && (subjects_.contains(item.subject) || !fresh.insert(item.subject).second)) {
+      return Error{Code::kConflict, fmt::format("subject {} exists already: ids are never used twice", item.subject.ToString())};
+    }
+  }
+  std::vector<CreateOutcome> outcomes;
+  for (const CreateItem& item : items) {
+    outcomes.push_back(CreateOne(item));
+  }
+  return outcomes;
+}
+
+CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
+  if (item.request_key) {
+    auto it = request_keys_.find({item.project, *item.request_key});
+    if (it != request_keys_.end()) {
+      const auto& [hash, first] = it->second;
+      auto kind = hash == item.request_hash ? CreateOutcome::Kind::kReplayed : CreateOutcome::Kind::kKeyConflict;
+      return CreateOutcome{kind, first, subjects_.at(first).token};
+    }
+    request_keys_[{item.project, *item.request_key}] = {item.request_hash, item.subject};
+  }
+  MemorySubject subject;
+  subject.id = item.subject;
+  subject.project = item.project;
+  subject.kind = item.kind;
+  subject.queue = item.queue;
+  subject.band = item.band;
+  subject.required_version = item.required_version;
+  subject.created_at = subject.updated_at = Now();
+  subject.token = Mint(Token{});
+  subject.run_deadline = item.run_deadline;
+  subject.listing = item.listing;
+  subject.head.journal = JournalId{NewId()};
+  subject.head.chain = ChainStart(item.subject);
+  subject.head.state_root = item.state_root;
+  subject.head.last_timestamp = Now();
+  for (Event event : item.events) {
+    event.subject = item.subject;
+    event.seq = ++subject.head.seq;
+    event.journal = subject.head.journal;
+    event.token = subject.token;
+    event.timestamp = Now();
+    Seal(event, subject.head.chain);
+    subject.head.chain = event.chain;
+    subject.events.push_back(std::move(event));
+  }
+  for (const TimerRow& timer : item.timers) subject.timers[timer.timer_id] = timer.fire_at;
+  MemoryRecord& record = Note(MemoryRecord::What::kCreated, subject);
+  record.base_seq = 0;
+  record.events = subject.head.seq;
+  if (item.make_ready) PutReady(subject, Now());
+  Token token = subject.token;
+  subjects_.emplace(item.subject, std::move(subject));
+  return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token};
+}
+
+// ---- claim
+
+// What the next grant's count of takeovers without progress would be.
+int MemoryStore::NextBarren(const MemorySubject& subject) const {
+  if (subject.grants.empty() || subject.ended == MemorySubject::Ended::kGivenBack) return 0;
+  const GrantView& last = subject.grants.back();
+  if (last.head_seq != subject.head.seq) return 0;
+  return last.barren + (subject.ended == MemorySubject::Ended::kReaped ? 1 : 0);
+}
+
+Claimed MemoryStore::Read(const MemorySubject& subject) const {
+  Claimed claimed;
+  claimed.subject = subject.id;
+  claimed.project = subject.project;
+  claimed.kind = subject.kind;
+  claimed.queue = subject.queue;
+  claimed.band = subject.band;
+  claimed.wake = subject.wake;
+  claimed.head = subject.head;
+  if (!subject.snapshots.empty()) claimed.snapshot = subject.snapshots.back();
+  std::int64_t after = claimed.snapshot ? claimed.snapshot->last_event_seq : 0;
+  for (const Event& event : subject.events) {
+    if (event.seq > after) claimed.events.push_back(event);
+  }
+  for (const AttemptRow& attempt : subject.attempts) {
+    if (!subject.completions.contains(attempt.step_id)) claimed.attempts.push_back(attempt);
+  }
+  claimed.inbox = subject.inbox;
+  for (const auto& [id, fire_at] : subject.timers) claimed.timers.push_back({id, fire_at});
+  return claimed;
+}
+
+Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int barren) {
+  bool takeover = subject.ended != MemorySubject::Ended::kGivenBack;
+  subject.token = Mint(subject.token);
+  subject.holder = session;
+  subject.acquired_at = subject.updated_at = Now();
+  subject.ended = MemorySubject::Ended::kGivenBack;
+  subject.waiting.reset();
+  auto it = sessions_.find(session);
+  subject.grants.push_back({subject.token, session, it->second.row.worker_name, subject.head.seq, barren, Now()});
+  Note(MemoryRecord::What::kGranted, subject);
+  auto stale = before_last_commit_.find(subject.id);
+  bool read_stale = mutants_.stale_claim && takeover && stale != before_last_commit_.end();
+  Claimed claimed = Read(read_stale ? stale->second : subject);
+  before_last_commit_.erase(subject.id);
+  claimed.token = subject.token;
+  claimed.wake = subject.wake;
+  claimed.barren_takeovers = barren;
+  claimed.db_now = Now();
+  return claimed;
+}
+
+Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
+  std::lock_guard lock(mutex_);
+  auto session = sessions_.find(request.session);
+  if (session == sessions_.end() || session->second.row.dead) {
+    return Error{Code::kLeaseLost, fmt::format("session {} is dead: open a new one", request.session.ToString())};
+  }
+  auto has = [](const std::vector<std::string>& list, const std::string& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  ClaimAnswer answer;
+  answer.db_now = Now();
+  for (auto row = ready_.begin(); row != ready_.end() && int(answer.claimed.size()) < request.max;) {
+    MemorySubject& subject = subjects_.at(row->subject);
+    bool mine = row->ready_at <= Now() && has(request.queues, row->queue) && subject.required_version <= request.known_version &&
+                (request.kinds.empty() || has(request.kinds, subject.kind)) && !Locked(subject.id);
+    if (!mine) {
+      ++row;
+      continue;
+    }
+    row = ready_.erase(row);
+    if (subject.holder || subject.closed || subject.quarantined()) {
+      ++answer.dropped;
+      continue;
+    }
+    int barren = NextBarren(subject);
+    if (barren >= kQuarantineAtBarren) {
+      PutQuarantine(subject, "takeovers_without_progress",
+                    fmt::format("{} takeovers in a row ended without progress at event {}", barren, subject.head.seq));
+      ++answer.quarantined;
+      continue;
+    }
+    answer.claimed.push_back(Grant(subject, request.session, barren));
+  }
+  return answer;
+}
+
+}  // namespace acl

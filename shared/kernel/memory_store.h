@@ -1,0 +1,182 @@
+#pragma once
+// The kernel's protocols in memory, for unit tests and the simulator ONLY: nothing survives the process, no process links it in
+// production. It does exactly what PgStore does (one conformance suite runs on both, tests/support/store_conformance.h), with time
+// from the Clock it is given and ids and tokens that are the same on every run.
+//
+// Every function is one atomic step under one mutex, so the interleavings inside a PostgreSQL transaction do not exist here (the
+// isolation tests cover those); what exists is every order of whole calls. Mutants bring the famous mistakes back, for the tests that
+// prove that the checkers notice.
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "shared/kernel/queries.h"
+#include "shared/kernel/store.h"
+
+namespace acl {
+
+// One subject with everything stored about it, as a checker wants it.
+struct MemorySubject {
+  SubjectId id;
+  ProjectId project;
+  std::string kind, queue;
+  int band = 1;
+  int required_version = 1;
+  WallTime created_at, updated_at;
+  // the lease row
+  std::optional<SessionId> holder;
+  Token token;
+  std::int64_t wake = 0;
+  bool closed = false;
+  WallTime acquired_at;
+  // the head row
+  Head head;
+  std::optional<WallTime> run_deadline;
+  std::optional<Waiting> waiting;  // of the last release; gone with the next grant
+  WallTime waiting_since;
+  // everything else
+  std::vector<Event> events;
+  std::vector<Snapshot> snapshots;  // the last two, oldest first
+  std::vector<AttemptRow> attempts;
+  std::map<std::string, CompletionRow> completions;
+  std::map<std::string, WallTime> timers;
+  std::vector<TaskRow> tasks;
+  std::vector<CompensationRow> compensations;
+  std::vector<InboxRow> inbox;               // unread
+  std::map<std::string, Hash256> post_keys;  // every request key ever posted, and what was posted under it
+  std::optional<ListingRow> listing;
+  std::string error_message;
+  std::optional<WallTime> started_at, completed_at;
+  std::vector<GrantView> grants;  // lease_history
+  std::vector<QuarantineView> quarantines;
+  // how the last lease ended, for the count of takeovers without progress
+  enum class Ended { kGivenBack, kReaped, kReapedWithFleet } ended = Ended::kGivenBack;
+
+  bool quarantined() const { return !quarantines.empty() && !quarantines.back().released_at; }
+};
+
+// What happened to leases and commits, in order: the checkers' evidence.
+struct MemoryRecord {
+  enum class What { kCreated, kGranted, kReaped, kGivenBack, kDirect, kCommit, kQuarantined } what = What::kCreated;
+  SubjectId subject;
+  SessionId session;                                              // nil: create, direct
+  Token token;                                                    // of the writer or the one minted
+  Token lease_token;                                              // the lease row's when it happened (commit: what the fence compared with)
+  std::int64_t base_seq = 0;                                      // head before
+  std::int64_t events = 0;                                        // appended
+  CommitOutcome::Kind outcome = CommitOutcome::Kind::kCommitted;  // commits only
+  Disposition disposition = Disposition::kKeep;
+  bool wake_moved = false;  // commit: the wake-up counter was not the expected one
+  bool held = false;        // commit: the lease named this very session and token
+  WallTime at;
+};
+
+class MemoryStore final : public KernelStore {
+ public:
+  // Known mistakes, switched on by tests that prove that the checkers have teeth. Never otherwise.
+  struct Mutants {
+    bool no_fence = false;                // a commit does not compare session and token
+    bool stale_claim = false;             // a takeover reads the subject as it was before the old holder's last commit
+    bool no_wake_check_at_close = false;  // release and close do not look at the wake-up counter
+  };
+
+  explicit MemoryStore(const Clock& clock) : MemoryStore(clock, Mutants{}) {}
+  MemoryStore(const Clock& clock, Mutants mutants) : clock_(clock), mutants_(mutants) {}
+
+  Result<SessionGrant> OpenSession(const SessionRequest& request) override;
+  Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) override;
+  Status CloseSession(const SessionId& session) override;
+  Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
+  Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
+  Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
+  Result<PostAnswer> Post(const InboxPost& post) override;
+  // `decide` is called under the store's mutex: it must not call the store.
+  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<ReapAnswer> Reap(int max_leases) override;
+  Result<FireAnswer> FireTimers(int max) override;
+  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;
+  Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) override;
+  Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+                    const std::string& detail) override;
+  Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
+  Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
+  Result<std::string> GetContent(const Hash256& hash) override;
+  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) override;
+
+  // ---- for simulator and checkers
+
+  // A failover of the database: tokens minted from now on are of this epoch.
+  void SetEpoch(std::int64_t epoch);
+  // As if another transaction had the lease row locked: commits are busy, claims, reaps and timers pass it by.
+  void LockLease(const SubjectId& subject);
+  void UnlockLease(const SubjectId& subject);
+  // Copies, so that a checker may look while others go on.
+  std::vector<SubjectId> Subjects() const;  // in the order of their ids
+  std::optional<MemorySubject> Inspect(const SubjectId& subject) const;
+  std::vector<MemoryRecord> Records() const;
+  std::vector<OutboxRow> Outbox() const;
+  std::vector<SessionRow> SessionRows() const;  // in the order of opening
+  // Earliest ready row from now on, timer or session end: when a simulator with nothing else to do should look again.
+  std::optional<WallTime> NextDue() const;
+  struct ReadyRow {
+    std::string queue;
+    int band = 1;
+    WallTime ready_at;
+    SubjectId subject;
+    friend auto operator<=>(const ReadyRow& a, const ReadyRow& b) {
+      return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
+    }
+    friend bool operator==(const ReadyRow&, const ReadyRow&) = default;
+  };
+  std::vector<ReadyRow> Ready() const;
+
+ private:
+  struct Session {
+    SessionRow row;
+    bool died_with_fleet = false;  // over half of the live sessions died in the same reap
+    bool closed = false;           // a clean end
+  };
+  struct Loop {
+    SessionId session;
+    LoopLease lease;
+  };
+
+  WallTime Now() const { return clock_.Wall(); }
+  Uuid NewId();
+  Token Mint(Token old) const;
+  MemorySubject* Find(const SubjectId& subject);
+  bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
+  void PutReady(const MemorySubject& subject, WallTime at) { ready_.insert({subject.queue, subject.band, at, subject.id}); }
+  int NextBarren(const MemorySubject& subject) const;
+  Claimed Read(const MemorySubject& subject) const;
+  Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
+  CreateOutcome CreateOne(const CreateItem& item);
+  CommitOutcome CommitOne(const CommitItem& item);
+  void Apply(MemorySubject& subject, const CommitItem& item);
+  CommitOutcome ReadBackOne(const CommitItem& item);
+  void PutInbox(MemorySubject& subject, InboxRow row);
+  void PutQuarantine(MemorySubject& subject, const std::string& reason, const std::string& detail);
+  MemoryRecord& Note(MemoryRecord::What what, const MemorySubject& subject);
+
+  const Clock& clock_;
+  const Mutants mutants_;
+  mutable std::mutex mutex_;
+  std::int64_t epoch_ = 1;
+  std::uint64_t ids_ = 0;
+  std::map<SessionId, Session> sessions_;
+  std::map<SubjectId, MemorySubject> subjects_;
+  std::map<SubjectId, MemorySubject> before_last_commit_;  // the stale_claim mutant only
+  std::map<std::pair<ProjectId, std::string>, std::pair<Hash256, SubjectId>> request_keys_;
+  std::set<ReadyRow> ready_;
+  std::set<SubjectId> locked_;
+  std::map<Hash256, std::string> contents_;
+  std::map<std::string, Loop> loops_;
+  std::vector<OutboxRow> outbox_;
+  std::vector<MemoryRecord> records_;
+};
+
+}  // namespace acl

@@ -1,0 +1,210 @@
+// MemoryStore: commit, read back, direct commands.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/kernel/memory_store.h"
+
+namespace acl {
+
+namespace {
+
+// What PostgreSQL refuses by constraint, said before anything is written: an item is applied whole or not at all.
+std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const CommitItem& item) {
+  Hash256 chain = subject.head.chain;
+  WallTime last = subject.head.last_timestamp;
+  std::int64_t seq = item.base_seq;
+  for (const Event& event : item.events) {
+    if (event.subject != item.subject || event.seq != ++seq || event.token != item.token) {
+      return fmt::format("event {}: expected sequence {} under token {}", event.seq, seq, item.token.value);
+    }
+    if (event.type.empty() || event.type.size() > 50) return fmt::format("event {}: type must have 1 to 50 characters", seq);
+    if (event.timestamp < last) return fmt::format("event {}: timestamp below that of event {}", seq, seq - 1);
+    Status verified = Verify(event, chain);
+    if (!verified) return verified.message();
+    chain = event.chain;
+    last = event.timestamp;
+  }
+  if (item.chain != chain) return "chain of the item is not that of its last event";
+  std::set<std::pair<std::string, int>> attempts;
+  for (const AttemptRow& row : subject.attempts) attempts.insert({row.step_id, row.attempt_id});
+  for (const AttemptRow& row : item.attempts) {
+    if (row.step_id.empty() || row.step_id.size() > 400) return "step id must have 1 to 100 characters";
+    if (row.attempt_id < 1) return fmt::format("attempt {} of {}: counts from 1", row.attempt_id, row.step_id);
+    if (!attempts.insert({row.step_id, row.attempt_id}).second) {
+      return fmt::format("attempt {} of {} exists already", row.attempt_id, row.step_id);
+    }
+  }
+  std::set<std::string> completed;
+  for (const CompletionRow& row : item.completions) {
+    if (subject.completions.contains(row.step_id) || !completed.insert(row.step_id).second) {
+      return fmt::format("{} is completed already", row.step_id);
+    }
+    if (!attempts.contains({row.step_id, row.attempt_id})) {
+      return fmt::format("completion of {} names attempt {}, which does not exist", row.step_id, row.attempt_id);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<CommitOutcome>> MemoryStore::Commit(std::span<const CommitItem> items) {
+  std::lock_guard lock(mutex_);
+  std::set<SubjectId> once;
+  for (const CommitItem& item : items) {
+    if (!once.insert(item.subject).second) {
+      return Error{Code::kInvalid, fmt::format("subject {} is in the batch twice", item.subject.ToString())};
+    }
+  }
+  std::vector<CommitOutcome> outcomes;
+  for (const CommitItem& item : items) outcomes.push_back(CommitOne(item));
+  return outcomes;
+}
+
+CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
+  using Kind = CommitOutcome::Kind;
+  MemorySubject* subject = Find(item.subject);
+  if (subject == nullptr) return {Kind::kFenced, 0, {}};
+  MemoryRecord record = Note(MemoryRecord::What::kCommit, *subject);
+  records_.pop_back();
+  record.session = item.session;
+  record.token = item.token;
+  record.disposition = item.disposition;
+  record.wake_moved = item.disposition != Disposition::kKeep && item.expected_wake != subject->wake;
+  record.held = subject->holder == item.session && subject->token == item.token;
+  CommitOutcome outcome;
+  bool fenced = subject->holder != item.session || subject->token != item.token || subject->closed;
+  if (Locked(item.subject)) {
+    outcome.kind = Kind::kBusy;
+  } else if (fenced && !mutants_.no_fence) {
+    outcome.kind = Kind::kFenced;
+  } else if (subject->head.seq != item.base_seq) {
+    outcome.kind = Kind::kFenced;  // not decided on this head: whoever sent it must drop the subject
+  } else if (record.wake_moved && !mutants_.no_wake_check_at_close) {
+    outcome.kind = Kind::kMoved;
+  } else if (auto wrong = WhatIsWrong(*subject, item)) {
+    outcome.kind = Kind::kRejected;
+    outcome.error = *wrong;
+  } else {
+    if (mutants_.stale_claim) before_last_commit_[subject->id] = *subject;
+    Apply(*subject, item);
+    record.events = std::int64_t(item.events.size());
+  }
+  if (outcome.kind == Kind::kCommitted || outcome.kind == Kind::kMoved) outcome.wake = subject->wake;
+  record.outcome = outcome.kind;
+  records_.push_back(record);
+  return outcome;
+}
+
+void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
+  subject.updated_at = Now();
+  subject.events.insert(subject.events.end(), item.events.begin(), item.events.end());
+  subject.head.seq += std::int64_t(item.events.size());
+  subject.head.chain = item.chain;
+  subject.head.state_root = item.state_root;
+  if (!item.events.empty()) subject.head.last_timestamp = item.events.back().timestamp;
+  for (AttemptRow row : item.attempts) {
+    row.token = item.token;
+    subject.attempts.push_back(std::move(row));
+  }
+  for (const CompletionRow& row : item.completions) subject.completions[row.step_id] = row;
+  for (const std::string& id : item.timers_cleared) subject.timers.erase(id);
+  for (const TimerRow& timer : item.timers_set) subject.timers[timer.timer_id] = timer.fire_at;
+  subject.tasks.insert(subject.tasks.end(), item.tasks.begin(), item.tasks.end());
+  outbox_.insert(outbox_.end(), item.outbox.begin(), item.outbox.end());
+  subject.compensations.insert(subject.compensations.end(), item.compensations.begin(), item.compensations.end());
+  std::erase_if(subject.inbox, [&](const InboxRow& row) {
+    return std::find(item.consumed_inbox.begin(), item.consumed_inbox.end(), row.id) != item.consumed_inbox.end();
+  });
+  if (item.listing && subject.listing) subject.listing->status = item.listing->status;
+  if (item.listing) {
+    if (item.listing->error_message) subject.error_message = *item.listing->error_message;
+    if (item.listing->started_at) subject.started_at = item.listing->started_at;
+    if (item.listing->completed_at) subject.completed_at = item.listing->completed_at;
+  }
+  if (item.snapshot) {
+    subject.snapshots.push_back(*item.snapshot);
+    if (subject.snapshots.size() > 2) subject.snapshots.erase(subject.snapshots.begin());
+  }
+  if (item.disposition == Disposition::kKeep) return;
+  subject.holder.reset();
+  subject.ended = MemorySubject::Ended::kGivenBack;
+  if (item.disposition == Disposition::kClose) {
+    subject.closed = true;
+    subject.timers.clear();
+    return;
+  }
+  subject.waiting = item.waiting;
+  subject.waiting_since = Now();
+  if (item.required_version) subject.required_version = *item.required_version;
+  if (item.requeue) PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now());
+}
+
+Result<std::vector<CommitOutcome>> MemoryStore::ReadBack(std::span<const CommitItem> items) {
+  std::lock_guard lock(mutex_);
+  std::vector<CommitOutcome> outcomes;
+  for (const CommitItem& item : items) outcomes.push_back(ReadBackOne(item));
+  return outcomes;
+}
+
+CommitOutcome MemoryStore::ReadBackOne(const CommitItem& item) {
+  using Kind = CommitOutcome::Kind;
+  const MemorySubject* subject = Find(item.subject);
+  if (subject == nullptr) return {Kind::kFenced, 0, {}};
+  bool mine = subject->holder == item.session && subject->token == item.token;
+  bool landed;
+  if (!item.events.empty()) {
+    std::size_t last = std::size_t(item.base_seq) + item.events.size();  // events are gapless from 1
+    landed = subject->events.size() >= last && subject->events[last - 1].chain == item.events.back().chain;
+  } else if (!item.attempts.empty()) {
+    // Without events the attempt's row tells.
+    const AttemptRow& wrote = item.attempts.front();
+    landed = std::any_of(subject->attempts.begin(), subject->attempts.end(), [&](const AttemptRow& row) {
+      return row.step_id == wrote.step_id && row.attempt_id == wrote.attempt_id && row.token == item.token;
+    });
+  } else {
+    // Without events only the disposition tells: a release or close keeps the token and clears the session.
+    landed = item.disposition != Disposition::kKeep && !subject->holder && subject->token == item.token;
+  }
+  // Landed, but the lease is gone since: a keeping holder must not go on.
+  if (landed && !mine && item.disposition == Disposition::kKeep) return {Kind::kFenced, 0, {}};
+  if (landed) return {Kind::kCommitted, subject->wake, {}};
+  if (mine && subject->head.seq == item.base_seq) return {Kind::kBusy, subject->wake, {}};
+  return {Kind::kFenced, 0, {}};
+}
+
+Result<CommitOutcome> MemoryStore::Direct(const SubjectId& id, const DirectDecider& decide) {
+  std::lock_guard lock(mutex_);
+  MemorySubject* subject = Find(id);
+  if (subject == nullptr) return Error{Code::kNotFound, fmt::format("no subject {}", id.ToString())};
+  if (Locked(id)) return Error{Code::kTimeout, fmt::format("subject {}: its lease row is locked", id.ToString())};
+  if (subject->closed || subject->quarantined() || subject->holder || !subject->inbox.empty()) {
+    const char* why = subject->closed          ? "is closed"
+                      : subject->quarantined() ? "is quarantined"
+                      : subject->holder        ? "is held"
+                                               : "has unread inputs";
+    return Error{Code::kConflict, fmt::format("subject {} {}: post to its inbox instead", id.ToString(), why)};
+  }
+  Claimed claimed = Read(*subject);
+  claimed.token = Mint(subject->token);
+  claimed.db_now = Now();
+  auto item = decide(claimed);
+  if (!item) return item.error();  // nothing was written, the minted token included
+  item->subject = id;
+  item->token = claimed.token;
+  if (item->base_seq != subject->head.seq) {
+    return Error{Code::kInvalid, fmt::format("direct command decided on event {}, the head is {}", item->base_seq, subject->head.seq)};
+  }
+  if (auto wrong = WhatIsWrong(*subject, *item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
+  subject->token = claimed.token;
+  subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
+  MemoryRecord& record = Note(MemoryRecord::What::kDirect, *subject);
+  record.events = std::int64_t(item->events.size());
+  item->disposition = Disposition::kKeep;
+  Apply(*subject, *item);
+  return CommitOutcome{CommitOutcome::Kind::kCommitted, subject->wake, {}};
+}
+
+}  // namespace acl

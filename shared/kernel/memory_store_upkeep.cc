@@ -1,0 +1,283 @@
+// MemoryStore: inbox, timers, reap, reconciliation, quarantine, contents, loop leases.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/base/sha256.h"
+#include "shared/kernel/memory_store.h"
+
+namespace acl {
+
+namespace {
+
+// Back-off of a run that lost its workers without progress, from the second time on.
+milliseconds BarrenBackoff(int barren) {
+  if (barren < 2) return milliseconds(0);
+  return milliseconds(1000ll << std::min(barren - 2, 6));
+}
+
+}  // namespace
+
+// ---- inbox and timers
+
+void MemoryStore::PutInbox(MemorySubject& subject, InboxRow row) {
+  ++subject.wake;
+  subject.inbox.push_back(std::move(row));
+  if (!subject.holder) PutReady(subject, Now());
+}
+
+Result<KernelStore::InboxView> MemoryStore::ReadInbox(const SubjectId& id, Token token) {
+  std::lock_guard lock(mutex_);
+  const MemorySubject* subject = Find(id);
+  if (subject == nullptr || !subject->holder || subject->token != token) {
+    return Error{Code::kLeaseLost, fmt::format("token {} does not hold subject {}", token.value, id.ToString())};
+  }
+  return InboxView{subject->inbox, subject->wake};
+}
+
+Result<PostAnswer> MemoryStore::Post(const InboxPost& post) {
+  std::lock_guard lock(mutex_);
+  MemorySubject* subject = Find(post.subject);
+  if (subject == nullptr) return Error{Code::kNotFound, fmt::format("no subject {}", post.subject.ToString())};
+  PostAnswer answer{false, subject->holder, subject->queue};
+  std::string key = post.request_key.value_or(post.id.ToString());
+  Hash256 hash = Sha256({post.kind, std::string_view("\0", 1), post.payload});
+  auto known = subject->post_keys.find(key);
+  if (known != subject->post_keys.end()) {
+    if (known->second != hash) {
+      return Error{Code::kConflict,
+                   fmt::format("the request key \"{}\" was used for another input of subject {}", key, post.subject.ToString())};
+    }
+    answer.replayed = true;
+    return answer;
+  }
+  if (subject->closed) {
+    return Error{Code::kConflict, fmt::format("subject {} is closed: it takes no more inputs", post.subject.ToString())};
+  }
+  subject->post_keys[key] = hash;
+  PutInbox(*subject, {post.id, post.kind, post.payload, Now()});
+  return answer;
+}
+
+Result<FireAnswer> MemoryStore::FireTimers(int max) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::tuple<WallTime, SubjectId, std::string>> timers;
+  for (const auto& [id, subject] : subjects_) {
+    for (const auto& [timer_id, fire_at] : subject.timers) timers.emplace_back(fire_at, id, timer_id);
+  }
+  std::sort(timers.begin(), timers.end());
+  FireAnswer answer;
+  for (const auto& [fire_at, id, timer_id] : timers) {
+    bool due = fire_at <= Now() && !Locked(id);
+    if (!due || answer.fired >= max) {
+      answer.more = answer.more || due;
+      if (!answer.next_fire) answer.next_fire = fire_at;
+      continue;
+    }
+    MemorySubject& subject = subjects_.at(id);
+    subject.timers.erase(timer_id);
+    Json payload{{"timer_id", timer_id}, {"fire_at", FormatWallTime(fire_at)}};
+    PutInbox(subject, {InboxId{NewId()}, "timer", DumpJson(payload), Now()});
+    ++answer.fired;
+  }
+  return answer;
+}
+
+// ---- reap and reconciliation
+
+Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
+  std::lock_guard lock(mutex_);
+  ReapAnswer answer;
+  int live = 0;
+  std::vector<Session*> dying;
+  for (auto& [id, session] : sessions_) {
+    if (session.row.dead) continue;
+    ++live;
+    if (session.row.expires_at <= Now()) dying.push_back(&session);
+  }
+  answer.sessions_died = int(dying.size());
+  for (Session* session : dying) {
+    session->row.dead = true;
+    session->died_with_fleet = live >= 3 && int(dying.size()) * 2 > live;
+  }
+  for (auto& [id, subject] : subjects_) {
+    if (!subject.holder) continue;
+    const Session& session = sessions_.at(*subject.holder);
+    if (!session.row.dead || Locked(id)) continue;
+    if (answer.leases_freed == max_leases) {
+      answer.more = true;
+      break;
+    }
+    ++answer.leases_freed;
+    subject.token = Mint(subject.token);
+    subject.ended = session.closed || session.died_with_fleet ? MemorySubject::Ended::kReapedWithFleet : MemorySubject::Ended::kReaped;
+    Note(MemoryRecord::What::kReaped, subject);
+    subject.holder.reset();
+    subject.updated_at = Now();
+    bool counted = subject.ended == MemorySubject::Ended::kReaped;
+    PutReady(subject, Now() + (counted ? BarrenBackoff(NextBarren(subject)) : milliseconds(0)));
+  }
+  return answer;
+}
+
+Result<std::vector<std::pair<SubjectId, Token>>> MemoryStore::HeldBy(const SessionId& session, milliseconds older_than) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::pair<SubjectId, Token>> held;
+  for (const auto& [id, subject] : subjects_) {
+    if (subject.holder == session && subject.acquired_at + older_than <= Now()) held.emplace_back(id, subject.token);
+  }
+  return held;
+}
+
+Status MemoryStore::GiveBack(const SubjectId& id, const SessionId& session, Token token) {
+  std::lock_guard lock(mutex_);
+  MemorySubject* subject = Find(id);
+  if (subject == nullptr || subject->holder != session || subject->token != token) return {};
+  Note(MemoryRecord::What::kGivenBack, *subject);
+  subject->holder.reset();
+  subject->ended = MemorySubject::Ended::kGivenBack;
+  subject->updated_at = Now();
+  PutReady(*subject, Now());
+  return {};
+}
+
+// ---- quarantine
+
+void MemoryStore::PutQuarantine(MemorySubject& subject, const std::string& reason, const std::string& detail) {
+  Note(MemoryRecord::What::kQuarantined, subject);
+  subject.quarantines.push_back({subject.id, reason, detail, Now(), std::nullopt, {}});
+  subject.holder.reset();
+  subject.ended = MemorySubject::Ended::kGivenBack;
+  subject.updated_at = Now();
+}
+
+Status MemoryStore::Quarantine(const SubjectId& id, const SessionId& session, Token token, const std::string& reason,
+                               const std::string& detail) {
+  std::lock_guard lock(mutex_);
+  MemorySubject* subject = Find(id);
+  if (subject == nullptr || subject->holder != session || subject->token != token) {
+    return Error{Code::kLeaseLost, fmt::format("token {} does not hold subject {}", token.value, id.ToString())};
+  }
+  PutQuarantine(*subject, reason, detail);
+  return {};
+}
+
+Status MemoryStore::ReleaseQuarantine(const SubjectId& id, const std::string& by) {
+  std::lock_guard lock(mutex_);
+  MemorySubject* subject = Find(id);
+  if (subject == nullptr || !subject->quarantined()) {
+    return Error{Code::kNotFound, fmt::format("subject {} is not quarantined", id.ToString())};
+  }
+  subject->quarantines.back().released_at = Now();
+  subject->quarantines.back().released_by = by;
+  subject->ended = MemorySubject::Ended::kGivenBack;
+  if (!subject->closed) PutReady(*subject, Now());
+  return {};
+}
+
+// ---- contents and loops
+
+Status MemoryStore::PutContents(std::span<const std::pair<Hash256, std::string>> contents) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [hash, bytes] : contents) {
+    if (Sha256(bytes) != hash) return Error{Code::kInvalid, fmt::format("content {}: the bytes have another hash", ToHex(hash))};
+  }
+  for (const auto& [hash, bytes] : contents) contents_.emplace(hash, bytes);
+  return {};
+}
+
+Result<std::string> MemoryStore::GetContent(const Hash256& hash) {
+  std::lock_guard lock(mutex_);
+  auto it = contents_.find(hash);
+  if (it == contents_.end()) return Error{Code::kNotFound, fmt::format("no content {}", ToHex(hash))};
+  return it->second;
+}
+
+Result<std::optional<LoopLease>> MemoryStore::HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
+  std::lock_guard lock(mutex_);
+  auto [it, fresh] = loops_.try_emplace(name);
+  Loop& loop = it->second;
+  auto holder = sessions_.find(loop.session);
+  bool free = fresh || loop.lease.expires_at <= Now() || holder == sessions_.end() || holder->second.row.dead;
+  if (!free && loop.session != session) return std::optional<LoopLease>();
+  loop.session = session;
+  loop.lease.name = name;
+  if (free) loop.lease.token = Mint(loop.lease.token);
+  loop.lease.expires_at = Now() + ttl;
+  return std::optional<LoopLease>(loop.lease);
+}
+
+// ---- for simulator and checkers
+
+void MemoryStore::SetEpoch(std::int64_t epoch) {
+  std::lock_guard lock(mutex_);
+  epoch_ = std::max(epoch_, epoch);
+}
+
+void MemoryStore::LockLease(const SubjectId& subject) {
+  std::lock_guard lock(mutex_);
+  locked_.insert(subject);
+}
+
+void MemoryStore::UnlockLease(const SubjectId& subject) {
+  std::lock_guard lock(mutex_);
+  locked_.erase(subject);
+}
+
+std::vector<SubjectId> MemoryStore::Subjects() const {
+  std::lock_guard lock(mutex_);
+  std::vector<SubjectId> ids;
+  for (const auto& [id, subject] : subjects_) ids.push_back(id);
+  return ids;
+}
+
+std::optional<MemorySubject> MemoryStore::Inspect(const SubjectId& id) const {
+  std::lock_guard lock(mutex_);
+  auto it = subjects_.find(id);
+  if (it == subjects_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<MemoryRecord> MemoryStore::Records() const {
+  std::lock_guard lock(mutex_);
+  return records_;
+}
+
+std::vector<OutboxRow> MemoryStore::Outbox() const {
+  std::lock_guard lock(mutex_);
+  return outbox_;
+}
+
+std::vector<MemoryStore::ReadyRow> MemoryStore::Ready() const {
+  std::lock_guard lock(mutex_);
+  return {ready_.begin(), ready_.end()};
+}
+
+std::vector<SessionRow> MemoryStore::SessionRows() const {
+  std::lock_guard lock(mutex_);
+  std::vector<SessionRow> rows;
+  for (const auto& [id, session] : sessions_) {
+    SessionRow row = session.row;
+    row.leases_held = std::count_if(subjects_.begin(), subjects_.end(),
+                                    [&session_id = id](const auto& entry) { return entry.second.holder == session_id; });
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::optional<WallTime> MemoryStore::NextDue() const {
+  std::lock_guard lock(mutex_);
+  std::optional<WallTime> due;
+  auto offer = [&](WallTime at) { due = due ? std::min(*due, at) : at; };
+  for (const ReadyRow& row : ready_) offer(std::max(row.ready_at, Now()));
+  for (const auto& [id, subject] : subjects_) {
+    for (const auto& [timer, fire_at] : subject.timers) offer(std::max(fire_at, Now()));
+  }
+  for (const auto& [id, session] : sessions_) {
+    if (!session.row.dead) offer(std::max(session.row.expires_at, Now()));
+  }
+  return due;
+}
+
+}  // namespace acl

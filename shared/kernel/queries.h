@@ -1,0 +1,94 @@
+#pragma once
+// Reading for people: what the API, the CLI and `verify` ask. Never on the hot path, never decides anything about leases.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+// First of invariant 6 that holds.
+enum class OpenState { kQuarantined, kLeased, kPaused, kReady, kWaiting, kClosed, kLost /* none: a violation */ };
+std::string_view OpenStateName(OpenState state);
+
+struct SubjectView {
+  SubjectId subject;
+  ProjectId project;
+  std::string kind, queue;
+  int band = 1;
+  std::optional<ListingRow> listing;
+  std::string error_message;
+  std::optional<WallTime> created_at, updated_at, started_at, completed_at;
+  Head head;
+  Token token;
+  std::optional<SessionId> holder;
+  std::string holder_name;
+  OpenState state = OpenState::kLost;
+  std::optional<WallTime> since;  // of `state`
+  std::optional<WallTime> next_wake;
+  std::string waiting_reason;
+};
+
+struct AttemptView {
+  std::string step_id;
+  int attempt_id = 0;
+  Token token;
+  WallTime started_at;
+  std::optional<WallTime> completed_at;  // if this attempt completed the step
+};
+
+struct LeaseView {
+  SubjectId subject;
+  SessionId session;
+  std::string worker_name;
+  Token token;
+  WallTime acquired_at, expires_at;
+};
+
+struct GrantView {  // one row of lease_history
+  Token token;
+  SessionId session;
+  std::string worker_name;
+  std::int64_t head_seq = 0;
+  int barren = 0;
+  WallTime granted_at;
+};
+
+struct QuarantineView {
+  SubjectId subject;
+  std::string reason, detail;
+  WallTime at;
+  std::optional<WallTime> released_at;
+  std::string released_by;
+};
+
+struct ListFilter {
+  ProjectId project = kDefaultProject;
+  std::optional<std::string> status, name, kind;
+  std::optional<SubjectId> before;  // cursor: ids are time-ordered, newest first
+  int limit = 50;
+};
+
+class Queries {
+ public:
+  virtual ~Queries() = default;
+  virtual Result<SubjectView> GetSubject(const SubjectId& subject) = 0;  // kNotFound
+  // Ids starting with this text (at least 4 characters), at most 10: for people who type.
+  virtual Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) = 0;
+  virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
+  virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) = 0;
+  virtual Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) = 0;
+  virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
+  virtual Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) = 0;
+  virtual Result<std::vector<GrantView>> Grants(const SubjectId& subject) = 0;
+  virtual Result<std::vector<LeaseView>> Leases(int limit) = 0;
+  virtual Result<std::vector<SessionRow>> Sessions(bool include_dead) = 0;
+  virtual Result<std::vector<QuarantineView>> Quarantined(bool include_released) = 0;
+  virtual Result<std::vector<TimerRow>> Timers(const SubjectId& subject) = 0;
+  virtual Result<std::map<std::string, std::int64_t>> ReadyDepth() = 0;  // by queue
+};
+
+}  // namespace acl

@@ -1,0 +1,38 @@
+#pragma once
+// How the kernel has a step run. Production: capabilities on a thread pool (worker/runner). Simulation: scripted.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "shared/kernel/kind.h"
+
+namespace acl {
+
+struct StepCall {
+  SubjectId subject;
+  ProjectId project;
+  Token token;  // goes to the outside as Fencing-Token, scope "run"
+  int attempt_id = 0;
+  StartStep step;
+  Document state;  // as of the start: cheap copy; the files' manifest is read from it
+};
+
+// Asked by the runner now and then: true once the step should end (cancel, timeout, lease lost, second signal).
+class StopToken {
+ public:
+  bool stopped() const { return flag_->load(std::memory_order_acquire); }
+  void Stop() { flag_->store(true, std::memory_order_release); }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> flag_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  // Runs one attempt to its end; `done` is called exactly once, from any thread. Never blocks the caller.
+  virtual void Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) = 0;
+};
+
+}  // namespace acl

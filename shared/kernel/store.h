@@ -1,0 +1,76 @@
+#pragma once
+// The kernel's protocols, each a function of its own (DESIGN.md section 2, "Protocols"). Two implementations under one conformance
+// suite: MemoryStore (unit tests, simulator) and PgStore (shared/postgres). Calls block; PgStore is called from a BlockingPool.
+//
+// Errors of every function: kUnavailable (the database cannot be reached, nothing happened), kTimeout (lock or statement timeout,
+// nothing happened), kOutcomeUnknown (the answer was lost after the request was sent: read back), kInternal. Others are named below.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+// Given what a direct command's subject holds, the item to append (session nil, disposition ignored), or the refusal.
+using DirectDecider = std::function<Result<CommitItem>(const Claimed&)>;
+
+class KernelStore {
+ public:
+  virtual ~KernelStore() = default;
+
+  // -- sessions
+  virtual Result<SessionGrant> OpenSession(const SessionRequest& request) = 0;
+  // Locks the row first, tests the clock in a second statement. kLeaseLost once expired or dead: open a new session.
+  virtual Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) = 0;
+  // A clean end: marks the session dead; leases it still holds are freed by the reaper. No error if it is dead already.
+  virtual Status CloseSession(const SessionId& session) = 0;
+
+  // -- subjects
+  // One transaction for all items; one outcome per item. Idempotent by request key.
+  virtual Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) = 0;
+  // Token first, reading in a later statement. kLeaseLost if the session is dead. A subject whose journal does not load is the caller's
+  // to quarantine.
+  virtual Result<ClaimAnswer> Claim(const ClaimRequest& request) = 0;
+  // Set-based group commit: one item per subject, one outcome per item, in the order of the items.
+  virtual Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) = 0;
+  // After kOutcomeUnknown: did these items land? kCommitted (head is base + n under my token), kBusy (head is base: send again) or kFenced.
+  virtual Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) = 0;
+  // Unread inbox rows and the wake-up counter, for a holder that was woken. kLeaseLost if the token is not the lease's.
+  struct InboxView {
+    std::vector<InboxRow> rows;
+    std::int64_t wake = 0;
+  };
+  virtual Result<InboxView> ReadInbox(const SubjectId& subject, Token token) = 0;
+  // Inserts an inbox row and raises the wake-up counter. kNotFound; kConflict if the subject is closed.
+  virtual Result<PostAnswer> Post(const InboxPost& post) = 0;
+  // A synchronous command (projects, approvals, ask): if the lease is free and there is no unread inbox row, mints a token, reads,
+  // decides and appends in one transaction; the lease stays free. kConflict if it is held or has unread rows: post to the inbox instead.
+  virtual Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) = 0;
+
+  // -- upkeep; any process may call these
+  virtual Result<ReapAnswer> Reap(int max_leases) = 0;
+  virtual Result<FireAnswer> FireTimers(int max) = 0;
+  // Subjects the table says this session holds for longer than `older_than`: what the worker does not know it gives back.
+  virtual Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) = 0;
+  // Frees a lease without a commit (a grant that was never heard, a drop after an error): ready row put, token kept. No error if not held.
+  virtual Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) = 0;
+
+  // -- quarantine (fail closed)
+  // The holder's: clears the lease, nothing runs until released. kLeaseLost if the token is not the lease's.
+  virtual Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+                            const std::string& detail) = 0;
+  // A person's: back to ready, takeover count reset. kNotFound if it is not quarantined.
+  virtual Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) = 0;
+
+  // -- contents by hash (files, snapshot chunks); unfenced, write-once
+  virtual Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) = 0;
+  virtual Result<std::string> GetContent(const Hash256& hash) = 0;
+
+  // -- duties of a coordinator
+  // Takes or renews; nullopt if another process has it. Tokens only grow.
+  virtual Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) = 0;
+};
+
+}  // namespace acl

@@ -1,0 +1,275 @@
+#pragma once
+// The values of the kernel's protocols (DESIGN.md section 2). The kernel knows subjects: whatever has a journal and a lease. Events
+// and state are opaque to it; each kind of subject brings its own decide and evolve (kind.h).
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/ids.h"
+#include "shared/base/json.h"
+#include "shared/journal/event.h"
+#include "shared/journal/snapshot.h"
+
+namespace acl {
+
+using std::chrono::milliseconds;
+
+// ---- sessions -------------------------------------------------------------------------------------------------------------------
+
+// One incarnation of a worker process. Leases refer to it; only its row is renewed. Dead is for ever.
+struct SessionRequest {
+  std::string worker_name;  // for people; never decides anything
+  std::string host;
+  int pid = 0;
+  int slots = 0;  // runs it may hold at once
+  std::vector<std::string> queues;
+  std::string version;
+  milliseconds ttl{10'000};
+};
+
+struct SessionGrant {
+  SessionId session;
+  WallTime db_now;
+};
+
+struct HeartbeatAnswer {
+  WallTime db_now;
+  std::vector<SubjectId> woken;  // subjects of this session with unread inbox rows
+};
+
+struct SessionRow {
+  SessionId session;
+  std::string worker_name, host, version;
+  int pid = 0, slots = 0;
+  std::vector<std::string> queues;
+  WallTime started_at, heartbeat_at, expires_at;
+  bool dead = false;
+  std::int64_t leases_held = 0;
+};
+
+// ---- rows of a subject ----------------------------------------------------------------------------------------------------------
+
+// Effect classes of a step (document 000, 11.7.6).
+enum class EffectClass { kPure, kRead, kIdempotent, kNonIdempotent };
+std::string_view EffectName(EffectClass effect);
+std::optional<EffectClass> ParseEffect(std::string_view name);
+
+struct AttemptRow {
+  std::string step_id;  // the instance: path/to/step[index]#round, compensations `undo:` + that; at most 100 characters
+  int attempt_id = 0;   // counts rows, from 1
+  Token token;          // filled by the store on reading; on writing it is the item's
+  WallTime started_at;
+};
+
+struct CompletionRow {
+  std::string step_id;
+  int attempt_id = 0;
+  WallTime completed_at;
+  Hash256 result_checksum{};   // SHA-256 over RFC 8785 of the outputs
+  std::int64_t event_seq = 0;  // the event that carries the result: `result_snapshot_ref` is event:<seq>
+};
+
+struct TimerRow {
+  std::string timer_id;  // unique in the subject
+  WallTime fire_at;
+};
+
+struct OutboxRow {
+  std::string topic, key, payload;
+};
+
+// A dispatched step (DESIGN.md section 1): granted once per attempt, fenced by its own token. This issue keeps the rows, the fleet issue
+// runs them.
+struct TaskRow {
+  std::string step_id;
+  int attempt_id = 0;
+  std::string queue;
+  int band = 1;
+  std::string payload;
+  std::optional<WallTime> deadline;
+};
+
+// One line of compensation_log (document 002).
+struct CompensationRow {
+  std::string step_id, capability, inputs_json, status;  // status: pending, executed, failed
+  std::string error;
+  WallTime at;
+};
+
+// An outside input: approve, signal, cancel, pause, resume, timer fired, task result.
+struct InboxRow {
+  InboxId id;
+  std::string kind;
+  std::string payload;  // JSON text
+  WallTime created_at;
+};
+
+// What the API lists of a subject; for a workflow run the row of document 002's `workflows`. Written only when something in it changes.
+struct ListingRow {
+  std::string name, version, owner;
+  std::string status;     // document 002's words, upper case
+  std::string spec_text;  // as submitted
+  std::string labels_json = "{}";
+};
+
+struct ListingChange {
+  std::string status;
+  std::optional<std::string> error_message;
+  std::optional<WallTime> started_at, completed_at;
+};
+
+// Why an open subject does not run now; nothing of it is needed for safety.
+struct Waiting {
+  std::string reason;  // "retry", "person", "timer", "uncertain", "paused"
+  std::optional<WallTime> next_wake;
+};
+
+// ---- create ---------------------------------------------------------------------------------------------------------------------
+
+struct CreateItem {
+  SubjectId subject;
+  ProjectId project = kDefaultProject;
+  std::string kind;  // e.g. "workflow"
+  std::string queue = "default";
+  int band = 1;                            // 0 (first) .. 3
+  int required_version = 1;                // event schema a worker must know to claim it
+  std::optional<std::string> request_key;  // idempotency key, unique in the project
+  Hash256 request_hash{};                  // of the canonical request; another one under the same key is kConflict
+  std::vector<Event> events;               // seq 1.. , type and payload; the store mints the token, stamps and seals
+  Hash256 state_root{};
+  std::optional<ListingRow> listing;
+  std::optional<WallTime> run_deadline;
+  std::vector<TimerRow> timers;
+  bool make_ready = true;
+};
+
+struct CreateOutcome {
+  enum class Kind { kCreated, kReplayed, kKeyConflict } kind = Kind::kCreated;
+  SubjectId subject;  // of the first request, if replayed
+  Token token;
+};
+
+// ---- claim ----------------------------------------------------------------------------------------------------------------------
+
+struct ClaimRequest {
+  SessionId session;
+  std::vector<std::string> queues{"default"};
+  int max = 1;
+  int known_version = kEventSchemaVersion;
+  std::vector<std::string> kinds;  // kinds this process can run; empty = all
+};
+
+struct Head {
+  std::int64_t seq = 0;
+  Hash256 chain{}, state_root{};
+  JournalId journal;
+  WallTime last_timestamp;
+};
+
+// Everything a new holder needs, read after the token was raised.
+struct Claimed {
+  SubjectId subject;
+  ProjectId project;
+  std::string kind, queue;
+  int band = 1;
+  Token token;
+  std::int64_t wake = 0;  // wake-up counter at the time of reading
+  Head head;
+  std::optional<Snapshot> snapshot;
+  std::vector<Event> events;         // after the snapshot
+  std::vector<AttemptRow> attempts;  // of steps that have no completion
+  std::vector<InboxRow> inbox;       // unread, oldest first
+  std::vector<TimerRow> timers;
+  int barren_takeovers = 0;  // takeovers in a row without progress, this one included
+  WallTime db_now;           // the database's time of the grant
+};
+
+struct ClaimAnswer {
+  std::vector<Claimed> claimed;
+  int dropped = 0;      // ready rows of held or closed subjects, deleted unclaimed
+  int quarantined = 0;  // subjects quarantined by this claim (5th takeover without progress)
+  WallTime db_now;
+};
+
+// ---- commit ---------------------------------------------------------------------------------------------------------------------
+
+enum class Disposition { kKeep, kRelease, kClose };
+
+// One subject's part of a group commit. A subject is at most once in a batch.
+struct CommitItem {
+  SubjectId subject;
+  SessionId session;
+  Token token;
+  std::int64_t base_seq = 0;      // the head it was decided on
+  std::vector<Event> events;      // base_seq + 1 .. , sealed
+  Hash256 chain{}, state_root{};  // after the events
+  WallTime last_timestamp;
+  std::vector<AttemptRow> attempts;
+  std::vector<CompletionRow> completions;
+  std::vector<TimerRow> timers_set;
+  std::vector<std::string> timers_cleared;
+  std::vector<TaskRow> tasks;
+  std::vector<OutboxRow> outbox;
+  std::vector<CompensationRow> compensations;
+  std::vector<InboxId> consumed_inbox;
+  std::optional<ListingChange> listing;
+  std::optional<Snapshot> snapshot;
+  Disposition disposition = Disposition::kKeep;
+  std::int64_t expected_wake = 0;  // release and close: compare-and-set against the wake-up counter
+  bool requeue = false;            // release only: put a ready row (drain), from `not_before` on
+  std::optional<WallTime> not_before;
+  std::optional<Waiting> waiting;       // release only
+  std::optional<int> required_version;  // release only: what was missing
+};
+
+struct CommitOutcome {
+  enum class Kind {
+    kCommitted,
+    kFenced,    // the lease is somebody else's: drop everything of the subject, run nothing
+    kBusy,      // the lease row is locked by another transaction: goes with the next batch
+    kMoved,     // release or close refused: an inbox row came in; read the inbox, decide again
+    kRejected,  // the item itself is bad (constraint, size): isolated, `error` says why
+  } kind = Kind::kCommitted;
+  std::int64_t wake = 0;  // current wake-up counter (committed, moved)
+  std::string error;
+};
+
+// ---- inbox, timers, reap, direct ------------------------------------------------------------------------------------------------
+
+struct InboxPost {
+  SubjectId subject;
+  InboxId id;
+  std::string kind, payload;
+  std::optional<std::string> request_key;
+};
+struct PostAnswer {
+  bool replayed = false;            // the same request key was posted before
+  std::optional<SessionId> holder;  // whom to ring; none: a ready row was put
+  std::string queue;
+};
+
+struct ReapAnswer {
+  int sessions_died = 0;
+  int leases_freed = 0;
+  bool more = false;  // call again
+};
+
+struct FireAnswer {
+  int fired = 0;
+  std::optional<WallTime> next_fire;  // of the earliest timer left
+  bool more = false;
+};
+
+// A duty that one process at a time should do (scheduler, reaper, timers, relay): a lease of its own kind, with a token.
+struct LoopLease {
+  std::string name;
+  Token token;
+  WallTime expires_at;
+};
+
+}  // namespace acl

@@ -1,0 +1,113 @@
+#include "shared/postgres/claim_rows.h"
+
+#include <map>
+#include <stdexcept>
+
+namespace acl::pg {
+namespace {
+
+enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1 };
+enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kBarren = 7 };
+
+Snapshot ReadSnapshot(const Rows& rows, int i) {
+  Snapshot snapshot;
+  snapshot.id = rows.Id(i, kU1);
+  snapshot.last_event_seq = rows.Int(i, kN1);
+  snapshot.schema_version = int(rows.Int(i, kN2));
+  snapshot.inline_state = rows.MaybeText(i, kT1);
+  snapshot.state_root = rows.Hash(i, kB1);
+  snapshot.chain = rows.Hash(i, kB2);
+  if (!rows.IsNull(i, kB3)) snapshot.chunks = SplitHashes(rows.Bytes(i, kB3));
+  snapshot.created_at = rows.Time(i, kAt1);
+  return snapshot;
+}
+
+// t2 is "producer\n+payload", or "producer\n-" if the content was removed.
+Event ReadEvent(const Rows& rows, int i, const SubjectId& subject) {
+  Event event;
+  event.subject = subject;
+  event.seq = rows.Int(i, kN1);
+  event.schema_version = int(rows.Int(i, kN2));
+  event.token = Token{rows.Int(i, kN3)};
+  event.journal = JournalId{rows.Id(i, kU1)};
+  event.type = rows.Text(i, kT1);
+  std::string_view both = rows.View(i, kT2);
+  std::size_t line = both.find('\n');
+  if (line == std::string_view::npos || line + 1 >= both.size()) throw std::invalid_argument("event without a producer version");
+  event.producer_version = std::string(both.substr(0, line));
+  if (both[line + 1] == '+') event.payload = std::string(both.substr(line + 2));
+  event.checksum = rows.Hash(i, kB1);
+  event.content_hash = rows.Hash(i, kB2);
+  event.chain = rows.Hash(i, kB3);
+  event.timestamp = rows.Time(i, kAt1);
+  return event;
+}
+
+void ReadHead(const Rows& rows, int i, Claimed& claimed) {
+  claimed.token = Token{rows.Int(i, kN1)};
+  claimed.wake = rows.Int(i, kN2);
+  claimed.head.seq = rows.Int(i, kN3);
+  claimed.band = int(rows.Int(i, kN4));
+  claimed.project = ProjectId{rows.Id(i, kU1)};
+  claimed.head.journal = JournalId{rows.Id(i, kU2)};
+  claimed.kind = rows.Text(i, kT1);
+  claimed.queue = rows.Text(i, kT2);
+  claimed.head.chain = rows.Hash(i, kB1);
+  claimed.head.state_root = rows.Hash(i, kB2);
+  claimed.head.last_timestamp = rows.Time(i, kAt1);
+}
+
+}  // namespace
+
+std::vector<Hash256> SplitHashes(const std::string& joined) {
+  std::vector<Hash256> hashes(joined.size() / sizeof(Hash256));
+  if (!hashes.empty()) std::memcpy(hashes.data(), joined.data(), hashes.size() * sizeof(Hash256));
+  return hashes;
+}
+
+std::string JoinHashes(const std::vector<Hash256>& hashes) {
+  std::string joined;
+  for (const Hash256& hash : hashes) joined.append(reinterpret_cast<const char*>(hash.data()), hash.size());
+  return joined;
+}
+
+ClaimAnswer DecodeClaim(const Rows& rows) {
+  ClaimAnswer answer;
+  std::map<SubjectId, Claimed> by_subject;
+  std::vector<SubjectId> order;
+  for (int i = 0; i < rows.size(); ++i) {
+    int part = int(rows.Int(i, kPart));
+    if (part == kMeta) {
+      answer.dropped = int(rows.Int(i, kN1));
+      answer.quarantined = int(rows.Int(i, kN2));
+      answer.db_now = rows.Time(i, kAt1);
+      continue;
+    }
+    SubjectId subject{rows.Id(i, kSubject)};
+    Claimed& claimed = by_subject[subject];
+    switch (part) {
+      case kHead:
+        claimed.subject = subject;
+        order.push_back(subject);
+        ReadHead(rows, i, claimed);
+        break;
+      case kSnapshot: claimed.snapshot = ReadSnapshot(rows, i); break;
+      case kEvent: claimed.events.push_back(ReadEvent(rows, i, subject)); break;
+      case kAttempt:
+        claimed.attempts.push_back({rows.Text(i, kT1), int(rows.Int(i, kN1)), Token{rows.Int(i, kN2)}, rows.Time(i, kAt1)});
+        break;
+      case kInbox: claimed.inbox.push_back({InboxId{rows.Id(i, kU1)}, rows.Text(i, kT1), rows.Text(i, kT2), rows.Time(i, kAt1)}); break;
+      case kTimer: claimed.timers.push_back({rows.Text(i, kT1), rows.Time(i, kAt1)}); break;
+      case kBarren: claimed.barren_takeovers = int(rows.Int(i, kN1)); break;
+      default: throw std::invalid_argument("claim: unknown part " + std::to_string(part));
+    }
+  }
+  for (const SubjectId& subject : order) {
+    Claimed& claimed = by_subject[subject];
+    claimed.db_now = answer.db_now;
+    answer.claimed.push_back(std::move(claimed));
+  }
+  return answer;
+}
+
+}  // namespace acl::pg

@@ -1,0 +1,196 @@
+#include "shared/postgres/commit_statement.h"
+
+#include <set>
+
+#include "shared/postgres/claim_rows.h"
+
+namespace acl::pg {
+namespace {
+
+// 1. Proofs. A keeping item locks its lease row FOR KEY SHARE: a raise of the token (claim, reap) waits for it, a wake-up does not.
+//    SKIP LOCKED: what somebody holds is `busy`, and nothing here ever waits for a lease. The row's values are those of its newest
+//    version, so `mine` is the truth under the lock. The hold marks are where tests stop a session to force an interleaving.
+constexpr const char* kItems = R"(
+WITH item AS MATERIALIZED (
+  SELECT * FROM unnest($subject::uuid[], $session::uuid[], $token::bigint[], $base::bigint[], $head::bigint[], $chain::bytea[], $root::bytea[],
+                       $at::timestamptz[], $disposition::int[], $wake::bigint[])
+    WITH ORDINALITY AS i(subject, session, token, base, head, chain, root, at, disposition, wake, n)
+  WHERE true -- hold: commit_snapshot_taken
+),
+kept AS MATERIALIZED (
+  SELECT i.n, i.subject, i.base, i.head, i.chain, i.root, i.at, l.wake AS now_wake,
+         l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
+  FROM item i JOIN leases l ON l.subject_id = i.subject WHERE i.disposition = 0 ORDER BY l.subject_id FOR KEY SHARE OF l SKIP LOCKED),)";
+
+// 2. A releasing or closing item proves with an UPDATE of the lease row itself, wake-up counter included: testing the counter under
+//    KEY SHARE loses the signal that comes in beside it. The row is locked before (SKIP LOCKED), then the head, so that the UPDATE
+//    neither waits nor stands without the head's compare-and-set.
+constexpr const char* kGive = R"(
+given AS MATERIALIZED (
+  SELECT i.*, l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
+  FROM item i JOIN leases l ON l.subject_id = i.subject WHERE i.disposition > 0 ORDER BY l.subject_id FOR NO KEY UPDATE OF l SKIP LOCKED),
+headed AS MATERIALIZED (
+  SELECT g.* FROM given g JOIN subject_head h ON h.subject_id = g.subject
+  WHERE g.mine AND g.now_wake = g.wake AND h.head_seq = g.base FOR UPDATE OF h),
+gave AS (
+  UPDATE leases l SET session_id = NULL, state = CASE WHEN g.disposition = 2 THEN 1 ELSE 0 END, last_end = 0, acquired_at = NULL,
+    required_version = coalesce(($required::int[])[g.n], l.required_version), not_before = ($not_before::timestamptz[])[g.n],
+    waiting_reason = ($reason::text[])[g.n], waiting_since = CASE WHEN ($reason::text[])[g.n] IS NOT NULL THEN clock_timestamp() END,
+    next_wake = ($next_wake::timestamptz[])[g.n]
+  FROM headed g
+  WHERE l.subject_id = g.subject AND l.session_id = g.session AND l.token = g.token AND l.wake = g.wake
+  RETURNING g.n, g.subject, g.base, g.head, g.chain, g.root, g.at),
+proved AS (
+  SELECT n, subject, base, head, chain, root, at FROM kept WHERE mine -- hold: commit_proved
+  UNION ALL SELECT n, subject, base, head, chain, root, at FROM gave),)";
+constexpr const char* kKeepOnly = R"(
+proved AS (
+  SELECT n, subject, base, head, chain, root, at FROM kept WHERE mine -- hold: commit_proved
+),)";
+
+// 3. The head's compare-and-set; everything else is fed from what it moved.
+constexpr const char* kWrites = R"(
+moved AS (
+  UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at)
+  FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
+done AS MATERIALIZED (
+  SELECT array_agg(u.ok ORDER BY u.n) AS ok
+  FROM (SELECT x.n, bool_or(x.ok) AS ok FROM (SELECT n, false AS ok FROM item UNION ALL SELECT n, true FROM moved) x GROUP BY x.n) u),
+w_events AS (
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload)
+  SELECT ($subject::uuid[])[e.item], e.seq, e.journal, e.type, e.schema, e.producer, ($token::bigint[])[e.item], e.at, e.checksum, e.content, e.chain,
+         e.payload
+  FROM unnest($e_item::int[], $e_seq::bigint[], $e_journal::uuid[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[],
+              $e_checksum::bytea[], $e_content::bytea[], $e_chain::bytea[], $e_payload::text[])
+    AS e(item, seq, journal, type, schema, producer, at, checksum, content, chain, payload)
+  WHERE ((SELECT ok FROM done))[e.item]),
+w_attempts AS (
+  INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at)
+  SELECT ($subject::uuid[])[a.item], a.step, a.attempt, ($token::bigint[])[a.item], a.at
+  FROM unnest($a_item::int[], $a_step::text[], $a_attempt::int[], $a_at::timestamptz[]) AS a(item, step, attempt, at)
+  WHERE ((SELECT ok FROM done))[a.item]),
+w_completions AS (
+  -- Instead of a foreign key: an attempt that is neither in the item nor in the table becomes 0, which the row's check refuses.
+  INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
+  SELECT ($subject::uuid[])[c.item], c.step,
+         CASE WHEN c.fused OR EXISTS (SELECT FROM attempt_rows r WHERE r.subject_id = ($subject::uuid[])[c.item] AND r.step_id = c.step
+                                      AND r.attempt_id = c.attempt) THEN c.attempt ELSE 0 END,
+         ($token::bigint[])[c.item], c.seq, c.at, c.checksum
+  FROM unnest($c_item::int[], $c_step::text[], $c_attempt::int[], $c_fused::boolean[], $c_seq::bigint[], $c_at::timestamptz[], $c_checksum::bytea[])
+    AS c(item, step, attempt, fused, seq, at, checksum)
+  WHERE ((SELECT ok FROM done))[c.item]))";
+
+constexpr const char* kFullWrites = R"(,
+w_timers_cleared AS (
+  DELETE FROM timers t USING unnest($tc_item::int[], $tc_id::text[]) AS c(item, id)
+  WHERE t.subject_id = ($subject::uuid[])[c.item] AND (c.id IS NULL OR t.timer_id = c.id) AND ((SELECT ok FROM done))[c.item]),
+w_timers AS (
+  INSERT INTO timers (subject_id, timer_id, fire_at)
+  SELECT ($subject::uuid[])[t.item], t.id, t.at FROM unnest($t_item::int[], $t_id::text[], $t_at::timestamptz[]) AS t(item, id, at)
+  WHERE ((SELECT ok FROM done))[t.item]
+  ON CONFLICT (subject_id, timer_id) DO UPDATE SET fire_at = excluded.fire_at),
+w_inbox AS (
+  DELETE FROM inbox i USING unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
+  WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND ((SELECT ok FROM done))[c.item]),
+w_tasks AS (
+  INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, deadline, created_at)
+  SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.queue, k.band, k.payload, k.deadline, clock_timestamp()
+  FROM unnest($k_item::int[], $k_step::text[], $k_attempt::int[], $k_queue::text[], $k_band::int[], $k_payload::text[], $k_deadline::timestamptz[])
+    AS k(item, step, attempt, queue, band, payload, deadline)
+  WHERE ((SELECT ok FROM done))[k.item]),
+w_outbox AS (
+  INSERT INTO outbox (subject_id, topic, key, payload, created_at)
+  SELECT ($subject::uuid[])[o.item], o.topic, o.key, o.payload, clock_timestamp()
+  FROM unnest($o_item::int[], $o_topic::text[], $o_key::text[], $o_payload::text[]) AS o(item, topic, key, payload)
+  WHERE ((SELECT ok FROM done))[o.item]),
+w_compensations AS (
+  INSERT INTO compensation_rows (subject_id, step_id, capability, inputs_json, status, error, at)
+  SELECT ($subject::uuid[])[u.item], u.step, u.capability, u.inputs, u.status, nullif(u.error, ''), u.at
+  FROM unnest($u_item::int[], $u_step::text[], $u_capability::text[], $u_inputs::text[], $u_status::text[], $u_error::text[], $u_at::timestamptz[])
+    AS u(item, step, capability, inputs, status, error, at)
+  WHERE ((SELECT ok FROM done))[u.item]),
+w_listing AS (
+  UPDATE listings l SET status = y.status, error_message = coalesce(y.error, l.error_message), started_at = coalesce(y.started, l.started_at),
+    completed_at = coalesce(y.completed, l.completed_at), updated_at = greatest(l.updated_at, ($at::timestamptz[])[y.item])
+  FROM unnest($l_item::int[], $l_status::text[], $l_error::text[], $l_started::timestamptz[], $l_completed::timestamptz[])
+    AS y(item, status, error, started, completed)
+  WHERE l.subject_id = ($subject::uuid[])[y.item] AND ((SELECT ok FROM done))[y.item]),
+w_snapshots AS (
+  INSERT INTO snapshot_rows (subject_id, last_event_seq, snapshot_id, schema_version, token, state_root, chain, inline_state, chunks, created_at)
+  SELECT ($subject::uuid[])[s.item], s.seq, s.id, s.schema, ($token::bigint[])[s.item], s.root, s.chain, s.state, s.chunks, s.at
+  FROM unnest($s_item::int[], $s_seq::bigint[], $s_id::uuid[], $s_schema::int[], $s_root::bytea[], $s_chain::bytea[], $s_state::text[],
+              $s_chunks::bytea[], $s_at::timestamptz[]) AS s(item, seq, id, schema, root, chain, state, chunks, at)
+  WHERE ((SELECT ok FROM done))[s.item]),
+w_old_snapshots AS (  -- the newest of before and the new one stay
+  DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
+  WHERE o.subject_id = ($subject::uuid[])[s.item] AND ((SELECT ok FROM done))[s.item]
+    AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)),
+w_ready AS (
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest(clock_timestamp(), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
+         coalesce(($required::int[])[r.item], l.required_version)
+  FROM unnest($r_item::int[]) AS r(item) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
+  WHERE ((SELECT ok FROM done))[r.item] ON CONFLICT DO NOTHING))";
+
+constexpr const char* kAnswerFull = R"(
+SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND EXISTS (SELECT FROM leases x WHERE x.subject_id = i.subject)
+FROM item i LEFT JOIN (SELECT n, mine, now_wake FROM kept UNION ALL SELECT n, mine, now_wake FROM given) l ON l.n = i.n ORDER BY i.n)";
+constexpr const char* kAnswerKeep = R"(
+SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND EXISTS (SELECT FROM leases x WHERE x.subject_id = i.subject)
+FROM item i LEFT JOIN kept l ON l.n = i.n ORDER BY i.n)";
+
+const Statement kCommitFull("commit.full", Statement::Kind::kWrite, std::string(kItems) + kGive + kWrites + kFullWrites + kAnswerFull,
+                            true);
+const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, std::string(kItems) + kKeepOnly + kWrites + kAnswerKeep, true);
+
+}  // namespace
+
+const Statement& CommitStatement(bool full) { return full ? kCommitFull : kCommitKeep; }
+
+bool NeedsFullCommit(std::span<const CommitItem> items) {
+  for (const CommitItem& i : items) {
+    if (i.disposition != Disposition::kKeep || i.requeue || !i.timers_set.empty() || !i.timers_cleared.empty() || !i.tasks.empty() ||
+        !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() || i.listing || i.snapshot) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<std::string> WhatIsWrong(const CommitItem& item) {
+  std::int64_t seq = item.base_seq;
+  for (const Event& event : item.events) {
+    if (event.subject != item.subject || event.seq != ++seq || event.token != item.token) {
+      return "event " + std::to_string(event.seq) + ": expected sequence " + std::to_string(seq) + " of " + item.subject.ToString() +
+             " under token " + std::to_string(item.token.value);
+    }
+  }
+  if (!item.events.empty() && item.events.back().chain != item.chain) return "the chain of the item is not that of its last event";
+  return std::nullopt;
+}
+
+std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const CommitItem> items) {
+  using Kind = CommitOutcome::Kind;
+  std::vector<CommitOutcome> outcomes;
+  for (int i = 0; i < rows.size(); ++i) {
+    const CommitItem& item = items[std::size_t(i)];
+    CommitOutcome outcome;
+    bool locked = !rows.IsNull(i, 2);
+    bool mine = locked && rows.Bool(i, 2);
+    if (locked && mine) outcome.wake = rows.Int(i, 3);
+    if (rows.Bool(i, 1)) {
+      outcome.kind = Kind::kCommitted;
+    } else if (!locked) {
+      outcome.kind = rows.Bool(i, 4) ? Kind::kBusy : Kind::kFenced;
+    } else if (mine && item.disposition != Disposition::kKeep && outcome.wake != item.expected_wake) {
+      outcome.kind = Kind::kMoved;
+    } else {
+      outcome.kind = Kind::kFenced;
+      if (mine) outcome.error = "the head is not at event " + std::to_string(item.base_seq) + " any more";
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace acl::pg

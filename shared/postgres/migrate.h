@@ -1,0 +1,54 @@
+#pragma once
+// Migrations: numbered, forward only, each in one transaction, in dbmate's file format (`-- migrate:up`), embedded in the binary.
+// Applied under an advisory lock; the checksum of every applied file is kept and verified; a database that is newer than the binary is
+// refused. `schema_migrations(version)` is dbmate's own table, `migration_checksums` ours beside it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/ids.h"
+#include "shared/base/result.h"
+
+namespace acl::pg {
+
+struct Migration {
+  std::string file;  // "0001_roles.sql"
+  std::string text;
+  std::string Version() const { return file.substr(0, file.find('_')); }
+};
+
+// Of the binary, in order.
+const std::vector<Migration>& EmbeddedMigrations();
+
+struct MigrationReport {
+  std::vector<std::string> applied_now;  // file names
+  int already_applied = 0;
+};
+
+// Brings the database to the binary's version. `conninfo` must log in as a role that may create roles and schema objects.
+// kConflict: the database is newer, or an applied file was changed since. kUnavailable, kDenied, kInternal (the SQL failed; nothing of
+// that file was kept).
+Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations = EmbeddedMigrations());
+
+// What `airun db status` and `doctor` ask.
+struct DatabaseStatus {
+  std::string server_version;        // "15.20"
+  int server_version_number = 0;     // 150020
+  bool in_recovery = false;          // a standby: nothing can be written
+  std::vector<std::string> applied;  // versions, in order
+  std::vector<std::string> pending;  // files of the binary not applied yet
+  std::vector<std::string> unknown;  // versions the binary does not know: the database is newer
+  std::vector<std::string> changed;  // files that differ from what was applied
+  bool right_cluster = true;         // false: restored or copied, tokens are refused until NewEpoch
+  std::int64_t epoch = 0;            // of the next token; 0 if not migrated
+  WallTime db_now;
+  bool ready() const { return pending.empty() && unknown.empty() && changed.empty() && right_cluster && !in_recovery; }
+};
+Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std::vector<Migration>& migrations = EmbeddedMigrations());
+
+// After any restore from a backup: every later token is above `above` and above what this database ever gave out. Returns the new epoch.
+Result<std::int64_t> NewEpoch(const std::string& conninfo, std::optional<Token> above);
+
+}  // namespace acl::pg

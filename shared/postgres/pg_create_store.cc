@@ -1,0 +1,119 @@
+// Create: many subjects in one transaction, sealed here, proved there (migrations/0006_create.sql).
+#include "shared/base/uuid7.h"
+#include "shared/postgres/pg_store.h"
+#include "shared/postgres/seal_cache.h"
+#include "shared/postgres/store_calls.h"
+
+namespace acl {
+namespace {
+
+using pg::Array;
+using pg::Oid;
+using pg::Params;
+using pg::Statement;
+
+const Statement kStamp("create.stamp", Statement::Kind::kRead, "SELECT (mint_tokens(ARRAY[0]::bigint[]))[1], clock_timestamp()");
+const Statement kCreate("create", Statement::Kind::kWrite, R"(
+SELECT item, outcome, subject, token, db_now FROM create_subjects($token::bigint,
+  $subject::uuid[], $project::uuid[], $kind::text[], $queue::text[], $band::int[], $version::int[], $key::text[], $hash::bytea[],
+  $head::bigint[], $chain::bytea[], $root::bytea[], $journal::uuid[], $at::timestamptz[], $deadline::timestamptz[], $ready::boolean[],
+  $name::text[], $name_version::text[], $owner::text[], $status::text[], $spec::text[], $labels::text[],
+  $e_item::int[], $e_seq::bigint[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[], $e_checksum::bytea[],
+  $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $t_item::int[], $t_id::text[], $t_at::timestamptz[]))",
+                        true);
+constexpr int kReseal = 9;  // the epoch moved: nothing was written
+
+Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
+  Array subject(Oid::kUuid), project(Oid::kUuid), kind(Oid::kText), queue(Oid::kText), band(Oid::kInt4), version(Oid::kInt4),
+      key(Oid::kText), hash(Oid::kBytea), head(Oid::kInt8), chain(Oid::kBytea), root(Oid::kBytea), journal(Oid::kUuid),
+      at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), name(Oid::kText), name_version(Oid::kText), owner(Oid::kText),
+      status(Oid::kText), spec(Oid::kText), labels(Oid::kText);
+  Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText), e_at(Oid::kTimestamptz),
+      e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText);
+  Array t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
+
+  int number = 0;
+  for (const CreateItem& item : items) {
+    ++number;
+    JournalId first_journal{NewUuid7()};
+    Hash256 previous = ChainStart(item.subject);
+    std::int64_t seq = 0;
+    for (Event event : item.events) {
+      event.subject = item.subject;
+      event.seq = ++seq;
+      event.journal = first_journal;
+      event.token = token;
+      event.timestamp = now;
+      Seal(event, previous);
+      previous = event.chain;
+      e_item.Int32(number), e_seq.Int64(event.seq), e_type.Text(event.type), e_schema.Int32(event.schema_version);
+      e_producer.Text(event.producer_version), e_at.Time(now), e_checksum.Bytes(event.checksum), e_content.Bytes(event.content_hash);
+      e_chain.Bytes(event.chain), e_payload.MaybeText(event.payload);
+    }
+    for (const TimerRow& timer : item.timers) t_item.Int32(number), t_id.Text(timer.timer_id), t_at.Time(timer.fire_at);
+    subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue), band.Int32(item.band);
+    version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
+    head.Int64(seq), chain.Bytes(previous), root.Bytes(item.state_root), journal.Id(first_journal.uuid), at.Time(now);
+    deadline.MaybeTime(item.run_deadline), ready.Bool(item.make_ready);
+    if (item.listing) {
+      const ListingRow& row = *item.listing;
+      name.Text(row.name), name_version.Text(row.version), owner.Text(row.owner), status.Text(row.status), spec.Text(row.spec_text);
+      labels.Text(row.labels_json);
+    } else {
+      name.Null(), name_version.Null(), owner.Null(), status.Null(), spec.Null(), labels.Null();
+    }
+  }
+
+  Params params;
+  params.Int64("token", token.value).List("subject", subject).List("project", project).List("kind", kind).List("queue", queue);
+  params.List("band", band).List("version", version).List("key", key).List("hash", hash).List("head", head).List("chain", chain);
+  params.List("root", root).List("journal", journal).List("at", at).List("deadline", deadline).List("ready", ready).List("name", name);
+  params.List("name_version", name_version).List("owner", owner).List("status", status).List("spec", spec).List("labels", labels);
+  params.List("e_item", e_item).List("e_seq", e_seq).List("e_type", e_type).List("e_schema", e_schema).List("e_producer", e_producer);
+  params.List("e_at", e_at)
+      .List("e_checksum", e_checksum)
+      .List("e_content", e_content)
+      .List("e_chain", e_chain)
+      .List("e_payload", e_payload);
+  params.List("t_item", t_item).List("t_id", t_id).List("t_at", t_at);
+  return params;
+}
+
+}  // namespace
+
+Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> items) {
+  if (items.empty()) return std::vector<CreateOutcome>();
+  auto stamp = seal_->Now();
+  if (!stamp) {
+    auto rows = pg::RunOne(*pool_, kStamp, {});
+    if (!rows) return rows.error();
+    seal_->Learn(Token{rows->Int(0, 0)}, rows->Time(0, 1));
+    stamp = seal_->Now();
+  }
+  constexpr int kResealLimit = 5;  // an epoch moves at failovers only
+  for (int attempt = 0; attempt < kResealLimit; ++attempt) {
+    auto rows = pg::RunOne(*pool_, kCreate, Bind(items, stamp->token, stamp->now));
+    if (!rows) return rows.error();
+    auto outcomes = pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
+      std::vector<CreateOutcome> out;
+      for (int i = 0; i < rows->size(); ++i) {
+        if (rows->Int(i, 1) == kReseal || i == 0) {
+          Token first = rows->Int(i, 1) == kReseal ? Token{rows->Int(i, 3)} : stamp->token;
+          seal_->Learn(first, rows->Time(i, 4));
+        }
+        if (rows->Int(i, 1) == kReseal) break;
+        CreateOutcome outcome;
+        outcome.kind = CreateOutcome::Kind(rows->Int(i, 1));
+        outcome.subject = SubjectId{rows->Id(i, 2)};
+        outcome.token = Token{rows->Int(i, 3)};
+        out.push_back(outcome);
+      }
+      return out;
+    });
+    if (!outcomes || !outcomes->empty()) return outcomes;
+    stamp = seal_->Now();
+  }
+  return Error{Code::kUnavailable, "create: the fleet epoch changed " + std::to_string(kResealLimit) + " times in a row"};
+}
+
+}  // namespace acl

@@ -1,0 +1,84 @@
+#include "shared/postgres/pg_key_store.h"
+
+#include "shared/base/random.h"
+#include "shared/base/sha256.h"
+#include "shared/postgres/store_calls.h"
+
+namespace acl {
+namespace {
+
+using pg::Params;
+using pg::Statement;
+
+constexpr std::size_t kIdDigits = 12, kSecretDigits = 64, kMaxName = 100;
+
+const Statement kKeys("keys.list", Statement::Kind::kRead,
+                      "SELECT key_id, name, secret_hash, project_id FROM api_keys WHERE revoked_at IS NULL");
+const Statement kInsert("keys.create", Statement::Kind::kWrite, R"(
+INSERT INTO api_keys (key_id, project_id, name, secret_hash) VALUES ($id::text, $project::uuid, $name::text, $hash::bytea))");
+const Statement kRevoke("keys.revoke", Statement::Kind::kWrite,
+                        "UPDATE api_keys SET revoked_at = clock_timestamp() WHERE key_id = $id::text AND revoked_at IS NULL RETURNING 1");
+
+std::string RandomHex(std::size_t digits) {
+  SystemRandom random;
+  std::string bytes;
+  while (bytes.size() * 2 < digits) {
+    const std::uint64_t word = random.Next();
+    bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
+  }
+  return ToHex(bytes).substr(0, digits);
+}
+
+bool IsHex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+Result<pg::Rows> RunAsOwner(const std::string& conninfo, const Statement& statement, const Params& params) {
+  auto connection = pg::Connection::Open({.conninfo = conninfo, .application_name = "acl-keys", .role = "acl_owner"});
+  if (!connection) return connection.error();
+  return (*connection)->Run(statement, params);
+}
+
+}  // namespace
+
+Result<std::vector<ApiKeyRow>> PgKeyStore::Keys() {
+  auto rows = pg::RunOne(pool_, kKeys, {});
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<ApiKeyRow>>("keys.list", [&] {
+    std::vector<ApiKeyRow> keys;
+    for (int i = 0; i < rows->size(); ++i)
+      keys.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Hash(i, 2), ProjectId{rows->Id(i, 3)}});
+    return keys;
+  });
+}
+
+std::optional<ApiKeyText> ParseApiKey(std::string_view text) {
+  constexpr std::string_view kPrefix = "acl_";
+  if (text.size() != kPrefix.size() + kIdDigits + 1 + kSecretDigits || !text.starts_with(kPrefix)) return std::nullopt;
+  const auto id = text.substr(kPrefix.size(), kIdDigits), secret = text.substr(text.size() - kSecretDigits);
+  if (text[kPrefix.size() + kIdDigits] != '_' || !IsHex(id) || !IsHex(secret)) return std::nullopt;
+  return ApiKeyText{std::string(id), std::string(secret)};
+}
+
+Result<std::string> CreateApiKey(const std::string& conninfo, const std::string& name) {
+  const bool printable = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
+  if (name.empty() || name.size() > kMaxName || !printable) {
+    return Error{Code::kInvalid, "a key's name is 1 to 100 printable bytes: who or what uses it"};
+  }
+  const std::string id = RandomHex(kIdDigits), secret = RandomHex(kSecretDigits);
+  Params params;
+  params.Text("id", id).Id("project", kDefaultProject).Text("name", name).Bytes("hash", Sha256(secret));
+  auto rows = RunAsOwner(conninfo, kInsert, params);
+  if (!rows) return rows.error();
+  return "acl_" + id + "_" + secret;
+}
+
+Status RevokeApiKey(const std::string& conninfo, const std::string& key_id) {
+  Params params;
+  auto rows = RunAsOwner(conninfo, kRevoke, params.Text("id", key_id));
+  if (!rows) return rows.error();
+  if (rows->size() == 0) return Error{Code::kNotFound, "there is no key in force with id '" + key_id + "'"};
+  return {};
+}
+
+}  // namespace acl

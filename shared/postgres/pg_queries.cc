@@ -1,0 +1,189 @@
+// Subjects as people see them: one line each, with why it does not run and what would wake it.
+#include "shared/postgres/pg_queries.h"
+
+#include <algorithm>
+
+#include "shared/postgres/store_calls.h"
+
+namespace acl {
+namespace {
+
+using pg::Params;
+using pg::Rows;
+using pg::Statement;
+
+constexpr const char* kView = R"(
+SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y.owner, y.status, y.spec_text, y.labels, y.error_message,
+       s.created_at, greatest(y.updated_at, h.last_timestamp), y.started_at, y.completed_at, h.head_seq, h.chain, h.state_root, h.journal_id,
+       h.last_timestamp, l.token, l.session_id, w.worker_name, l.state, l.acquired_at, l.waiting_reason, l.waiting_since,
+       coalesce((SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), l.next_wake),
+       (SELECT min(r.ready_at) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
+                                              AND r.subject_id = s.subject_id),
+       (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL)
+FROM subjects s JOIN leases l USING (subject_id) JOIN subject_head h USING (subject_id)
+LEFT JOIN listings y ON y.subject_id = s.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
+)";
+enum Column {
+  kSubject,
+  kProject,
+  kKind,
+  kQueue,
+  kBand,
+  kName,
+  kVersion,
+  kOwner,
+  kStatus,
+  kSpec,
+  kLabels,
+  kError,
+  kCreated,
+  kUpdated,
+  kStarted,
+  kCompleted,
+  kHeadSeq,
+  kChain,
+  kRoot,
+  kJournal,
+  kLastAt,
+  kToken,
+  kSession,
+  kWorker,
+  kState,
+  kAcquired,
+  kReason,
+  kSince,
+  kNextWake,
+  kReadyAt,
+  kQuarantinedAt
+};
+
+const Statement kGet("query.subject", Statement::Kind::kRead, std::string(kView) + "WHERE s.subject_id = $subject::uuid", true);
+const Statement kList("query.list", Statement::Kind::kRead, std::string(kView) + R"(
+WHERE y.project_id = $project::uuid AND (cardinality($before::uuid[]) = 0 OR y.subject_id < ($before::uuid[])[1])
+  AND (cardinality($status::text[]) = 0 OR y.status = ($status::text[])[1]) AND (cardinality($name::text[]) = 0 OR y.name = ($name::text[])[1])
+  AND (cardinality($kind::text[]) = 0 OR y.kind = ($kind::text[])[1])
+ORDER BY y.subject_id DESC LIMIT $limit::int)");
+const Statement kPrefix("query.prefix", Statement::Kind::kRead,
+                        "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
+                        true);
+const Statement kDepth("query.ready_depth", Statement::Kind::kRead, "SELECT queue, count(*) FROM ready GROUP BY queue ORDER BY queue");
+
+// First of invariant 6 that holds.
+void FillState(const Rows& rows, int i, SubjectView& view) {
+  int state = int(rows.Int(i, kState));
+  auto ready_at = rows.MaybeTime(i, kReadyAt);
+  if (state == 1) {
+    view.state = OpenState::kClosed;
+    view.since = rows.MaybeTime(i, kCompleted) ? rows.MaybeTime(i, kCompleted) : rows.MaybeTime(i, kLastAt);
+  } else if (state == 2) {
+    view.state = OpenState::kQuarantined;
+    view.since = rows.MaybeTime(i, kQuarantinedAt);
+  } else if (view.holder) {
+    view.state = OpenState::kLeased;
+    view.since = rows.MaybeTime(i, kAcquired);
+  } else if (view.waiting_reason == "paused") {
+    view.state = OpenState::kPaused;
+    view.since = rows.MaybeTime(i, kSince);
+  } else if (ready_at) {
+    view.state = OpenState::kReady;
+    view.since = ready_at;
+  } else if (view.next_wake || !view.waiting_reason.empty()) {
+    view.state = OpenState::kWaiting;
+    view.since = rows.MaybeTime(i, kSince);
+  }
+}
+
+SubjectView ReadView(const Rows& rows, int i) {
+  SubjectView view;
+  view.subject = SubjectId{rows.Id(i, kSubject)};
+  view.project = ProjectId{rows.Id(i, kProject)};
+  view.kind = rows.Text(i, kKind);
+  view.queue = rows.Text(i, kQueue);
+  view.band = int(rows.Int(i, kBand));
+  if (!rows.IsNull(i, kName)) {
+    view.listing = ListingRow{rows.Text(i, kName),   rows.Text(i, kVersion), rows.Text(i, kOwner),
+                              rows.Text(i, kStatus), rows.Text(i, kSpec),    rows.Text(i, kLabels)};
+  }
+  view.error_message = rows.MaybeText(i, kError).value_or("");
+  view.created_at = rows.MaybeTime(i, kCreated);
+  view.updated_at = rows.MaybeTime(i, kUpdated);
+  view.started_at = rows.MaybeTime(i, kStarted);
+  view.completed_at = rows.MaybeTime(i, kCompleted);
+  view.head =
+      Head{rows.Int(i, kHeadSeq), rows.Hash(i, kChain), rows.Hash(i, kRoot), JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt)};
+  view.token = Token{rows.Int(i, kToken)};
+  if (!rows.IsNull(i, kSession)) view.holder = SessionId{rows.Id(i, kSession)};
+  view.holder_name = rows.MaybeText(i, kWorker).value_or("");
+  view.waiting_reason = rows.MaybeText(i, kReason).value_or("");
+  view.next_wake = rows.MaybeTime(i, kNextWake);
+  FillState(rows, i, view);
+  return view;
+}
+
+pg::Array MaybeList(const std::optional<std::string>& value) {
+  pg::Array list(pg::Oid::kText);
+  if (value) list.Text(*value);
+  return list;
+}
+
+}  // namespace
+
+Result<SubjectView> PgQueries::GetSubject(const SubjectId& subject) {
+  Params params;
+  auto rows = pg::RunOne(pool_, kGet, params.Id("subject", subject));
+  if (!rows) return rows.error();
+  if (rows->size() == 0) return Error{Code::kNotFound, "no subject " + subject.ToString()};
+  return pg::Decoded<SubjectView>("query.subject", [&] { return ReadView(*rows, 0); });
+}
+
+Status PgQueries::Exists(const SubjectId& subject) {
+  auto view = GetSubject(subject);
+  return view ? Status() : Status(view.error());
+}
+
+Result<std::vector<SubjectId>> PgQueries::FindByPrefix(const std::string& prefix) {
+  if (prefix.size() < 4) return Error{Code::kInvalid, "an id's beginning needs at least 4 characters"};
+  std::string low = "00000000-0000-0000-0000-000000000000", high = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+  if (prefix.size() <= low.size()) {
+    low.replace(0, prefix.size(), prefix);
+    high.replace(0, prefix.size(), prefix);
+  }
+  auto from = Uuid::Parse(low), to = Uuid::Parse(high);
+  if (prefix.size() > low.size() || !from || !to) return std::vector<SubjectId>();  // not how an id begins
+  Params params;
+  auto rows = pg::RunOne(pool_, kPrefix, params.Id("low", *from).Id("high", *to));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<SubjectId>>("query.prefix", [&] {
+    std::vector<SubjectId> found;
+    for (int i = 0; i < rows->size(); ++i) found.push_back(SubjectId{rows->Id(i, 0)});
+    return found;
+  });
+}
+
+Result<std::vector<SubjectView>> PgQueries::List(const ListFilter& filter) {
+  pg::Array before(pg::Oid::kUuid);
+  if (filter.before) before.Id(filter.before->uuid);
+  Params params;
+  params.Id("project", filter.project).List("before", before).List("status", MaybeList(filter.status)).List("name", MaybeList(filter.name));
+  params.List("kind", MaybeList(filter.kind)).Int32("limit", std::max(filter.limit, 0));
+  auto rows = pg::RunOne(pool_, kList, params);
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<SubjectView>>("query.list", [&] {
+    std::vector<SubjectView> found;
+    for (int i = 0; i < rows->size(); ++i) found.push_back(ReadView(*rows, i));
+    return found;
+  });
+}
+
+Result<std::map<std::string, std::int64_t>> PgQueries::ReadyDepth() {
+  Params none;
+  auto rows = pg::RunOne(pool_, kDepth, none);
+  if (!rows) return rows.error();
+  return pg::Decoded<std::map<std::string, std::int64_t>>("query.ready_depth", [&] {
+    std::map<std::string, std::int64_t> depth;
+    for (int i = 0; i < rows->size(); ++i) depth[rows->Text(i, 0)] = rows->Int(i, 1);
+    return depth;
+  });
+}
+
+}  // namespace acl

@@ -1,0 +1,33 @@
+#pragma once
+// Queries on PostgreSQL: reading for people and for `verify`. Shares the store's connections, never its commit connections.
+
+#include "shared/kernel/queries.h"
+#include "shared/postgres/pg_store.h"
+
+namespace acl {
+
+class PgQueries final : public Queries {
+ public:
+  explicit PgQueries(PgStore& store) : pool_(store.pool()) {}  // the store outlives it
+
+  Result<SubjectView> GetSubject(const SubjectId& subject) override;
+  Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) override;
+  Result<std::vector<SubjectView>> List(const ListFilter& filter) override;
+  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;
+  Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) override;
+  Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
+  Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) override;
+  Result<std::vector<GrantView>> Grants(const SubjectId& subject) override;
+  Result<std::vector<LeaseView>> Leases(int limit) override;
+  Result<std::vector<SessionRow>> Sessions(bool include_dead) override;
+  Result<std::vector<QuarantineView>> Quarantined(bool include_released) override;
+  Result<std::vector<TimerRow>> Timers(const SubjectId& subject) override;
+  Result<std::map<std::string, std::int64_t>> ReadyDepth() override;
+
+ private:
+  Status Exists(const SubjectId& subject);
+
+  pg::Pool& pool_;
+};
+
+}  // namespace acl

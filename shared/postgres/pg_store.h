@@ -1,0 +1,71 @@
+#pragma once
+// KernelStore on PostgreSQL (DESIGN.md section 2, "Protocols"). Every protocol is one file: pg_session_store, pg_create_store,
+// pg_claim_store, pg_commit_store, pg_inbox_store, pg_upkeep_store, pg_content_store. All calls block and may come from any thread;
+// commits have connections of their own, so that a slow query never stands in front of them.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "shared/kernel/store.h"
+
+namespace acl {
+
+struct PgStoreOptions {
+  std::string conninfo;              // URL or key=value
+  std::string role = "acl_service";  // taken after connecting; empty: as logged in
+  std::string application_name = "acl";
+  int connections = 4;         // for everything but commits
+  int commit_connections = 2;  // two overlap their flushes; more lose (performance.md 3.1)
+  milliseconds wait_for_connection{5'000};
+  milliseconds statement_timeout{5'000};
+  milliseconds lock_timeout{1'000};                 // below a quarter of the session's time to live
+  std::map<std::string, std::string> override_sql;  // tests only: statement name -> text
+};
+
+namespace pg {
+class Pool;
+class Connection;
+}  // namespace pg
+
+class PgStore final : public KernelStore {
+ public:
+  explicit PgStore(PgStoreOptions options);
+  ~PgStore() override;
+
+  Result<SessionGrant> OpenSession(const SessionRequest& request) override;
+  Result<HeartbeatAnswer> Heartbeat(const SessionId& session, milliseconds ttl) override;
+  Status CloseSession(const SessionId& session) override;
+
+  Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
+  Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
+  Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
+  Result<PostAnswer> Post(const InboxPost& post) override;
+  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+
+  Result<ReapAnswer> Reap(int max_leases) override;
+  Result<FireAnswer> FireTimers(int max) override;
+  Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;
+  Status GiveBack(const SubjectId& subject, const SessionId& session, Token token) override;
+  Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+                    const std::string& detail) override;
+  Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
+
+  Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
+  Result<std::string> GetContent(const Hash256& hash) override;
+  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) override;
+
+  // For readers of the same database (PgQueries).
+  pg::Pool& pool() { return *pool_; }
+
+ private:
+  struct SealCache;  // the token and clock that new subjects are sealed with
+
+  std::unique_ptr<pg::Pool> pool_;
+  std::unique_ptr<pg::Pool> commit_pool_;
+  std::unique_ptr<SealCache> seal_;
+};
+
+}  // namespace acl

@@ -1,0 +1,65 @@
+// Reap, reconciliation, quarantine (migrations/0009_reap.sql).
+#include "shared/postgres/pg_store.h"
+#include "shared/postgres/store_calls.h"
+
+namespace acl {
+namespace {
+
+using pg::Params;
+using pg::Statement;
+
+const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, "SELECT reap_sessions()", true);
+const Statement kReapLeases("reap.leases", Statement::Kind::kWrite, "SELECT freed, more FROM reap_leases($max::int)", true);
+const Statement kHeldBy("lease.held_by", Statement::Kind::kRead, R"(
+SELECT subject_id, token FROM leases
+WHERE session_id = $session::uuid AND acquired_at <= clock_timestamp() - $older_ms::bigint * interval '1 millisecond' ORDER BY subject_id)",
+                        true);
+const Statement kGiveBack("lease.give_back", Statement::Kind::kWrite, "SELECT give_back($subject::uuid, $session::uuid, $token::bigint)",
+                          true);
+const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
+                            "SELECT quarantine_subject($subject::uuid, $session::uuid, $token::bigint, $reason::text, $detail::text)");
+const Statement kReleaseQuarantine("quarantine.release", Statement::Kind::kWrite, "SELECT release_quarantine($subject::uuid, $by::text)");
+
+}  // namespace
+
+Result<ReapAnswer> PgStore::Reap(int max_leases) {
+  Params none, limit;
+  auto died = pg::RunOne(*pool_, kReapSessions, none);
+  if (!died) return died.error();
+  auto freed = pg::RunOne(*pool_, kReapLeases, limit.Int32("max", max_leases));
+  if (!freed) return freed.error();
+  return pg::Decoded<ReapAnswer>("reap", [&] { return ReapAnswer{int(died->Int(0, 0)), int(freed->Int(0, 0)), freed->Bool(0, 1)}; });
+}
+
+Result<std::vector<std::pair<SubjectId, Token>>> PgStore::HeldBy(const SessionId& session, milliseconds older_than) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kHeldBy, params.Id("session", session).Int64("older_ms", older_than.count()));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<std::pair<SubjectId, Token>>>("lease.held_by", [&] {
+    std::vector<std::pair<SubjectId, Token>> held;
+    for (int i = 0; i < rows->size(); ++i) held.emplace_back(SubjectId{rows->Id(i, 0)}, Token{rows->Int(i, 1)});
+    return held;
+  });
+}
+
+Status PgStore::GiveBack(const SubjectId& subject, const SessionId& session, Token token) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kGiveBack, params.Id("subject", subject).Id("session", session).Int64("token", token.value));
+  return rows ? Status() : Status(rows.error());
+}
+
+Status PgStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+                           const std::string& detail) {
+  Params params;
+  params.Id("subject", subject).Id("session", session).Int64("token", token.value).Text("reason", reason).Text("detail", detail);
+  auto rows = pg::RunOne(*pool_, kQuarantine, params);
+  return rows ? Status() : Status(rows.error());
+}
+
+Status PgStore::ReleaseQuarantine(const SubjectId& subject, const std::string& by) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kReleaseQuarantine, params.Id("subject", subject).Text("by", by));
+  return rows ? Status() : Status(rows.error());
+}
+
+}  // namespace acl

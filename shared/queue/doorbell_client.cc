@@ -1,0 +1,145 @@
+#include "shared/queue/doorbell_client.h"
+
+#include <atomic>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "shared/base/random.h"
+#include "shared/queue/doorbell_stream.h"
+#include "shared/runtime/backoff.h"
+
+namespace acl {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using doorbell::Message;
+using doorbell::Stream;
+
+struct DoorbellClient::Impl {
+  // One coordinator: resolving, connecting, connected or waiting to try again.
+  struct Line {
+    Line(Impl& impl, HostPort at)
+        : peer(std::move(at)),
+          resolver(impl.io),
+          wait(impl.io),
+          backoff({.initial = impl.options.retry_min, .max = impl.options.retry_max}, impl.random) {}
+    HostPort peer;
+    asio::ip::tcp::resolver resolver;
+    asio::steady_timer wait;
+    Backoff backoff;
+    std::shared_ptr<asio::ip::tcp::socket> connecting;
+    std::shared_ptr<Stream> stream;
+  };
+
+  explicit Impl(Options given) : options(std::move(given)) {}
+
+  void Connect(Line& line) {
+    if (stopping) return;
+    line.resolver.async_resolve(
+        line.peer.host, std::to_string(line.peer.port), [this, &line](error_code error, asio::ip::tcp::resolver::results_type found) {
+          if (error) return Retry(line);
+          line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
+          asio::async_connect(*line.connecting, found, [this, &line](error_code failed, const asio::ip::tcp::endpoint&) {
+            auto socket = std::exchange(line.connecting, nullptr);
+            if (failed || stopping) return Retry(line);
+            Connected(line, std::move(*socket));
+          });
+        });
+  }
+
+  void Connected(Line& line, asio::ip::tcp::socket socket) {
+    line.backoff.Reset();
+    line.stream = std::make_shared<Stream>(
+        std::move(socket), [this](const Message& message) { Heard(message); },
+        [this, &line] {
+          line.stream.reset();
+          --connected;
+          Retry(line);
+        });
+    ++connected;
+    line.stream->Start();
+    line.stream->Send(Hello());
+    // What was rung while there was no line is found by looking once.
+    for (const std::string& queue : options.queues) options.on_work(queue);
+  }
+
+  void Retry(Line& line) {
+    if (stopping) return;
+    line.wait.expires_after(options.retry_min / 2 + line.backoff.Next());
+    line.wait.async_wait([this, &line](error_code error) {
+      if (!error) Connect(line);
+    });
+  }
+
+  void Heard(const Message& message) {
+    if (message.kind == Message::Kind::kWork) options.on_work(message.queue);
+    if (message.kind == Message::Kind::kWoken) options.on_woken(message.subject);
+  }
+
+  std::string Hello() const { return doorbell::EncodeHello(session, options.queues, options.worker_name); }
+
+  void ToAll(const std::string& frame) {
+    for (auto& line : lines) {
+      if (line->stream) line->stream->Send(frame);
+    }
+  }
+
+  const Options options;
+  SystemRandom random;
+  asio::io_context io{1};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
+  std::vector<std::unique_ptr<Line>> lines;
+  SessionId session;
+  bool stopping = false;  // on the io thread
+  std::atomic<int> connected{0};
+  std::thread thread;
+};
+
+DoorbellClient::DoorbellClient(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+DoorbellClient::~DoorbellClient() { Stop(); }
+
+Status DoorbellClient::Start() {
+  impl_->guard.emplace(impl_->io.get_executor());
+  for (const HostPort& coordinator : impl_->options.coordinators) {
+    impl_->lines.push_back(std::make_unique<Impl::Line>(*impl_, coordinator));
+    impl_->Connect(*impl_->lines.back());
+  }
+  impl_->thread = std::thread([this] { impl_->io.run(); });
+  return {};
+}
+
+void DoorbellClient::Stop() {
+  if (!impl_->thread.joinable()) return;
+  asio::post(impl_->io, [this] {
+    impl_->stopping = true;
+    for (auto& line : impl_->lines) {
+      line->resolver.cancel();
+      line->wait.cancel();
+      error_code ignored;
+      if (line->connecting) line->connecting->close(ignored);
+      if (auto stream = line->stream) stream->Close();
+    }
+    impl_->guard.reset();
+  });
+  impl_->thread.join();
+}
+
+void DoorbellClient::SetSession(const SessionId& session) {
+  asio::post(impl_->io, [this, session] {
+    impl_->session = session;
+    impl_->ToAll(impl_->Hello());
+  });
+}
+
+void DoorbellClient::TellClosed(const SubjectId& subject) {
+  asio::post(impl_->io, [this, subject] { impl_->ToAll(doorbell::EncodeClosed(subject)); });
+}
+
+int DoorbellClient::connected() const { return impl_->connected; }
+
+}  // namespace acl

@@ -1,0 +1,43 @@
+#pragma once
+// The worker's end of the doorbell: one connection to each coordinator, made again with backoff for as long as it runs.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/base/host_port.h"
+#include "shared/base/ids.h"
+#include "shared/runtime/service.h"
+
+namespace acl {
+
+class DoorbellClient final : public Service {
+ public:
+  struct Options {
+    std::vector<HostPort> coordinators;
+    std::string worker_name;
+    std::vector<std::string> queues;
+    std::chrono::milliseconds retry_min{100}, retry_max{5'000};
+    // On the client's thread; must not block.
+    std::function<void(const std::string& queue)> on_work;
+    std::function<void(const SubjectId&)> on_woken;
+  };
+
+  explicit DoorbellClient(Options options);
+  ~DoorbellClient() override;
+
+  Status Start() override;  // never fails: a coordinator that is away is tried again
+  void Stop() override;
+
+  // From any thread. Told to every coordinator now and on every reconnect.
+  void SetSession(const SessionId& session);
+  void TellClosed(const SubjectId& subject);
+  int connected() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acl

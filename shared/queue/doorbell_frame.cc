@@ -1,0 +1,103 @@
+#include "shared/queue/doorbell_frame.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "proto/doorbell.pb.h"
+
+namespace acl::doorbell {
+
+namespace {
+
+constexpr std::uint32_t kSchemaVersion = 1;
+
+std::string Bytes(const Uuid& uuid) { return {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()}; }
+
+std::optional<Uuid> UuidOf(const std::string& bytes) {
+  if (bytes.size() != 16) return std::nullopt;
+  Uuid uuid;
+  std::memcpy(uuid.bytes.data(), bytes.data(), 16);
+  return uuid;
+}
+
+std::string OnTheWire(Frame frame) {
+  frame.set_schema_version(kSchemaVersion);
+  std::string body = frame.SerializeAsString();
+  const auto size = std::uint32_t(body.size());
+  std::string wire{char(size >> 24), char(size >> 16 & 255), char(size >> 8 & 255), char(size & 255)};
+  return wire + body;
+}
+
+}  // namespace
+
+std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name) {
+  Frame frame;
+  Hello* hello = frame.mutable_hello();
+  if (!session.is_nil()) hello->set_session(Bytes(session.uuid));
+  for (const std::string& queue : queues) hello->add_queues(queue);
+  hello->set_worker_name(worker_name);
+  return OnTheWire(std::move(frame));
+}
+
+std::string EncodeWork(const std::string& queue) {
+  Frame frame;
+  frame.mutable_work()->set_queue(queue);
+  return OnTheWire(std::move(frame));
+}
+
+std::string EncodeWoken(const SubjectId& subject) {
+  Frame frame;
+  frame.mutable_woken()->set_subject(Bytes(subject.uuid));
+  return OnTheWire(std::move(frame));
+}
+
+std::string EncodeClosed(const SubjectId& subject) {
+  Frame frame;
+  frame.mutable_closed()->set_subject(Bytes(subject.uuid));
+  return OnTheWire(std::move(frame));
+}
+
+std::string EncodePing() {
+  Frame frame;
+  frame.mutable_ping();
+  return OnTheWire(std::move(frame));
+}
+
+Result<Message> Decode(std::string_view body) {
+  Frame frame;
+  if (!frame.ParseFromArray(body.data(), int(body.size()))) return Error{Code::kInvalid, "not a doorbell frame"};
+  Message message;
+  switch (frame.body_case()) {
+    case Frame::kHello:
+      message.kind = Message::Kind::kHello;
+      if (auto session = UuidOf(frame.hello().session())) message.session = SessionId{*session};
+      message.queues.assign(frame.hello().queues().begin(), frame.hello().queues().end());
+      message.worker_name = frame.hello().worker_name();
+      break;
+    case Frame::kWork:
+      message.kind = Message::Kind::kWork;
+      message.queue = frame.work().queue();
+      break;
+    case Frame::kWoken:
+    case Frame::kClosed: {
+      const bool woken = frame.body_case() == Frame::kWoken;
+      auto subject = UuidOf(woken ? frame.woken().subject() : frame.closed().subject());
+      if (!subject) break;
+      message.kind = woken ? Message::Kind::kWoken : Message::Kind::kClosed;
+      message.subject = SubjectId{*subject};
+      break;
+    }
+    case Frame::kPing: message.kind = Message::Kind::kPing; break;
+    case Frame::BODY_NOT_SET: break;
+  }
+  return message;
+}
+
+Result<std::size_t> DecodeLength(const std::uint8_t (&prefix)[4]) {
+  const std::size_t size = std::size_t(prefix[0]) << 24 | std::size_t(prefix[1]) << 16 | std::size_t(prefix[2]) << 8 | prefix[3];
+  if (size == 0 || size > kMaxFrameBytes) return Error{Code::kInvalid, fmt::format("a doorbell frame of {} bytes", size)};
+  return size;
+}
+
+}  // namespace acl::doorbell

@@ -1,0 +1,40 @@
+#pragma once
+// One frame of the doorbell on the wire: 4-byte big-endian length, then a protobuf Frame (proto/doorbell.proto).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/ids.h"
+#include "shared/base/result.h"
+
+namespace acl::doorbell {
+
+class Frame;
+
+inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
+
+std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name);
+std::string EncodeWork(const std::string& queue);
+std::string EncodeWoken(const SubjectId& subject);
+std::string EncodeClosed(const SubjectId& subject);
+std::string EncodePing();
+
+// What a frame says, in our own words.
+struct Message {
+  enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kUnknown } kind = Kind::kUnknown;
+  SessionId session;                // hello
+  std::vector<std::string> queues;  // hello
+  std::string worker_name;          // hello
+  std::string queue;                // work
+  SubjectId subject;                // woken, closed
+};
+// The body of one frame, without the length. A newer or unknown frame is kUnknown; kInvalid if it is not protobuf at all.
+Result<Message> Decode(std::string_view body);
+
+// The length in the first four bytes; kInvalid if it is zero or over the maximum: close the connection.
+Result<std::size_t> DecodeLength(const std::uint8_t (&prefix)[4]);
+
+}  // namespace acl::doorbell

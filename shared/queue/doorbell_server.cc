@@ -1,0 +1,151 @@
+#include "shared/queue/doorbell_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "shared/queue/doorbell_stream.h"
+
+namespace acl {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using doorbell::Message;
+using doorbell::Stream;
+
+struct DoorbellServer::Impl {
+  struct Peer {
+    std::shared_ptr<Stream> stream;
+    SessionId session;
+    std::vector<std::string> queues;
+  };
+
+  explicit Impl(Options given) : options(std::move(given)), acceptor(io) {}
+
+  void Accept() {
+    acceptor.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
+      if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
+      if (!error && int(peers.size()) < options.max_peers) Welcome(std::move(socket));
+      Accept();
+    });
+  }
+
+  void Welcome(asio::ip::tcp::socket socket) {
+    const std::int64_t number = ++next_peer;
+    auto stream = std::make_shared<Stream>(
+        std::move(socket), [this, number](const Message& message) { Heard(number, message); },
+        [this, number] {
+          peers.erase(number);
+          peer_count = std::int64_t(peers.size());
+        });
+    peers[number].stream = stream;
+    peer_count = std::int64_t(peers.size());
+    stream->Start();
+  }
+
+  void Heard(std::int64_t number, const Message& message) {
+    ++received;
+    auto peer = peers.find(number);
+    if (peer == peers.end()) return;
+    if (message.kind == Message::Kind::kHello) {
+      peer->second.session = message.session;
+      peer->second.queues = message.queues;
+    } else if (message.kind == Message::Kind::kClosed && options.on_closed) {
+      options.on_closed(message.subject);
+    }
+  }
+
+  void Send(Peer& peer, std::string frame) { ++(peer.stream->Send(std::move(frame)) ? sent : dropped); }
+
+  void RingWork(const std::string& queue) {
+    std::vector<Peer*> takers;
+    for (auto& [number, peer] : peers) {
+      if (std::find(peer.queues.begin(), peer.queues.end(), queue) != peer.queues.end()) takers.push_back(&peer);
+    }
+    const std::size_t count = std::min<std::size_t>(takers.size(), std::size_t(options.ring_at_once));
+    for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue));
+    turn += count;
+  }
+
+  const Options options;
+  asio::io_context io{1};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
+  asio::ip::tcp::acceptor acceptor;
+  std::map<std::int64_t, Peer> peers;  // on the io thread only
+  std::int64_t next_peer = 0;
+  std::size_t turn = 0;
+  std::atomic<std::int64_t> sent{0}, dropped{0}, received{0}, peer_count{0};
+  HostPort address;
+  std::thread thread;
+};
+
+DoorbellServer::DoorbellServer(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+DoorbellServer::~DoorbellServer() { Stop(); }
+
+Status DoorbellServer::Start() {
+  error_code error;
+  asio::ip::tcp::resolver resolver(impl_->io);
+  auto found = resolver.resolve(impl_->options.listen.host, std::to_string(impl_->options.listen.port), error);
+  if (error || found.empty()) {
+    return Error{Code::kInvalid, fmt::format("doorbell: cannot resolve '{}': {}", impl_->options.listen.ToString(), error.message())};
+  }
+  const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
+  impl_->acceptor.open(endpoint.protocol(), error);
+  if (!error) impl_->acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) impl_->acceptor.bind(endpoint, error);
+  if (!error) impl_->acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return Error{Code::kUnavailable, fmt::format("doorbell: cannot listen on {}: {}; end what uses it, or set ACL_DOORBELL_LISTEN",
+                                                 impl_->options.listen.ToString(), error.message())};
+  }
+  impl_->address = HostPort{impl_->options.listen.host, impl_->acceptor.local_endpoint().port()};
+  impl_->guard.emplace(impl_->io.get_executor());
+  impl_->Accept();
+  impl_->thread = std::thread([this] { impl_->io.run(); });
+  return {};
+}
+
+void DoorbellServer::Stop() {
+  if (!impl_->thread.joinable()) return;
+  asio::post(impl_->io, [this] {
+    error_code ignored;
+    impl_->acceptor.close(ignored);
+    auto peers = impl_->peers;
+    for (auto& [number, peer] : peers) peer.stream->Close();
+    impl_->guard.reset();
+  });
+  impl_->thread.join();
+}
+
+HostPort DoorbellServer::address() const { return impl_->address; }
+
+void DoorbellServer::RingWork(const std::string& queue) {
+  asio::post(impl_->io, [this, queue] { impl_->RingWork(queue); });
+}
+
+void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {
+  asio::post(impl_->io, [this, holder, subject] {
+    for (auto& [number, peer] : impl_->peers) {
+      if (peer.session == holder) impl_->Send(peer, doorbell::EncodeWoken(subject));
+    }
+  });
+}
+
+DoorbellServer::Counts DoorbellServer::counts() const { return {impl_->peer_count, impl_->sent, impl_->dropped, impl_->received}; }
+
+void DoorbellServer::CutAll() {
+  asio::post(impl_->io, [this] {
+    auto peers = impl_->peers;
+    for (auto& [number, peer] : peers) peer.stream->Close();
+  });
+}
+
+}  // namespace acl

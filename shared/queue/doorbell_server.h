@@ -1,0 +1,45 @@
+#pragma once
+// The coordinator's end of the doorbell: workers connect, say their session and queues, and are rung. Hints only (DESIGN.md section 1).
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "shared/base/host_port.h"
+#include "shared/base/ids.h"
+#include "shared/runtime/service.h"
+
+namespace acl {
+
+class DoorbellServer final : public Service {
+ public:
+  struct Options {
+    HostPort listen{"127.0.0.1", 0};
+    int max_peers = 1024;
+    int ring_at_once = 8;                             // workers rung for one piece of work; beyond that some, in turn
+    std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
+  };
+  struct Counts {
+    std::int64_t peers = 0, sent = 0, dropped = 0, received = 0;
+  };
+
+  explicit DoorbellServer(Options options);
+  ~DoorbellServer() override;
+
+  Status Start() override;  // kUnavailable: the address is taken
+  void Stop() override;
+  HostPort address() const;  // with the port in force
+
+  // From any thread, never block.
+  void RingWork(const std::string& queue);
+  void RingSubject(const SessionId& holder, const SubjectId& subject);
+  Counts counts() const;
+  // For tests: drops every connection; workers come back by themselves.
+  void CutAll();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acl

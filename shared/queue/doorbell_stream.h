@@ -1,0 +1,46 @@
+#pragma once
+// One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued; more is dropped: it is only hints),
+// pings, and closes when the peer is silent. Lives on its io_context's thread.
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "shared/queue/doorbell_frame.h"
+
+namespace acl::doorbell {
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  static constexpr std::size_t kMaxQueued = 1024;
+  static constexpr std::chrono::seconds kPingEvery{5}, kSilence{20};
+
+  Stream(boost::asio::ip::tcp::socket socket, std::function<void(const Message&)> on_message, std::function<void()> on_closed);
+
+  void Start();
+  // False if the queue is full: the hint is dropped.
+  bool Send(std::string frame);
+  void Close();  // calls on_closed once
+  bool open() const { return open_; }
+
+ private:
+  void ReadLength();
+  void ReadBody(std::size_t size);
+  void WriteNext();
+  void ArmPing();
+
+  boost::asio::ip::tcp::socket socket_;
+  boost::asio::steady_timer ping_;
+  std::function<void(const Message&)> on_message_;
+  std::function<void()> on_closed_;
+  std::uint8_t prefix_[4] = {};
+  std::string body_;
+  std::deque<std::string> queue_;
+  bool writing_ = false, open_ = true;
+  int silent_pings_ = 0;
+};
+
+}  // namespace acl::doorbell

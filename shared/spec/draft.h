@@ -1,0 +1,46 @@
+#pragma once
+// What the parts of the loader share: the spec under construction with the places that later checks report at.
+
+#include <map>
+#include <set>
+
+#include "shared/spec/reader.h"
+
+namespace acl {
+
+// One step as the graph sees it: top-level steps and the children of a nested PARALLEL step (compat.md 1.3) share one name space.
+struct DraftName {
+  std::string name;
+  SourceMark mark;
+  int top = 0;  // index of the top-level step it is, or belongs to
+};
+
+struct DraftDependency {
+  int from = 0;  // index into names
+  std::string on;
+  SourceMark mark;
+};
+
+struct Draft {
+  WorkflowSpec spec;
+  std::vector<DraftName> names;
+  std::vector<DraftDependency> dependencies;
+  bool graph_ok = true;  // no duplicate, unknown or cyclic name: the plan order is meaningful
+};
+
+// loader_step.cc: `steps` and `global_compensation_steps`.
+void ReadSteps(Reader* reader, const SourceNode& list, Draft* draft);
+void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft);
+// loader_retry.cc
+void ReadRetry(Reader* reader, Fields* fields, StepSpec* step);
+// loader_inputs.cc
+void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec);
+// loader_checks.cc
+void CheckGraph(Reader* reader, Draft* draft);
+void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft& draft);
+void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft);
+
+// nullopt: fine. Else what is wrong with a name of a step, a queue ...
+std::optional<std::string> BadName(std::string_view name, std::size_t longest);
+
+}  // namespace acl

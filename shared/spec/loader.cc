@@ -1,0 +1,140 @@
+#include "shared/spec/loader.h"
+
+#include "shared/spec/draft.h"
+
+namespace acl {
+
+namespace {
+
+constexpr std::size_t kMostFindings = 500;
+
+void ReadMetadata(Reader* reader, const SourceNode& node, WorkflowSpec* spec) {
+  if (!reader->IsMap(node, "'metadata'")) return;
+  spec->metadata = ToJson(node);
+  static const std::vector<std::string_view> kRuntimeOwned = {"workflow_id", "transaction_id", "status",       "created_at",
+                                                              "updated_at",  "started_at",     "completed_at", "triggered_by"};
+  std::vector<std::string_view> known = {"owner",          "business_unit", "cost_center", "compliance_tags", "environment", "audit_level",
+                                         "retention_days", "pack_id",       "pack_name",   "pack_version",    "tags"};
+  known.insert(known.end(), kRuntimeOwned.begin(), kRuntimeOwned.end());
+  Fields fields(reader, node, "'metadata'", known);
+  for (std::string_view key : {"business_unit", "cost_center", "environment", "pack_id", "pack_name", "pack_version"}) {
+    const SourceNode* value = fields.Get(key);
+    if (value && !value->is_null()) (void)reader->String(*value, fields.What(key));
+  }
+  fields.String("owner", &spec->owner);
+  for (std::string_view key : {"compliance_tags", "tags"})
+    if (const SourceNode* value = fields.Get(key)) (void)reader->Strings(*value, fields.What(key));
+  if (const SourceNode* value = fields.Get("audit_level"))
+    (void)reader->Word(*value, fields.What("audit_level"), {"MINIMAL", "STANDARD", "FULL", "FORENSIC", "BASIC", "DETAILED"});
+  if (const SourceNode* value = fields.Get("retention_days")) (void)reader->Integer(*value, fields.What("retention_days"), 0, 36'600);
+  for (std::string_view key : kRuntimeOwned) {
+    const SourceEntry* entry = node.Find(key);
+    if (!entry) continue;
+    reader->Warning(entry->key_mark, "runtime-owned",
+                    "'" + std::string(key) + "' of 'metadata' is set by the runtime; the file's value is ignored");
+    spec->metadata.erase(std::string(key));
+  }
+}
+
+void ReadPolicy(Reader* reader, const SourceNode& node, WorkflowSpec* spec) {
+  if (!reader->IsList(node, "'policy'")) return;
+  spec->policy = ToJson(node);
+  int index = 0;
+  for (const SourceNode& rule : node.items) {
+    const std::string owner = "policy rule " + std::to_string(++index);
+    if (!reader->IsMap(rule, owner)) continue;
+    Fields fields(reader, rule, owner,
+                  {"rule_id", "agent_name", "allowed_capabilities", "denied_capabilities", "requires_approval_for", "allowed_environments",
+                   "max_retries", "timeout_seconds", "description"});
+    std::string agent;
+    fields.String("agent_name", &agent);
+    if (!fields.Get("agent_name")) reader->Error(rule.mark, "missing-agent", owner + " has no 'agent_name'; a rule is about one agent");
+    for (std::string_view key : {"allowed_capabilities", "denied_capabilities", "requires_approval_for", "allowed_environments"})
+      if (const SourceNode* list = fields.Get(key)) (void)reader->Strings(*list, fields.What(key));
+    for (std::string_view key : {"max_retries", "timeout_seconds"})
+      if (const SourceNode* value = fields.Get(key)) (void)reader->Integer(*value, fields.What(key), 0, kLongestSeconds);
+  }
+  if (!node.items.empty())
+    reader->Warning(node.mark, "policy-not-enforced", "'policy' of a file is checked and kept, but not enforced yet");
+}
+
+void ReadNames(Reader* reader, Fields* fields, WorkflowSpec* spec) {
+  constexpr std::size_t kLongest = 200;
+  fields->String("name", &spec->name);
+  fields->String("workflow_id", &spec->workflow_id);
+  for (auto [key, value] : {std::pair("name", &spec->name), std::pair("workflow_id", &spec->workflow_id)}) {
+    const SourceNode* node = fields->Get(key);
+    if (!node || !node->is_string()) continue;
+    if (auto wrong = BadName(*value, kLongest))
+      reader->Error(node->mark, "bad-name", "the workflow's '" + std::string(key) + "' " + *wrong);
+  }
+  if (spec->name.empty() && !fields->Get("name")) {
+    if (spec->workflow_id.empty()) reader->Error(fields->map().mark, "missing-name", "the workflow has no 'name'; add 'name: ...'");
+    spec->name = spec->workflow_id;
+  }
+  fields->String("version", &spec->version);
+  fields->String("description", &spec->description);
+}
+
+void ReadWorkflow(Reader* reader, const SourceNode& root, Draft* draft) {
+  WorkflowSpec& spec = draft->spec;
+  Fields fields(reader, root, "the workflow",
+                {"name", "version", "description", "workflow_id", "metadata", "initial_state", "inputs", "steps", "policy",
+                 "global_compensation_steps", "max_execution_time_seconds", "enable_auto_rollback", "queue", "priority", "$schema"});
+  ReadNames(reader, &fields, &spec);
+  if (const SourceNode* node = fields.Get("metadata")) ReadMetadata(reader, *node, &spec);
+  fields.Map("initial_state", &spec.initial_state);
+  if (const SourceNode* node = fields.Get("inputs")) ReadInputs(reader, *node, &spec);
+  if (const SourceNode* node = fields.Get("policy")) ReadPolicy(reader, *node, &spec);
+  fields.Seconds("max_execution_time_seconds", &spec.max_execution_time);
+  fields.Boolean("enable_auto_rollback", &spec.enable_auto_rollback);
+  fields.String("queue", &spec.queue);
+  if (const SourceNode* node = fields.Get("queue"); node && node->is_string())
+    if (auto wrong = BadName(spec.queue, 64)) reader->Error(node->mark, "bad-name", "a queue " + *wrong);
+  if (const SourceNode* node = fields.Get("priority"))
+    if (auto band = reader->Integer(*node, fields.What("priority") + " (0 = first, 3 = last)", 0, 3)) spec.band = static_cast<int>(*band);
+  const SourceNode* steps = fields.Get("steps");
+  if (steps)
+    ReadSteps(reader, *steps, draft);
+  else
+    reader->Error(root.mark, "no-steps", "the workflow has no 'steps'; add at least one");
+  if (const SourceNode* node = fields.Get("global_compensation_steps")) ReadGlobalCompensations(reader, *node, draft);
+  for (StepSpec& step : spec.steps)
+    if (step.agent_name.empty()) step.agent_name = spec.owner;
+}
+
+}  // namespace
+
+std::string FormatFinding(const std::string& file, const Finding& finding) {
+  std::string place = finding.mark.line > 0 ? ":" + std::to_string(finding.mark.line) + ":" + std::to_string(finding.mark.column) : "";
+  return file + place + (finding.severity == Finding::Severity::kError ? ": error: " : ": warning: ") + finding.code + ": " +
+         finding.message;
+}
+
+Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
+  Loaded out;
+  Reader reader(options, &out.findings);
+  Draft draft;
+  if (auto root = ReadSource(text, options, &out.findings)) {
+    if (reader.IsMap(*root, "a workflow file")) {
+      ReadWorkflow(&reader, *root, &draft);
+      CheckGraph(&reader, &draft);
+      CheckCapabilities(&reader, *root, capabilities, draft);
+      CheckReferences(&reader, capabilities, draft);
+    }
+  }
+  auto place = [](const Finding& finding) { return std::tuple(finding.mark.line, finding.mark.column, finding.severity); };
+  std::stable_sort(out.findings.begin(), out.findings.end(), [&](const Finding& a, const Finding& b) { return place(a) < place(b); });
+  bool failed = std::any_of(out.findings.begin(), out.findings.end(),
+                            [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
+  if (out.findings.size() > kMostFindings) {
+    const std::size_t more = out.findings.size() - kMostFindings;
+    out.findings.resize(kMostFindings);
+    out.findings.push_back({failed ? Finding::Severity::kError : Finding::Severity::kWarning, "more-findings",
+                            "and " + std::to_string(more) + " more", out.findings.back().mark});
+  }
+  if (!failed) out.spec = std::move(draft.spec);
+  return out;
+}
+
+}  // namespace acl

@@ -1,0 +1,44 @@
+#pragma once
+// From YAML 1.2 (core schema) or JSON text to a WorkflowSpec. All findings of a file at once, each with its place.
+
+#include <string>
+#include <vector>
+
+#include "shared/capability/capability.h"
+#include "shared/spec/workflow_spec.h"
+
+namespace acl {
+
+struct Finding {
+  enum class Severity { kError, kWarning } severity = Severity::kError;
+  std::string code;     // stable, kebab-case: "duplicate-key", "unknown-dependency", "not-supported-yet" ...
+  std::string message;  // what is wrong, what to write instead
+  SourceMark mark;
+};
+// file:line:column: error|warning: code: message
+std::string FormatFinding(const std::string& file, const Finding& finding);
+
+struct LoadOptions {
+  bool strict = false;            // unknown keys and capabilities are errors
+  bool strict_templates = false;  // a template that names a step not before it is an error
+  bool for_submit = false;        // kinds that come later are errors ("not supported yet"), not warnings
+  std::size_t max_bytes = 256 * 1024;
+  int max_depth = 64;
+  int max_nodes = 50'000;  // after alias expansion
+};
+
+struct Loaded {
+  std::optional<WorkflowSpec> spec;  // set if there is no error
+  std::vector<Finding> findings;     // sorted by place
+  bool ok() const { return spec.has_value(); }
+};
+
+// Never throws, never crashes, whatever the text.
+Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options);
+
+// A run's inputs against the spec: types checked, defaults filled in. kInvalid lists all that is wrong.
+Result<Json> CheckInputs(const WorkflowSpec& spec, const Json& given);
+// `-i key=value` of the CLI: the text read as the declared type (undeclared: as JSON if it parses, else as a string).
+Result<Json> ReadInput(const WorkflowSpec& spec, const std::string& key, const std::string& text);
+
+}  // namespace acl

@@ -1,0 +1,229 @@
+// What needs the whole file: names, dependencies, cycles, capabilities, and which step a template may name.
+#include "shared/spec/draft.h"
+#include "shared/spec/suggest.h"
+#include "shared/spec/template.h"
+#include "shared/spec/template_scan.h"
+
+namespace acl {
+
+namespace {
+
+void CheckDuplicateNames(Reader* reader, Draft* draft) {
+  std::map<std::string_view, SourceMark> first;
+  for (const DraftName& one : draft->names) {
+    if (one.name.empty()) {
+      draft->graph_ok = false;
+      continue;
+    }
+    auto [it, fresh] = first.emplace(one.name, one.mark);
+    if (fresh) continue;
+    draft->graph_ok = false;
+    reader->Error(
+        one.mark, "duplicate-name",
+        "two steps are named '" + one.name.substr(0, 80) + "' (the first in line " + std::to_string(it->second.line) + "); rename one");
+  }
+}
+
+// One finding a cycle, at the dependency that closes it, with the way round. Iterative: a chain may be as long as the file.
+void CheckCycles(Reader* reader, Draft* draft, const std::vector<std::vector<std::pair<int, SourceMark>>>& edges) {
+  enum class Colour { kWhite, kGrey, kBlack };
+  std::vector<Colour> colour(edges.size(), Colour::kWhite);
+  struct Visit {
+    int node;
+    std::size_t next;
+  };
+  for (int start = 0; start < static_cast<int>(edges.size()); ++start) {
+    if (colour[static_cast<std::size_t>(start)] != Colour::kWhite) continue;
+    std::vector<Visit> path{{start, 0}};
+    colour[static_cast<std::size_t>(start)] = Colour::kGrey;
+    while (!path.empty()) {
+      Visit& visit = path.back();
+      const auto& out = edges[static_cast<std::size_t>(visit.node)];
+      if (visit.next == out.size()) {
+        colour[static_cast<std::size_t>(visit.node)] = Colour::kBlack;
+        path.pop_back();
+        continue;
+      }
+      auto [to, mark] = out[visit.next++];
+      Colour& target = colour[static_cast<std::size_t>(to)];
+      if (target == Colour::kWhite) {
+        target = Colour::kGrey;
+        path.push_back({to, 0});
+      } else if (target == Colour::kGrey) {
+        draft->graph_ok = false;
+        auto from = std::find_if(path.begin(), path.end(), [to = to](const Visit& one) { return one.node == to; });
+        std::string way;
+        int shown = 0;
+        for (auto it = from; it != path.end(); ++it)
+          if (++shown <= 10) way += draft->names[static_cast<std::size_t>(it->node)].name + " -> ";
+        if (shown > 10) way += "... -> ";
+        reader->Error(mark, "dependency-cycle",
+                      "these steps wait for each other: " + way + draft->names[static_cast<std::size_t>(to)].name +
+                          "; remove one of the dependencies");
+      }
+    }
+  }
+}
+
+// Known without a declaration (compat.md 1.5).
+constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id"};
+
+class ReferenceCheck {
+ public:
+  ReferenceCheck(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft)
+      : reader_(reader), capabilities_(capabilities), draft_(draft) {
+    for (std::string_view name : kBuiltIns) known_.emplace(name);
+    for (const auto& [key, value] : draft.spec.initial_state.items()) known_.insert(key);
+    for (const InputSpec& input : draft.spec.inputs) known_.insert(input.name);
+    for (const DraftName& one : draft.names) steps_.insert(one.name);
+  }
+
+  void Run() {
+    const auto order = PlanOrder(draft_.spec);
+    for (int index : order) {
+      const StepSpec& step = draft_.spec.steps[static_cast<std::size_t>(index)];
+      Check(step.inputs, step.mark, "step '" + step.name + "'");
+      Done(index, step);
+      if (step.compensation) Check(step.compensation->inputs, step.compensation->mark, "the compensation of step '" + step.name + "'");
+    }
+    for (std::size_t i = 0; i < draft_.spec.global_compensation_steps.size(); ++i) {
+      const CompensationSpec& global = draft_.spec.global_compensation_steps[i];
+      Check(global.inputs, global.mark, "global compensation '" + draft_.spec.global_compensation_names[i] + "'");
+    }
+  }
+
+ private:
+  void Done(int index, const StepSpec& step) {
+    for (const DraftName& one : draft_.names)
+      if (one.top == index) before_.insert(one.name);
+    const CapabilitySpec* capability = capabilities_.Find(step.capability);
+    if (!capability || step.type != StepType::kAction) {
+      open_ = true;  // its outputs are not known, so any bare name may be one of them
+      return;
+    }
+    for (const FieldSpec& field : capability->results) known_.insert(field.name);
+  }
+
+  void Check(const Json& inputs, SourceMark mark, const std::string& owner) {
+    for (const std::string& path : TemplateReferences(inputs)) {
+      const std::string token(FirstToken(path));
+      if (before_.contains(token) || known_.contains(token)) continue;
+      const bool strict = reader_->options().strict_templates;
+      if (steps_.contains(token)) {
+        reader_->Strictly(
+            strict, mark, "template-order",
+            "{{" + path.substr(0, 80) + "}} in " + owner +
+                " names a step that has not run by then; it would stay as literal text: add it to 'depends_on' or move it up");
+      } else if (!open_) {
+        reader_->Strictly(
+            strict, mark, "unknown-reference",
+            "{{" + path.substr(0, 80) + "}} in " + owner +
+                " names nothing known by then (no step, input, key of initial_state or output) and would stay as literal text" +
+                DidYouMean(token, Candidates()));
+      }
+    }
+  }
+
+  std::vector<std::string_view> Candidates() const {
+    std::vector<std::string_view> out(known_.begin(), known_.end());
+    out.insert(out.end(), before_.begin(), before_.end());
+    return out;
+  }
+
+  Reader* reader_;
+  const CapabilityRegistry& capabilities_;
+  const Draft& draft_;
+  std::set<std::string> known_, steps_, before_;
+  bool open_ = false;
+};
+
+void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std::string& id, const Json& inputs, const SourceNode& node,
+               const std::string& owner) {
+  if (id.empty() || id == "human.approve") return;
+  const SourceEntry* named = node.Find("capability") ? node.Find("capability") : node.Find("capability_name");
+  const CapabilitySpec* spec = capabilities.Find(id);
+  if (!spec) {
+    std::string nearest = capabilities.Nearest(id);
+    reader->Strictly(reader->options().strict, named ? named->value.mark : node.mark, "unknown-capability",
+                     "no capability is named '" + id.substr(0, 80) + "'; " + owner + " will fail when it runs" +
+                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    return;
+  }
+  const SourceEntry* given = node.Find("inputs");
+  // At the parameter itself, if the line names one that is there.
+  auto place = [&](const std::string& line) {
+    if (!given) return node.mark;
+    for (const SourceEntry& entry : given->value.entries)
+      if (line.find("'" + entry.key + "'") != std::string::npos) return entry.key_mark;
+    return given->key_mark;
+  };
+  for (const std::string& line : CheckParameters(*spec, inputs, true)) reader->Error(place(line), "bad-parameter", owner + ": " + line);
+  for (const std::string& line : UnknownParameters(*spec, inputs))
+    reader->Strictly(reader->options().strict, place(line), "unknown-parameter", owner + ": " + line);
+}
+
+void CheckCalls(Reader* reader, const CapabilityRegistry& capabilities, const SourceNode& list, const std::string& kind) {
+  int index = 0;
+  for (const SourceNode& node : list.items) {
+    ++index;
+    if (!node.is_map()) continue;
+    auto text = [](const SourceNode& of, std::string_view key) {
+      const SourceEntry* entry = of.Find(key);
+      return entry && entry->value.is_string() ? entry->value.scalar.get<std::string>() : std::string();
+    };
+    auto call = [&](const SourceNode& of, const std::string& owner) {
+      std::string id = text(of, "capability");
+      const SourceEntry* inputs = of.Find("inputs");
+      if (inputs && !inputs->value.is_map()) return;  // reported already
+      CheckCall(reader, capabilities, id.empty() ? text(of, "capability_name") : id, inputs ? ToJson(inputs->value) : Json(Json::object()),
+                of, owner);
+    };
+    std::string name = text(node, "name");
+    std::string owner = kind + " " + (name.empty() ? std::to_string(index) : "'" + name.substr(0, 80) + "'");
+    if (text(node, "step_type") != "HUMAN_APPROVAL") call(node, owner);
+    if (const SourceEntry* compensation = node.Find("compensation"); compensation && compensation->value.is_map())
+      call(compensation->value, "the compensation of " + owner);
+    if (const SourceEntry* children = node.Find("steps"); children && children->value.is_list())
+      CheckCalls(reader, capabilities, children->value, kind);
+  }
+}
+
+}  // namespace
+
+void CheckGraph(Reader* reader, Draft* draft) {
+  CheckDuplicateNames(reader, draft);
+  std::map<std::string_view, int> index;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < draft->names.size(); ++i) {
+    index.emplace(draft->names[i].name, static_cast<int>(i));
+    if (!draft->names[i].name.empty()) names.push_back(draft->names[i].name);
+  }
+  std::vector<std::vector<std::pair<int, SourceMark>>> edges(draft->names.size());
+  for (const DraftDependency& one : draft->dependencies) {
+    const std::string& from = draft->names[static_cast<std::size_t>(one.from)].name;
+    auto it = index.find(one.on);
+    if (it == index.end() || one.on.empty()) {
+      draft->graph_ok = false;
+      reader->Error(one.mark, "unknown-dependency",
+                    "step '" + from.substr(0, 80) + "' depends on '" + one.on.substr(0, 80) + "', and no step has that name" +
+                        DidYouMean(one.on, names));
+    } else if (it->second == one.from) {
+      draft->graph_ok = false;
+      reader->Error(one.mark, "self-dependency", "step '" + from.substr(0, 80) + "' depends on itself; remove it");
+    } else {
+      edges[static_cast<std::size_t>(one.from)].push_back({it->second, one.mark});
+    }
+  }
+  CheckCycles(reader, draft, edges);
+}
+
+void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft&) {
+  for (auto [key, kind] : {std::pair("steps", "step"), std::pair("global_compensation_steps", "global compensation")})
+    if (const SourceEntry* list = root.Find(key); list && list->value.is_list()) CheckCalls(reader, capabilities, list->value, kind);
+}
+
+void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft) {
+  if (draft.graph_ok) ReferenceCheck(reader, capabilities, draft).Run();
+}
+
+}  // namespace acl

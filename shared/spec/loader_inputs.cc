@@ -1,0 +1,125 @@
+// Typed inputs of a run: their declaration in the file, and a run's values against it.
+#include "shared/spec/draft.h"
+#include "shared/spec/suggest.h"
+
+namespace acl {
+
+namespace {
+
+const std::vector<std::string_view> kTypes = {"string", "integer", "float", "boolean", "array", "object", "any"};
+
+bool Fits(const Json& value, const std::string& type) {
+  if (type == "string") return value.is_string();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "float") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  return true;
+}
+
+// Only such names can be written in a template.
+bool IsReferenceName(std::string_view name) {
+  return !name.empty() && name.size() <= 100 &&
+         std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; });
+}
+
+std::string Article(const std::string& type) { return (type == "integer" || type == "array" || type == "object" ? "an " : "a ") + type; }
+
+std::vector<std::string_view> InputNames(const WorkflowSpec& spec) {
+  std::vector<std::string_view> names;
+  for (const InputSpec& input : spec.inputs) names.push_back(input.name);
+  return names;
+}
+
+const InputSpec* FindInput(const WorkflowSpec& spec, std::string_view name) {
+  for (const InputSpec& input : spec.inputs)
+    if (input.name == name) return &input;
+  return nullptr;
+}
+
+}  // namespace
+
+void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
+  if (!reader->IsMap(map, "'inputs'")) return;
+  for (const SourceEntry& entry : map.entries) {
+    InputSpec input;
+    input.name = entry.key;
+    input.type = "any";
+    const std::string owner = "input '" + entry.key.substr(0, 80) + "'";
+    if (!IsReferenceName(entry.key)) {
+      reader->Error(entry.key_mark, "bad-name",
+                    "the name of an input has 1 to 100 letters, digits, _ and - only, so that a template can name it: '" +
+                        entry.key.substr(0, 80) + "'");
+      continue;
+    }
+    if (spec->initial_state.contains(entry.key))
+      reader->Warning(entry.key_mark, "input-hides-state", owner + " has the name of a key of 'initial_state' and hides it");
+    if (entry.value.is_string()) {  // the short form: name: type
+      auto word = reader->Word(entry.value, "the type of " + owner, kTypes);
+      input.type = word.value_or("any");
+      input.required = true;
+    } else if (reader->IsMap(entry.value, owner)) {
+      Fields fields(reader, entry.value, owner, {"type", "description", "required", "default"});
+      if (const SourceNode* type = fields.Get("type"))
+        if (auto word = reader->Word(*type, fields.What("type"), kTypes)) input.type = *word;
+      fields.String("description", &input.description);
+      input.required = !fields.Get("default");
+      fields.Boolean("required", &input.required);
+      if (const SourceNode* value = fields.Get("default")) {
+        input.default_value = ToJson(*value);
+        if (!Fits(*input.default_value, input.type))
+          reader->Error(value->mark, "wrong-type",
+                        fields.What("default") + " must be " + Article(input.type) + ", this is " + std::string(KindName(value->kind)));
+      }
+    }
+    spec->inputs.push_back(std::move(input));
+  }
+}
+
+Result<Json> CheckInputs(const WorkflowSpec& spec, const Json& given) {
+  if (!given.is_object()) return Error{Code::kInvalid, "inputs must be a map of names to values"};
+  std::string wrong;
+  auto add = [&](const std::string& line) { wrong += (wrong.empty() ? "" : "; ") + line; };
+  if (Status storable = CheckStorable(given); !storable) add(storable.message());
+  Json out = Json::object();
+  for (const InputSpec& input : spec.inputs) {
+    auto it = given.find(input.name);
+    if (it != given.end()) {
+      if (!Fits(*it, input.type)) add("input '" + input.name + "' must be " + Article(input.type) + ", this is " + it->type_name());
+      out[input.name] = *it;
+    } else if (input.default_value) {
+      out[input.name] = *input.default_value;
+    } else if (input.required) {
+      add("input '" + input.name + "' is missing (" + input.type + (input.description.empty() ? "" : ": " + input.description) + ")");
+    }
+  }
+  // A file that declares no inputs takes any: they stand in the state like initial_state.
+  for (const auto& [name, value] : given.items()) {
+    if (FindInput(spec, name)) continue;
+    if (!spec.inputs.empty())
+      add("there is no input '" + name.substr(0, 80) + "'" + DidYouMean(name, InputNames(spec)));
+    else if (!IsReferenceName(name))
+      add("the name of an input has 1 to 100 letters, digits, _ and - only: '" + name.substr(0, 80) + "'");
+    else
+      out[name] = value;
+  }
+  if (!wrong.empty()) return Error{Code::kInvalid, wrong};
+  return out;
+}
+
+Result<Json> ReadInput(const WorkflowSpec& spec, const std::string& key, const std::string& text) {
+  const InputSpec* input = FindInput(spec, key);
+  if (!input && !spec.inputs.empty()) return Error{Code::kInvalid, "there is no input '" + key + "'" + DidYouMean(key, InputNames(spec))};
+  const std::string type = input ? input->type : "any";
+  if (type == "string") return Json(text);
+  auto parsed = ParseJson(text);
+  if (type == "any") return parsed ? *parsed : Json(text);
+  if (!parsed || !Fits(*parsed, type)) {
+    std::string how = type == "array" || type == "object" ? " as JSON, quoted for the shell" : "";
+    return Error{Code::kInvalid, "input '" + key + "' must be " + Article(type) + how + ", not '" + text.substr(0, 80) + "'"};
+  }
+  return *parsed;
+}
+
+}  // namespace acl

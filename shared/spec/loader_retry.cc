@@ -1,0 +1,63 @@
+// `max_retries`, `retry`, the timeouts and `on_unknown_outcome` of a step.
+#include "shared/spec/draft.h"
+
+namespace acl {
+
+namespace {
+
+constexpr std::int64_t kMostAttempts = 1000;
+
+void ReadRetryMap(Reader* reader, const SourceNode& node, const std::string& owner, RetryPolicy* retry) {
+  if (!reader->IsMap(node, "'retry' of " + owner)) return;
+  Fields fields(reader, node, "'retry' of " + owner, {"backoff", "initial_delay", "max_delay", "multiplier", "jitter"});
+  retry->initial_delay = std::chrono::seconds(1);
+  if (const SourceNode* backoff = fields.Get("backoff")) {
+    if (auto word = reader->Word(*backoff, fields.What("backoff"), {"fixed", "linear", "exponential"}))
+      retry->backoff = *word == "fixed"    ? RetryPolicy::Backoff::kFixed
+                       : *word == "linear" ? RetryPolicy::Backoff::kLinear
+                                           : RetryPolicy::Backoff::kExponential;
+  }
+  if (const SourceNode* delay = fields.Get("initial_delay"))
+    if (auto value = reader->Duration(*delay, fields.What("initial_delay"))) retry->initial_delay = *value;
+  const SourceNode* max_delay = fields.Get("max_delay");
+  if (max_delay)
+    if (auto value = reader->Duration(*max_delay, fields.What("max_delay"))) retry->max_delay = *value;
+  if (const SourceNode* multiplier = fields.Get("multiplier"))
+    if (auto value = reader->Number(*multiplier, fields.What("multiplier"), 1, 100)) retry->multiplier = *value;
+  if (const SourceNode* jitter = fields.Get("jitter"))
+    if (auto value = reader->Number(*jitter, fields.What("jitter"), 0, 1)) retry->jitter = *value;
+  if (retry->max_delay < retry->initial_delay) {
+    if (max_delay)
+      reader->Warning(max_delay->mark, "delay-capped", "'max_delay' of " + owner + " is below 'initial_delay': every delay is 'max_delay'");
+    else
+      retry->max_delay = retry->initial_delay;
+  }
+}
+
+}  // namespace
+
+void ReadRetry(Reader* reader, Fields* fields, StepSpec* step) {
+  if (const SourceNode* node = fields->Get("max_retries")) {
+    if (auto value = reader->Integer(*node, fields->What("max_retries"), 0, kMostAttempts)) {
+      if (*value == 0)
+        reader->Warning(node->mark, "no-retries", fields->What("max_retries") + " counts attempts: 0 is read as one attempt; write 1");
+      step->retry.max_attempts = std::max(1, static_cast<int>(*value));
+    }
+  }
+  if (const SourceNode* node = fields->Get("retry")) ReadRetryMap(reader, *node, "step '" + step->name + "'", &step->retry);
+  fields->Seconds("timeout_seconds", &step->attempt_timeout);
+  if (const SourceNode* node = fields->Get("step_timeout_seconds")) {
+    std::chrono::seconds value{0};
+    fields->Seconds("step_timeout_seconds", &value);
+    if (value.count() > 0) step->step_timeout = value;
+    if (value.count() > 0 && value < step->attempt_timeout && fields->Get("timeout_seconds"))
+      reader->Warning(node->mark, "timeout-order",
+                      fields->What("step_timeout_seconds") + " is shorter than 'timeout_seconds' and cuts the first attempt");
+  }
+  if (const SourceNode* node = fields->Get("on_unknown_outcome")) {
+    if (auto word = reader->Word(*node, fields->What("on_unknown_outcome"), {"ask", "retry", "fail"}))
+      step->on_unknown_outcome = *word == "ask" ? UnknownOutcome::kAsk : *word == "retry" ? UnknownOutcome::kRetry : UnknownOutcome::kFail;
+  }
+}
+
+}  // namespace acl

@@ -1,0 +1,196 @@
+// The stored form of a spec. A field added later gets its default when an older snapshot is read; a newer schema version is refused.
+#include "shared/spec/workflow_spec.h"
+
+namespace acl {
+
+namespace {
+
+constexpr std::string_view kBackoffs[] = {"fixed", "linear", "exponential"};
+constexpr std::string_view kUnknowns[] = {"ask", "retry", "fail"};
+constexpr StepType kStepTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
+                                   StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait};
+
+// Thrown below, caught in SpecFromJson.
+struct Malformed {
+  std::string what;
+};
+
+template <class T>
+T Take(const Json& object, const char* key, T otherwise) {
+  auto it = object.find(key);
+  return it == object.end() ? otherwise : it->get<T>();
+}
+
+Json TakeJson(const Json& object, const char* key, Json otherwise) {
+  auto it = object.find(key);
+  if (it == object.end()) return otherwise;
+  if (it->type() != otherwise.type()) throw Malformed{std::string("'") + key + "' has another type"};
+  return *it;
+}
+
+int WordIndex(std::span<const std::string_view> words, const std::string& word) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == word) return static_cast<int>(i);
+  throw Malformed{"unknown word '" + word + "'"};
+}
+
+Json ToJson(const CompensationSpec& compensation) {
+  return {{"capability", compensation.capability}, {"inputs", compensation.inputs}, {"description", compensation.description}};
+}
+
+CompensationSpec CompensationFrom(const Json& json) {
+  CompensationSpec out;
+  out.capability = json.at("capability").get<std::string>();
+  out.inputs = TakeJson(json, "inputs", Json::object());
+  out.description = Take<std::string>(json, "description", "");
+  return out;
+}
+
+Json ToJson(const RetryPolicy& retry) {
+  return {{"max_attempts", retry.max_attempts},
+          {"backoff", std::string(kBackoffs[static_cast<int>(retry.backoff)])},
+          {"initial_delay_ms", retry.initial_delay.count()},
+          {"max_delay_ms", retry.max_delay.count()},
+          {"multiplier", retry.multiplier},
+          {"jitter", retry.jitter}};
+}
+
+RetryPolicy RetryFrom(const Json& json) {
+  RetryPolicy out;
+  out.max_attempts = json.at("max_attempts").get<int>();
+  out.backoff = static_cast<RetryPolicy::Backoff>(WordIndex(kBackoffs, json.at("backoff").get<std::string>()));
+  out.initial_delay = std::chrono::milliseconds(json.at("initial_delay_ms").get<std::int64_t>());
+  out.max_delay = std::chrono::milliseconds(json.at("max_delay_ms").get<std::int64_t>());
+  out.multiplier = json.at("multiplier").get<double>();
+  out.jitter = json.at("jitter").get<double>();
+  return out;
+}
+
+Json ToJson(const StepSpec& step) {
+  Json out = {{"name", step.name},
+              {"type", std::string(StepTypeName(step.type))},
+              {"capability", step.capability},
+              {"agent_name", step.agent_name},
+              {"description", step.description},
+              {"inputs", step.inputs},
+              {"depends_on", step.depends_on},
+              {"risk", std::string(RiskName(step.risk))},
+              {"retry", ToJson(step.retry)},
+              {"attempt_timeout_s", step.attempt_timeout.count()},
+              {"on_unknown_outcome", std::string(kUnknowns[static_cast<int>(step.on_unknown_outcome)])}};
+  if (step.depends_on.empty()) out["depends_on"] = Json::array();
+  if (step.compensation) out["compensation"] = ToJson(*step.compensation);
+  if (step.step_timeout) out["step_timeout_s"] = step.step_timeout->count();
+  if (step.queue) out["queue"] = *step.queue;
+  if (!step.extra.empty()) out["extra"] = step.extra;
+  return out;
+}
+
+StepSpec StepFrom(const Json& json) {
+  StepSpec out;
+  out.name = json.at("name").get<std::string>();
+  const auto type = json.at("type").get<std::string>();
+  auto found = std::find_if(std::begin(kStepTypes), std::end(kStepTypes), [&](StepType one) { return StepTypeName(one) == type; });
+  if (found == std::end(kStepTypes)) throw Malformed{"unknown step type '" + type + "'"};
+  out.type = *found;
+  out.capability = Take<std::string>(json, "capability", "");
+  out.agent_name = Take<std::string>(json, "agent_name", "");
+  out.description = Take<std::string>(json, "description", "");
+  out.inputs = TakeJson(json, "inputs", Json::object());
+  out.depends_on = Take<std::vector<std::string>>(json, "depends_on", {});
+  auto risk = ParseRisk(json.at("risk").get<std::string>());
+  if (!risk) throw Malformed{"unknown risk"};
+  out.risk = *risk;
+  out.retry = RetryFrom(json.at("retry"));
+  out.attempt_timeout = std::chrono::seconds(json.at("attempt_timeout_s").get<std::int64_t>());
+  out.on_unknown_outcome = static_cast<UnknownOutcome>(WordIndex(kUnknowns, json.at("on_unknown_outcome").get<std::string>()));
+  if (auto it = json.find("compensation"); it != json.end()) out.compensation = CompensationFrom(*it);
+  if (auto it = json.find("step_timeout_s"); it != json.end()) out.step_timeout = std::chrono::seconds(it->get<std::int64_t>());
+  if (auto it = json.find("queue"); it != json.end()) out.queue = it->get<std::string>();
+  out.extra = TakeJson(json, "extra", Json::object());
+  return out;
+}
+
+Json ToJson(const InputSpec& input) {
+  Json out = {{"name", input.name}, {"type", input.type}, {"description", input.description}, {"required", input.required}};
+  if (input.default_value) out["default"] = *input.default_value;
+  return out;
+}
+
+InputSpec InputFrom(const Json& json) {
+  InputSpec out;
+  out.name = json.at("name").get<std::string>();
+  out.type = json.at("type").get<std::string>();
+  out.description = Take<std::string>(json, "description", "");
+  out.required = Take(json, "required", false);
+  if (auto it = json.find("default"); it != json.end()) out.default_value = *it;
+  return out;
+}
+
+WorkflowSpec SpecFrom(const Json& json) {
+  WorkflowSpec out;
+  out.name = json.at("name").get<std::string>();
+  out.version = json.at("version").get<std::string>();
+  out.description = Take<std::string>(json, "description", "");
+  out.workflow_id = Take<std::string>(json, "workflow_id", "");
+  out.owner = Take<std::string>(json, "owner", "");
+  out.metadata = TakeJson(json, "metadata", Json::object());
+  out.initial_state = TakeJson(json, "initial_state", Json::object());
+  for (const Json& input : TakeJson(json, "inputs", Json::array())) out.inputs.push_back(InputFrom(input));
+  for (const Json& step : json.at("steps")) out.steps.push_back(StepFrom(step));
+  for (const Json& global : TakeJson(json, "global_compensation_steps", Json::array())) {
+    out.global_compensation_names.push_back(global.at("name").get<std::string>());
+    out.global_compensation_steps.push_back(CompensationFrom(global));
+  }
+  out.max_execution_time = std::chrono::seconds(json.at("max_execution_time_s").get<std::int64_t>());
+  out.enable_auto_rollback = Take(json, "enable_auto_rollback", true);
+  out.policy = TakeJson(json, "policy", Json::array());
+  out.queue = Take<std::string>(json, "queue", "default");
+  out.band = Take(json, "band", 1);
+  return out;
+}
+
+}  // namespace
+
+Json SpecToJson(const WorkflowSpec& spec) {
+  Json inputs = Json::array(), steps = Json::array(), globals = Json::array();
+  for (const InputSpec& input : spec.inputs) inputs.push_back(ToJson(input));
+  for (const StepSpec& step : spec.steps) steps.push_back(ToJson(step));
+  for (std::size_t i = 0; i < spec.global_compensation_steps.size(); ++i) {
+    Json global = {{"name", spec.global_compensation_names.at(i)}};
+    global.update(ToJson(spec.global_compensation_steps[i]));
+    globals.push_back(std::move(global));
+  }
+  return {{"schema_version", kSpecSchemaVersion},
+          {"name", spec.name},
+          {"version", spec.version},
+          {"description", spec.description},
+          {"workflow_id", spec.workflow_id},
+          {"owner", spec.owner},
+          {"metadata", spec.metadata},
+          {"initial_state", spec.initial_state},
+          {"inputs", std::move(inputs)},
+          {"steps", std::move(steps)},
+          {"global_compensation_steps", std::move(globals)},
+          {"max_execution_time_s", spec.max_execution_time.count()},
+          {"enable_auto_rollback", spec.enable_auto_rollback},
+          {"policy", spec.policy},
+          {"queue", spec.queue},
+          {"band", spec.band}};
+}
+
+Result<WorkflowSpec> SpecFromJson(const Json& json) {
+  try {
+    if (!json.is_object()) throw Malformed{"not a map"};
+    if (int version = json.at("schema_version").get<int>(); version != kSpecSchemaVersion)
+      return Error{Code::kCorrupt, "spec: schema version " + std::to_string(version) + " is unknown to this program (it knows " +
+                                       std::to_string(kSpecSchemaVersion) + ")"};
+    return SpecFrom(json);
+  } catch (const Malformed& malformed) {
+    return Error{Code::kCorrupt, "spec: " + malformed.what};
+  } catch (const nlohmann::json::exception& error) {
+    return Error{Code::kCorrupt, std::string("spec: ") + error.what()};
+  }
+}
+
+}  // namespace acl

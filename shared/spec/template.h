@@ -1,0 +1,33 @@
+#pragma once
+// {{ path.to.value }} (notes/compat.md 1.5): dots walk maps only; a string that is exactly one reference takes the value with its type;
+// with text around it the value is spliced; a missing reference stays literal. Filters are our addition: {{ a.b | default('x') | json }}.
+// Pure and bounded; values are never scanned again.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "shared/base/json.h"
+
+namespace acl {
+
+// Looks up the first token of a path; nullptr if there is none.
+using TemplateScope = std::function<const Json*(std::string_view name)>;
+
+struct TemplateLimits {
+  std::size_t max_output_bytes = 8u << 20;
+};
+
+struct Expanded {
+  Json value;
+  std::vector<std::string> missing;  // references left literal
+};
+
+// Applied to string values at any depth, never to map keys. kInvalid: bad filter arguments, output too large.
+Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, const TemplateLimits& limits = {});
+
+// The references (full dotted paths) a value mentions, for checks at load.
+std::vector<std::string> TemplateReferences(const Json& value);
+bool HasTemplate(const Json& value);
+
+}  // namespace acl

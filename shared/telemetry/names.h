@@ -1,0 +1,53 @@
+#pragma once
+// Every metric's name, meaning and buckets: one place. The first six are document 000's (11.7.7), by its names; units are in them.
+
+#include "shared/telemetry/metrics.h"
+
+namespace acl::names {
+
+// -- document 000
+inline const MetricDef kRestoreTime{"restore_time_ms",
+                                    "time to restore a subject's state: snapshot and later events, milliseconds",
+                                    {0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000}};
+inline const MetricDef kEventsReplayed{"events_replayed_per_restore",
+                                       "events replayed after the snapshot in one restore",
+                                       {0, 1, 2, 5, 10, 20, 32, 64, 100, 200, 512, 1000, 10000}};
+inline const MetricDef kTimeSinceSnapshot{"time_since_last_snapshot_sec",
+                                          "age of a subject's newest snapshot when it is restored, seconds",
+                                          {0.1, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400}};
+inline const MetricDef kJournalSinceSnapshot{"journal_size_since_snapshot_bytes",
+                                             "bytes of journal after a subject's newest snapshot when it is restored",
+                                             {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}};
+inline const MetricDef kLeaseAcquisitionFailures{"lease_acquisition_failures",
+                                                 "claims that found work and did not get it: held, closed or quarantined by then"};
+inline const MetricDef kIdempotencyHits{"idempotency_cache_hits", "requests or completions answered from what was recorded before"};
+
+// -- ours
+inline const MetricDef kCommits{"acl_commits_total", "items of group commits by outcome: committed fenced busy moved rejected unknown"};
+inline const MetricDef kCommitBatch{"acl_commit_batch_size", "items in one group commit", {1, 2, 4, 8, 16, 32, 64, 128, 256}};
+inline const MetricDef kCommitTime{
+    "acl_commit_seconds", "time of one group commit, seconds", {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}};
+inline const MetricDef kFenceRefusals{"acl_fence_refusals_total", "items refused because the token was no longer the lease's"};
+inline const MetricDef kReaps{"acl_reaps_total", "leases freed because their session was dead"};
+inline const MetricDef kSessionsDied{"acl_sessions_died_total", "worker sessions marked dead by this process"};
+inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker held and lost, or gave up at its margin"};
+inline const MetricDef kReadyDepth{"acl_ready_depth", "ready rows by queue"};
+inline const MetricDef kSteps{"acl_steps_total", "attempts of steps by outcome"};
+inline const MetricDef kStepTime{
+    "acl_step_seconds", "time of one attempt by capability, seconds", {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300}};
+inline const MetricDef kClaims{"acl_claims_total", "subjects claimed"};
+inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds now"};
+inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
+inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
+inline const MetricDef kLoopHeld{"acl_loop_held", "1 if this process holds the duty, by loop"};
+inline const MetricDef kDatabaseUp{"acl_database_up", "1 if the last call to the database went through"};
+inline const MetricDef kHttpRequests{"acl_http_requests_total", "requests by route, method and status"};
+inline const MetricDef kHttpTime{"acl_http_request_seconds",
+                                 "time from the last byte of a request to the answer, by route, seconds",
+                                 {0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}};
+inline const MetricDef kHttpConnections{"acl_http_connections", "open connections"};
+inline const MetricDef kDoorbellPeers{"acl_doorbell_peers", "workers connected to this coordinator's doorbell"};
+inline const MetricDef kDoorbellHints{"acl_doorbell_hints_total", "hints by kind and whether they were sent or dropped"};
+inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
+
+}  // namespace acl::names

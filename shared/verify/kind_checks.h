@@ -1,0 +1,29 @@
+#pragma once
+// What a kind of subject lets `verify` know about its own state and events: the kernel treats both as opaque. A part that is not given
+// is not checked.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "shared/journal/document.h"
+
+namespace acl::verify {
+
+// What a state says about rows beside the journal.
+struct StateFacts {
+  std::optional<std::string> status;             // the word in the listing (table listings, view workflows)
+  std::map<std::string, Hash256> contents;       // what the state refers to in the content store, by a name for people
+  std::map<std::string, Hash256> result_hashes;  // by step id: SHA-256 over RFC 8785 of a completed step's outputs
+};
+
+struct KindChecks {
+  // kCorrupt if the document is no state of this kind: a violation.
+  std::function<Result<StateFacts>(const Document& state)> facts;
+};
+
+// By the name of the kind.
+using KindTable = std::map<std::string, KindChecks>;
+
+}  // namespace acl::verify

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "shared/base/sha256.h"
+#include "shared/postgres/store_calls.h"
+#include "shared/verify/pg_checks.h"
+
+namespace acl::verify {
+namespace {
+
+using pg::Statement;
+
+constexpr int kPage = 32;  // of at most 256 KiB
+constexpr std::int64_t kChunkMost = 256 * 1024;
+
+// Heads and chunks together, by hash; a content without chunks has a row without a number.
+const Statement kChunks("verify.contents", Statement::Kind::kRead, R"(
+SELECT coalesce(h.hash, c.hash), h.size, c.number, c.bytes
+FROM (SELECT * FROM content_chunks x WHERE (x.hash, x.number) > ($hash::bytea, $number::int) ORDER BY x.hash, x.number LIMIT $limit::int) c
+LEFT JOIN contents h ON h.hash = c.hash ORDER BY c.hash, c.number)");
+const Statement kEmpty("verify.contents_without_chunks", Statement::Kind::kRead, R"(
+SELECT h.hash FROM contents h WHERE NOT EXISTS (SELECT FROM content_chunks c WHERE c.hash = h.hash) ORDER BY h.hash LIMIT 10000)");
+
+// One content after another, as their chunks come by.
+class ContentWalk {
+ public:
+  explicit ContentWalk(Report& report) : report_(report) {}
+
+  void Chunk(const Hash256& hash, std::optional<std::int64_t> size, std::int64_t number, const std::string& bytes) {
+    if (!hash_ || *hash_ != hash) {
+      Finish();
+      hash_ = hash, size_ = size, next_ = 0, sum_ = 0;
+      report_.Check("content.row", size.has_value(), "contents", ToHex(hash), "a row for its chunks", "none");
+    }
+    const std::string key = fmt::format("{}/{}", ToHex(hash), number);
+    report_.Check("content.chunk", number == next_ && std::int64_t(bytes.size()) <= kChunkMost, "content_chunks", key,
+                  fmt::format("number {} of at most {} bytes", next_, kChunkMost), fmt::format("number {} of {}", number, bytes.size()));
+    next_ = number + 1;
+    sum_ += std::int64_t(bytes.size());
+    stream_.Add(bytes);
+  }
+
+  void Finish() {
+    if (!hash_) return;
+    const std::string key = ToHex(*hash_), found = ToHex(stream_.Finish());
+    report_.Check("content.hash", found == key, "content_chunks", key, key, found);
+    if (size_) report_.Check("content.size", *size_ == sum_, "contents", key, fmt::format("{} bytes", *size_), std::to_string(sum_));
+    hash_.reset();
+  }
+
+ private:
+  Report& report_;
+  std::optional<Hash256> hash_;
+  std::optional<std::int64_t> size_;
+  std::int64_t next_ = 0, sum_ = 0;
+  Sha256Stream stream_;
+};
+
+}  // namespace
+
+Status CheckContents(PgVerifyStore& store, Report& report) {
+  ContentWalk walk(report);
+  Hash256 hash{};
+  std::int64_t number = -1;
+  for (int got = kPage; got == kPage;) {
+    pg::Params params;
+    auto rows = store.Run(kChunks, params.Bytes("hash", hash).Int32("number", int(number)).Int32("limit", kPage));
+    if (!rows) return rows.error();
+    got = rows->size();
+    for (int i = 0; i < got; ++i) {
+      hash = rows->Hash(i, 0), number = rows->Int(i, 2);
+      walk.Chunk(hash, rows->IsNull(i, 1) ? std::nullopt : std::optional(rows->Int(i, 1)), number, rows->Bytes(i, 3));
+    }
+  }
+  walk.Finish();
+  auto empty = store.Run(kEmpty);
+  if (!empty) return empty.error();
+  for (int i = 0; i < empty->size(); ++i) {
+    report.Check("content.hash", false, "content_chunks", ToHex(empty->Hash(i, 0)), "chunks", "none");
+  }
+  return {};
+}
+
+}  // namespace acl::verify

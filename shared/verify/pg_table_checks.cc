@@ -1,0 +1,100 @@
+#include "shared/verify/pg_checks.h"
+
+#include "shared/postgres/store_calls.h"
+
+namespace acl::verify {
+namespace {
+
+using pg::Statement;
+
+// A check's statement answers first a row (0, how many rows were checked), then a row (1, key, expected, found) for each violation.
+struct TableCheck {
+  TableCheck(const char* check_name, const char* table_name, const char* statement_name, const std::string& count,
+             const std::string& violations)
+      : check(check_name),
+        table(table_name),
+        statement(statement_name, Statement::Kind::kRead,
+                  "SELECT 0, (" + count + ")::text, '', '' UNION ALL (SELECT 1, " + violations + " LIMIT 10000) ORDER BY 1") {}
+  const char *check, *table;
+  Statement statement;
+};
+
+// Rows whose subject does not exist.
+struct Orphans : TableCheck {
+  Orphans(const char* table_name, const char* statement_name, const std::string& key)
+      : TableCheck("subject.exists", table_name, statement_name, std::string("SELECT count(*) FROM ") + table_name,
+                   key + ", 'a row of subjects', 'none' FROM " + table_name +
+                       " x WHERE NOT EXISTS (SELECT FROM subjects s WHERE s.subject_id = x.subject_id)") {}
+};
+
+const Orphans kHead("subject_head", "verify.orphans.subject_head", "x.subject_id::text");
+const Orphans kLeases("leases", "verify.orphans.leases", "x.subject_id::text");
+const Orphans kHistory("lease_history", "verify.orphans.lease_history", "x.subject_id || '/' || x.token");
+const Orphans kEvents("event_rows", "verify.orphans.event_rows", "x.subject_id || '/' || x.seq");
+const Orphans kAttempts("attempt_rows", "verify.orphans.attempt_rows", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
+const Orphans kCompletions("completion_rows", "verify.orphans.completion_rows", "x.subject_id || '/' || x.step_id");
+const Orphans kSnapshots("snapshot_rows", "verify.orphans.snapshot_rows", "x.subject_id || '/' || x.last_event_seq");
+const Orphans kListings("listings", "verify.orphans.listings", "x.subject_id::text");
+const Orphans kCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
+const Orphans kReadyRows("ready", "verify.orphans.ready", "x.subject_id::text");
+const Orphans kTimers("timers", "verify.orphans.timers", "x.subject_id || '/' || x.timer_id");
+const Orphans kInbox("inbox", "verify.orphans.inbox", "x.subject_id || '/' || x.inbox_id");
+const Orphans kTasks("tasks", "verify.orphans.tasks", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
+const Orphans kOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::text");
+const Orphans kQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
+const Orphans kRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
+
+// A request's key belongs to a project (create) or to the subject itself (inbox, direct command).
+const TableCheck kRequestScope("request.scope", "request_keys", "verify.request_scope", "SELECT count(*) FROM request_keys", R"(
+  x.scope || '/' || x.request_key, 'a project or the subject', 'neither' FROM request_keys x
+  WHERE x.scope <> x.subject_id AND NOT EXISTS (SELECT FROM projects p WHERE p.project_id = x.scope))");
+const TableCheck kProjects("subject.project", "subjects", "verify.projects", "SELECT count(*) FROM subjects", R"(
+  x.subject_id::text, 'a project that exists', x.project_id::text FROM subjects x
+  WHERE NOT EXISTS (SELECT FROM projects p WHERE p.project_id = x.project_id))");
+const TableCheck kListed("listing.subject", "listings", "verify.listings", "SELECT count(*) FROM listings", R"(
+  x.subject_id::text, s.project_id || ' ' || s.kind, x.project_id || ' ' || x.kind FROM listings x JOIN subjects s USING (subject_id)
+  WHERE x.project_id <> s.project_id OR x.kind <> s.kind)");
+// A lease that names a session nobody will reap is never free again.
+const TableCheck kSessions("lease.session", "leases", "verify.sessions", "SELECT count(*) FROM leases WHERE session_id IS NOT NULL", R"(
+  x.subject_id::text, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
+  ELSE 'session ' || x.session_id || ' is dead and reaped' END
+  FROM leases x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.session_id IS NOT NULL AND (w.session_id IS NULL OR w.reaped))");
+// A claim looks by queue, band, shard and kind: a row elsewhere is never found.
+const TableCheck kReadyPlace("ready.place", "ready", "verify.ready_place", "SELECT count(*) FROM ready", R"(
+  x.subject_id::text, format('queue %s, band %s, shard %s, kind %s', s.queue, s.band, ready_shard(s.subject_id), s.kind),
+  format('queue %s, band %s, shard %s, kind %s', x.queue, x.band, x.shard, x.kind) FROM ready x JOIN subjects s USING (subject_id)
+  WHERE (x.queue, x.band, x.shard, x.kind) IS DISTINCT FROM (s.queue, s.band, ready_shard(s.subject_id), s.kind))");
+const TableCheck kTaskAttempts("task.attempt", "tasks", "verify.task_attempts", "SELECT count(*) FROM tasks", R"(
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an attempt that exists', 'none' FROM tasks x
+  WHERE NOT EXISTS (SELECT FROM attempt_rows a WHERE (a.subject_id, a.step_id, a.attempt_id) = (x.subject_id, x.step_id, x.attempt_id)))");
+// Tokens are minted in the epoch of now or of before. A standby does not know its epoch.
+const TableCheck kEpoch("token.epoch", "leases", "verify.epoch", "SELECT count(*) FROM leases", R"(
+  x.subject_id::text, 'a token of epoch ' || e.epoch || ' or before', x.token || ' of epoch ' || (x.token >> 32)
+  FROM leases x CROSS JOIN (
+    SELECT f.base + CASE WHEN pg_is_in_recovery() THEN 4294967295
+                         ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END AS epoch FROM fleet_epoch f) e
+  WHERE x.token >> 32 > e.epoch)");
+const TableCheck kCluster("epoch.cluster", "fleet_epoch", "verify.cluster", "SELECT 1", R"(
+  'the row', 'one row of cluster ' || c.system_identifier, coalesce('cluster ' || f.system_identifier || ' (restored or copied: airun db new-epoch)', 'none')
+  FROM pg_control_system() c LEFT JOIN fleet_epoch f ON true WHERE f.system_identifier IS DISTINCT FROM c.system_identifier)");
+
+const TableCheck* const kAll[] = {&kHead,      &kLeases,   &kHistory,       &kEvents,       &kAttempts,     &kCompletions,
+                                  &kSnapshots, &kListings, &kCompensations, &kReadyRows,    &kTimers,       &kInbox,
+                                  &kTasks,     &kOutbox,   &kQuarantine,    &kRequestKeys,  &kRequestScope, &kProjects,
+                                  &kListed,    &kSessions, &kReadyPlace,    &kTaskAttempts, &kEpoch,        &kCluster};
+
+}  // namespace
+
+Status CheckTables(PgVerifyStore& store, Report& report) {
+  for (const TableCheck* check : kAll) {
+    auto rows = store.Run(check->statement);
+    if (!rows) return rows.error();
+    report.checked[check->check] += std::stoll(rows->Text(0, 1));
+    for (int i = 1; i < rows->size(); ++i) {
+      report.Add({check->table, rows->Text(i, 1), check->check, rows->Text(i, 2), rows->Text(i, 3)});
+    }
+  }
+  return {};
+}
+
+}  // namespace acl::verify

@@ -1,0 +1,33 @@
+#pragma once
+// The checks of one subject's rows against its journal, each over what was kept of the events while they were walked.
+
+#include <string>
+#include <vector>
+
+#include "shared/verify/subject_check.h"
+
+namespace acl::verify {
+
+// What the other tables are compared with: little of an event, so that a long journal need not be in memory.
+struct EventFact {
+  std::int64_t seq = 0;
+  Token token;
+  enum class What { kOther, kStarted, kCompleted, kUndone, kUndoFailed } what = What::kOther;
+  bool readable = false;  // the content is there
+  std::string step_id;    // empty: the event names none
+  int attempt_id = 0;     // 0: none
+  bool has_undo = false;  // completed with a compensation that calls something
+};
+EventFact FactOf(const Event& event, const std::optional<Json>& payload);
+
+// Events, attempts, completions and snapshots were written under tokens that were granted, and within the grant's part of the journal;
+// the lease row's token is the newest (invariant 4).
+void CheckTokens(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);
+// A step completes once, names an attempt that exists and the event that carries its result (invariant 3).
+void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);
+// Undone in reverse order of completion, each at most once, only what was completed, and logged (invariant 7).
+void CheckCompensations(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);
+// Quarantined, leased, paused, ready, or waiting with something that wakes it (invariant 6).
+void CheckOpenState(const SubjectRows& rows, Report& report);
+
+}  // namespace acl::verify

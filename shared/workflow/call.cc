@@ -1,0 +1,125 @@
+#include "shared/workflow/call.h"
+
+#include <algorithm>
+
+#include "shared/workflow/backoff.h"
+#include "shared/workflow/step_id.h"
+
+namespace acl::workflow {
+
+using std::chrono::milliseconds;
+
+TemplateScope ScopeOf(const Document& state) {
+  return [&state](std::string_view name) -> const Json* {
+    if (const Json* variable = Lookup(state, VarKey(name))) return variable;
+    if (name == kInputsKey) return Lookup(state, kInputsKey);
+    if (name == "workflow_id" || name == "run_id" || name == "session_id") return MemberOf(Lookup(state, kRunKey), name);
+    return nullptr;
+  };
+}
+
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope,
+                           std::vector<std::string>* missing) {
+  CapabilityCall call;
+  call.capability = capability;
+  auto expanded = ExpandTemplates(inputs, scope);
+  if (!expanded) {
+    call.error = "inputs: " + expanded.message();
+    return call;
+  }
+  call.inputs = std::move(expanded->value);
+  if (missing) *missing = std::move(expanded->missing);
+  return call;
+}
+
+namespace {
+
+bool Resolves(const TemplateScope& scope, std::string_view reference) {
+  auto dot = reference.find('.');
+  const Json* value = scope(reference.substr(0, dot));
+  while (value && dot != std::string_view::npos) {
+    reference.remove_prefix(dot + 1);
+    dot = reference.find('.');
+    value = MemberOf(value, reference.substr(0, dot));
+  }
+  return value && !value->is_null();
+}
+
+}  // namespace
+
+std::vector<std::string> MissingReferences(const CompiledSpec& spec, int step, const Document& state) {
+  const TemplateScope scope = ScopeOf(state);
+  const auto& references = spec.references(step);
+  if (std::all_of(references.begin(), references.end(), [&](const std::string& reference) { return Resolves(scope, reference); }))
+    return {};
+  std::vector<std::string> missing;  // a filter may still give it a value
+  (void)ResolveCall(spec.step(step).capability, spec.step(step).inputs, scope, &missing);
+  return missing;
+}
+
+CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state) {
+  CallTraits traits;
+  const CapabilitySpec* capability = nullptr;
+  if (!instance.undo) {
+    const StepSpec& step = spec.step(instance.step);
+    traits.capability = step.capability;
+    capability = spec.capability(instance.step);
+    traits.retry = step.retry;
+    traits.on_unknown = step.on_unknown_outcome;
+    traits.attempt_timeout = step.attempt_timeout;
+    if (step.step_timeout) traits.step_timeout = *step.step_timeout;
+  } else {
+    if (instance.step >= 0) {
+      traits.capability = TextOf(ReadStep(state, spec.step_id(instance.step)).undo, kCallCapability);
+    } else {
+      traits.capability = spec.spec().global_compensation_steps[std::size_t(instance.global)].capability;
+    }
+    capability = specs.capabilities().Find(traits.capability);
+    traits.retry = CompensationRetry();
+    traits.attempt_timeout = capability ? capability->default_timeout : std::chrono::seconds(300);
+  }
+  if (capability) {
+    traits.known = true;
+    traits.effect = capability->effect;
+    traits.honours_key = capability->honours_key;
+    traits.false_success = capability->false_success;
+  }
+  return traits;
+}
+
+namespace {
+
+CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const Document& state, const StepRecord& record,
+                      const std::string& capability) {
+  if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
+  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), nullptr);
+  if (instance.step < 0) {
+    return ResolveCall(capability, spec.spec().global_compensation_steps[std::size_t(instance.global)].inputs, ScopeOf(state), nullptr);
+  }
+  return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
+}
+
+}  // namespace
+
+StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
+                  WallTime now) {
+  CallTraits traits = TraitsOf(specs, spec, instance, state);
+  StepRecord record = ReadStep(state, instance.step_id);
+  StartStep start;
+  start.step_id = instance.step_id;
+  CapabilityCall call = CallOf(spec, instance, state, record, traits.capability);
+  start.effect = call.error.empty() ? traits.effect : EffectClass::kPure;  // nothing will be called
+  start.call = CallToJson(call);
+  start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
+  start.timeout = traits.attempt_timeout;
+  if (traits.step_timeout && record.started_at) {
+    auto left = std::chrono::duration_cast<milliseconds>(*record.started_at + *traits.step_timeout - now);
+    start.timeout = start.timeout.count() > 0 ? std::min(start.timeout, left) : left;
+    start.timeout = std::max(start.timeout, milliseconds(1));
+  } else if (traits.step_timeout && (start.timeout.count() == 0 || *traits.step_timeout < start.timeout)) {
+    start.timeout = *traits.step_timeout;
+  }
+  return start;
+}
+
+}  // namespace acl::workflow

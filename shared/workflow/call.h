@@ -1,0 +1,48 @@
+#pragma once
+// The call of a step or compensation: capability, resolved inputs, effect, time allowed.
+
+#include <optional>
+#include <string>
+
+#include "shared/kernel/call_format.h"
+#include "shared/kernel/kind.h"
+#include "shared/spec/template.h"
+#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+// What a template sees: variables, then `inputs`, then the built-ins workflow_id, run_id and session_id.
+TemplateScope ScopeOf(const Document& state);
+
+// The templates of `inputs` expanded. What is wrong with them stands in `error` of the call: such a step fails when it runs.
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope,
+                           std::vector<std::string>* missing);
+
+// References in the step's inputs that nothing answers now: they stay literal, an event says so.
+std::vector<std::string> MissingReferences(const CompiledSpec& spec, int step, const Document& state);
+
+// What is known of an instance without its record: retries, effect, meaning of `success: false` ...
+struct CallTraits {
+  std::string capability;
+  EffectClass effect = EffectClass::kPure;  // of an unknown capability: nothing is called, the step fails
+  bool known = false;
+  bool honours_key = false;
+  FalseSuccess false_success = FalseSuccess::kFailure;
+  RetryPolicy retry;
+  UnknownOutcome on_unknown = UnknownOutcome::kAsk;
+  std::chrono::milliseconds attempt_timeout{0};
+  std::optional<std::chrono::milliseconds> step_timeout;
+
+  // Its attempt row and its inputs are committed before anything is called.
+  bool journaled() const { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
+  bool repeatable() const { return effect != EffectClass::kNonIdempotent || honours_key; }
+};
+// A compensation's capability stands in the record of the step it undoes.
+CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state);
+
+// The attempt to start now, its inputs as journaled if there was an attempt before.
+StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
+                  WallTime now);
+
+}  // namespace acl::workflow

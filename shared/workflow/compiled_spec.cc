@@ -1,0 +1,90 @@
+#include "shared/workflow/compiled_spec.h"
+
+#include <fmt/format.h>
+
+#include "shared/base/canonical_json.h"
+#include "shared/spec/template.h"
+#include "shared/workflow/state.h"
+#include "shared/workflow/step_id.h"
+
+namespace acl::workflow {
+
+Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec, const CapabilityRegistry& capabilities) {
+  std::shared_ptr<CompiledSpec> made(new CompiledSpec());
+  CompiledSpec& c = *made;
+  c.spec_ = std::move(spec);
+  const auto total = c.spec_.steps.size();
+  c.order_ = PlanOrder(c.spec_);
+  if (c.order_.size() != total) {
+    return Error{Code::kInvalid,
+                 fmt::format("workflow '{}': only {} of {} steps can ever run; the rest depend on each other or on unknown steps",
+                             c.spec_.name, c.order_.size(), total)};
+  }
+  c.position_.resize(total);
+  for (std::size_t p = 0; p < total; ++p) c.position_[std::size_t(c.order_[p])] = int(p);
+
+  c.dependencies_.resize(total);
+  c.dependents_.resize(total);
+  auto dependencies = EffectiveDependencies(c.spec_);
+  for (std::size_t i = 0; i < total; ++i) {
+    auto& on = dependencies[i];
+    std::sort(on.begin(), on.end());
+    on.erase(std::unique(on.begin(), on.end()), on.end());
+    c.dependencies_[i] = int(on.size());
+    for (int other : on) c.dependents_[std::size_t(other)].push_back(int(i));
+  }
+  for (std::size_t i = 0; i < total; ++i) {
+    const StepSpec& step = c.spec_.steps[i];
+    c.ids_.push_back(StepIdOf(step.name));
+    c.references_.push_back(TemplateReferences(step.inputs));
+    c.capability_.push_back(capabilities.Find(step.capability));
+    c.forward_.push_back({c.ids_[i], int(i), -1, false});
+    c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
+  }
+  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
+    c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
+  for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
+    for (const Instance& instance : *list) {
+      if (!c.by_id_.emplace(instance.step_id, &instance).second) {
+        return Error{Code::kInvalid, fmt::format("workflow '{}': two steps have the id '{}'; rename one", c.spec_.name, instance.step_id)};
+      }
+    }
+  }
+  return std::shared_ptr<const CompiledSpec>(std::move(made));
+}
+
+const Instance* CompiledSpec::Find(std::string_view step_id) const {
+  auto it = by_id_.find(step_id);
+  return it == by_id_.end() ? nullptr : it->second;
+}
+
+Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Document& state) const {
+  std::string hash = TextOf(Lookup(state, kRunKey), "spec_hash");
+  {
+    std::lock_guard lock(mutex_);
+    if (auto it = by_hash_.find(hash); it != by_hash_.end()) {
+      entries_.splice(entries_.begin(), entries_, it->second);
+      return it->second->second;
+    }
+  }
+  const Json* json = Lookup(state, kSpecKey);
+  if (!json) return Error{Code::kCorrupt, "the run's state holds no spec"};
+  if (ToHex(CanonicalHash(*json)) != hash)
+    return Error{Code::kCorrupt, fmt::format("the run's spec does not have the hash {} of its run record", hash)};
+  auto spec = SpecFromJson(*json);
+  if (!spec) return Error{Code::kCorrupt, fmt::format("the run's spec cannot be read: {}", spec.message())};
+  auto compiled = CompiledSpec::Make(std::move(*spec), *capabilities_);
+  if (!compiled) return Error{Code::kCorrupt, compiled.message()};
+
+  std::lock_guard lock(mutex_);
+  if (auto it = by_hash_.find(hash); it != by_hash_.end()) return it->second->second;  // another thread was quicker
+  entries_.emplace_front(hash, *compiled);
+  by_hash_[hash] = entries_.begin();
+  if (entries_.size() > max_specs_) {
+    by_hash_.erase(entries_.back().first);
+    entries_.pop_back();
+  }
+  return *compiled;
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,82 @@
+#pragma once
+// A workflow made ready for running: plan positions, who waits for whom, what each step does to the outside. Built once a spec, kept by
+// content hash, shared by all runs of it in the process.
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "shared/capability/capability.h"
+#include "shared/journal/document.h"
+#include "shared/spec/workflow_spec.h"
+
+namespace acl::workflow {
+
+// What an instance id stands for.
+struct Instance {
+  std::string step_id;
+  int step = -1;      // index into spec.steps; -1: a global compensation step
+  int global = -1;    // index into spec.global_compensation_steps
+  bool undo = false;  // a compensation
+};
+
+class CompiledSpec {
+ public:
+  // kInvalid: the steps have no order (a cycle), or two steps get one id.
+  static Result<std::shared_ptr<const CompiledSpec>> Make(WorkflowSpec spec, const CapabilityRegistry& capabilities);
+
+  const WorkflowSpec& spec() const { return spec_; }
+  int total() const { return int(spec_.steps.size()); }
+  const StepSpec& step(int index) const { return spec_.steps[std::size_t(index)]; }
+  const std::string& step_id(int index) const { return ids_[std::size_t(index)]; }
+  int position(int index) const { return position_[std::size_t(index)]; }
+  int at(int position) const { return order_[std::size_t(position)]; }
+  int dependencies(int index) const { return dependencies_[std::size_t(index)]; }
+  const std::vector<int>& dependents(int index) const { return dependents_[std::size_t(index)]; }
+  const std::vector<std::string>& references(int index) const { return references_[std::size_t(index)]; }
+  // nullptr: no such capability.
+  const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
+
+  // By instance id; nullptr if this workflow has no such step or compensation.
+  const Instance* Find(std::string_view step_id) const;
+  const Instance& UndoOf(int index) const { return undo_[std::size_t(index)]; }
+  const Instance& GlobalUndo(int number) const { return global_[std::size_t(number)]; }
+
+ private:
+  CompiledSpec() = default;
+
+  WorkflowSpec spec_;
+  std::vector<std::string> ids_;
+  std::vector<int> order_, position_, dependencies_;
+  std::vector<std::vector<int>> dependents_;
+  std::vector<std::vector<std::string>> references_;  // of the inputs' templates, for the warning about missing ones
+  std::vector<const CapabilitySpec*> capability_;
+  std::vector<Instance> forward_, undo_, global_;
+  std::unordered_map<std::string_view, const Instance*> by_id_;
+};
+
+// Thread-safe; the least recently used go first.
+class SpecCache {
+ public:
+  explicit SpecCache(std::shared_ptr<const CapabilityRegistry> capabilities, std::size_t max_specs = 256)
+      : capabilities_(std::move(capabilities)), max_specs_(max_specs) {}
+
+  const CapabilityRegistry& capabilities() const { return *capabilities_; }
+  // Of a run: by the hash in its run record; parsed from its `spec` entry if it is not here. kCorrupt: the state holds no such spec.
+  Result<std::shared_ptr<const CompiledSpec>> Of(const Document& state) const;
+
+ private:
+  using Entry = std::pair<std::string, std::shared_ptr<const CompiledSpec>>;
+
+  const std::shared_ptr<const CapabilityRegistry> capabilities_;
+  const std::size_t max_specs_;
+  mutable std::mutex mutex_;
+  mutable std::list<Entry> entries_;  // most recently used first
+  mutable std::unordered_map<std::string, std::list<Entry>::iterator> by_hash_;
+};
+
+}  // namespace acl::workflow

@@ -1,0 +1,86 @@
+#include "shared/workflow/create_run.h"
+
+#include <fmt/format.h>
+
+#include "shared/base/canonical_json.h"
+#include "shared/capability/manifest.h"
+#include "shared/kernel/fold.h"
+#include "shared/spec/loader.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+namespace {
+
+Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const std::string& spec_hash, const std::string& owner) {
+  const std::string id = request.subject.ToString();
+  Json run = {{"v", kStateVersion}, {"run_id", id}, {"workflow_id", spec.workflow_id.empty() ? id : spec.workflow_id}};
+  run["session_id"] = request.session_id.empty() ? id : request.session_id;
+  run["name"] = spec.name;
+  run["version"] = spec.version;
+  run["owner"] = owner;
+  run["spec_hash"] = spec_hash;
+  run["status"] = Name(RunStatus::kPending);
+  return run;
+}
+
+Result<Json> FilesOf(std::vector<FileChange> files) {
+  auto complete = WithParents(std::move(files));
+  if (!complete) return Error{Code::kInvalid, "files: " + complete.message()};
+  Json entries = Json::object();
+  for (const FileChange& file : *complete) entries[file.path] = FileEntryToJson(EntryOf(file));
+  return entries;
+}
+
+}  // namespace
+
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request) {
+  auto inputs = CheckInputs(spec, request.inputs);
+  if (!inputs) return inputs.error();
+  auto files = FilesOf(std::move(request.files));
+  if (!files) return files.error();
+  for (const Json* value : std::initializer_list<const Json*>{&*inputs, &spec.initial_state, &request.labels}) {
+    if (Status storable = CheckStorable(*value); !storable) return storable.error();
+  }
+
+  // Variables: initial_state, over it the inputs by name (compat.md 1.5; inputs are our addition).
+  Json variables = spec.initial_state.is_object() ? spec.initial_state : Json::object();
+  for (auto it = inputs->begin(); it != inputs->end(); ++it) variables[it.key()] = it.value();
+
+  Json spec_json = SpecToJson(spec);
+  const std::string spec_hash = ToHex(CanonicalHash(spec_json));
+  const std::string owner = spec.owner.empty() ? request.submitter : spec.owner;
+  EventDraft draft{
+      std::string(event::kWorkflowCreated),
+      {{"name", spec.name}, {"version", spec.version}, {"owner", owner}, {"steps", spec.steps.size()}, {"spec_hash", spec_hash}},
+      Json::object()};
+  if (!request.submitter.empty()) draft.facts["submitter"] = request.submitter;
+  draft.carried = {{kRunKey, RunRecordOf(spec, request, spec_hash, owner)},
+                   {kSpecKey, std::move(spec_json)},
+                   {kInputsKey, std::move(*inputs)},
+                   {"variables", std::move(variables)},
+                   {"files", std::move(*files)}};
+
+  Document state;
+  auto folded = FoldDraft(kind, state, draft);
+  if (!folded) return Error{Code::kInvalid, fmt::format("workflow '{}' cannot be run: {}", spec.name, folded.message())};
+
+  CreateItem item;
+  item.subject = request.subject;
+  item.project = request.project;
+  item.kind = std::string(kind.Name());
+  item.queue = spec.queue;
+  item.band = spec.band;
+  item.request_key = std::move(request.request_key);
+  item.request_hash = request.request_hash;
+  folded->subject = request.subject;
+  folded->seq = 1;
+  item.events.push_back(std::move(*folded));
+  item.state_root = state.Root();
+  item.listing = ListingRow{
+      spec.name, spec.version, owner, std::string(Name(RunStatus::kPending)), std::move(request.spec_text), DumpJson(request.labels)};
+  return item;
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,30 @@
+#pragma once
+// From a loaded workflow to what KernelStore::Create takes: the first event of a run, its listing row, its place in the queue.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/kernel/kind.h"
+#include "shared/spec/workflow_spec.h"
+
+namespace acl::workflow {
+
+struct CreateRequest {
+  SubjectId subject;  // the run's id
+  ProjectId project = kDefaultProject;
+  std::string spec_text;          // the file as submitted; kept in the listing, for people
+  Json inputs = Json::object();   // checked against the spec's `inputs` here
+  std::vector<FileChange> files;  // the workspace at start; contents are in the content store already
+  std::string submitter;          // who asks; owner of the run if the file names none
+  std::string session_id;         // value of {{session_id}}; empty: the run's id
+  Json labels = Json::object();
+  std::optional<std::string> request_key;  // Idempotency-Key
+  Hash256 request_hash{};                  // of the canonical request
+};
+
+// `kind` is the workflow kind (workflow_kind.h) that will run it. kInvalid, one finding a line: inputs that do not fit, a file path that
+// is not relative and normalised, steps whose order does not work out (a cycle).
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request);
+
+}  // namespace acl::workflow

@@ -1,0 +1,238 @@
+// Attempts: resumed, starting, finished; what their outcome means for the step.
+
+#include <fmt/format.h>
+
+#include "shared/workflow/backoff.h"
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/ready_set.h"
+#include "shared/workflow/step_id.h"
+
+namespace acl::workflow {
+
+using Outcome = StepResult::Outcome;
+
+namespace {
+
+constexpr std::string_view kLostToTakeover = "its worker lost the run before the outcome was recorded";
+
+// Why outputs count as a failure, or nothing (compat.md K22).
+std::optional<std::string> FalseSuccessError(const CallTraits& traits, const Json& outputs) {
+  if (traits.false_success != FalseSuccess::kFailure) return std::nullopt;
+  const Json* success = MemberOf(&outputs, "success");
+  if (!success || !success->is_boolean() || success->get<bool>()) return std::nullopt;
+  for (auto key : {"error_message", "error"}) {
+    if (std::string text = TextOf(&outputs, key); !text.empty()) return text;
+  }
+  return traits.capability + " answered success: false";
+}
+
+}  // namespace
+
+void Decider::On(const ResumedInput& input) {
+  if (Run().status == RunStatus::kPending) {
+    Json facts = {{"at", At()}};
+    auto limit = spec_.spec().max_execution_time;
+    if (limit.count() > 0) {
+      facts["deadline_at"] = FormatWallTime(now_ + limit);
+      SetTimer(kDeadlineTimer, now_ + limit);
+    }
+    Emit(event::kWorkflowStarted, std::move(facts));
+    List(RunStatus::kRunning);
+    decision_.listing->started_at = now_;
+  }
+  for (const AttemptRow& row : input.open_attempts) {
+    const Instance* instance = spec_.Find(row.step_id);
+    if (!instance) continue;
+    StepRecord record = Step(*instance);
+    // Rows of attempts whose outcome is known are among them: the step has moved on.
+    if (record.status != StepStatus::kRunning || record.attempt != row.attempt_id) continue;
+    Lost(*instance, record, row.attempt_id);
+  }
+  Settle();
+}
+
+void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt) {
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  const std::string why(kLostToTakeover);
+  if (Indifferent(instance)) return GiveUp(instance, attempt, why);
+  if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, attempt, why);
+  if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kFail) {
+    return FailedForGood(instance, record.attempts + 1, attempt, "outcome unknown: " + why, std::nullopt);
+  }
+  Json facts = StepFacts(instance, attempt);
+  facts["why"] = why;
+  if (!instance.undo && Run().phase == Phase::kStopping) facts["settle"] = true;
+  Emit(event::kStepAttemptLost, std::move(facts));
+}
+
+void Decider::GiveUp(const Instance& instance, int attempt, const std::string& why) {
+  Json facts = StepFacts(instance, attempt);
+  facts["error"] = why;
+  facts["unknown"] = true;
+  Emit(event::kStepCancelled, std::move(facts));
+}
+
+bool Decider::HasUndo(const Instance& instance) const {
+  if (instance.undo) return false;
+  const CapabilitySpec* capability = spec_.capability(instance.step);
+  return spec_.step(instance.step).compensation.has_value() || (capability && capability->undo != UndoKind::kNone);
+}
+
+bool Decider::Indifferent(const Instance& instance) {
+  if (instance.undo) return false;
+  RunRecord run = Run();
+  return run.phase == Phase::kStopping && !(run.rollback && HasUndo(instance));
+}
+
+void Decider::AskPerson(const Instance& instance, int attempt, const std::string& why) {
+  Json facts = StepFacts(instance, attempt);
+  facts["why"] = why;
+  StopClock(facts);
+  Emit(event::kStepUncertain, std::move(facts));
+}
+
+void Decider::On(const StartingInput& input) {
+  const Instance* instance = spec_.Find(input.step.step_id);
+  if (!instance) return;
+  RunRecord run = Run();
+  Progress progress = Done();
+  StepRecord record = Step(*instance);
+  if (record.status != StepStatus::kPending) return;
+  const bool settling = std::find(progress.settle.begin(), progress.settle.end(), instance->step_id) != progress.settle.end();
+  if (instance->undo || settling) {
+    if (run.phase != Phase::kStopping) return;
+  } else if (run.status != RunStatus::kRunning || !ReadySet(State(), spec_.total()).Has(spec_.position(instance->step))) {
+    return;
+  }
+  Json facts = StepFacts(*instance, input.attempt_id);
+  CapabilityCall call = CallFromJson(input.step.call);
+  facts["capability"] = call.capability;
+  facts["effect"] = EffectName(input.step.effect);
+  facts["idempotency_key"] = input.step.idempotency_key;
+  if (!record.call && !instance->undo) {
+    if (auto missing = MissingReferences(spec_, instance->step, State()); !missing.empty()) facts["missing"] = missing;
+  }
+  Json carried = Json::object();
+  if (!record.call) carried["call"] = Json{{kCallInputs, std::move(call.inputs)}};
+  Emit(event::kStepStarted, std::move(facts), std::move(carried));
+}
+
+void Decider::On(const StepFinishedInput& input) {
+  const Instance* instance = spec_.Find(input.step_id);
+  RunRecord run = Run();
+  if (!instance || run.phase == Phase::kClosed) return;
+  StepRecord record = Step(*instance);
+  CallTraits traits = TraitsOf(specs_, spec_, *instance, State());
+  const bool running = record.status == StepStatus::kRunning && record.attempt == input.attempt_id;
+  if (!running) {
+    // Pure and read attempts leave no event at their start; nor does one that had nothing to call.
+    if (record.status != StepStatus::kPending) return;
+    if (traits.journaled() && input.result.outcome != Outcome::kFailed) return;
+    // Of a run that stops, what left no trace outside is dropped (its layer of files with it).
+    if (!instance->undo && (run.phase == Phase::kStopping || !ReadySet(State(), spec_.total()).Has(spec_.position(instance->step)))) return;
+  }
+  const StepResult& result = input.result;
+  const Progress progress = Done();
+  const bool stopping = run.phase == Phase::kStopping && !instance->undo;
+  switch (result.outcome) {
+    case Outcome::kSucceeded: {
+      if (auto error = FalseSuccessError(traits, result.outputs)) {
+        StepResult failed = result;
+        failed.error = *error;
+        Failed(*instance, record, input.attempt_id, failed, true);
+      } else if (Status storable = CheckStorable(result.outputs); !storable || !result.outputs.is_object()) {
+        StepResult failed = result;
+        failed.error = storable ? "its outputs are not an object" : "its outputs cannot be stored: " + storable.message();
+        Failed(*instance, record, input.attempt_id, failed, false);
+      } else if (instance->undo) {
+        CompensationCompleted(*instance, input.attempt_id, result.outputs, result.files);
+      } else {
+        Completed(*instance, record, input.attempt_id, result);
+        // The usual case: more to come, nothing to settle.
+        if (run.status == RunStatus::kRunning && progress.failed.empty() && progress.done + 1 < spec_.total()) return;
+      }
+      break;
+    }
+    case Outcome::kFailed:
+    case Outcome::kTimedOut: Failed(*instance, record, input.attempt_id, result, result.retryable && traits.known); break;
+    case Outcome::kCancelled:
+    case Outcome::kNotStarted:
+      if (!running) return;  // runs again when it may
+      if (stopping) {
+        Emit(event::kStepCancelled, StepFacts(*instance, input.attempt_id));
+      } else if (result.outcome == Outcome::kNotStarted) {
+        Emit(event::kAttemptNotStarted, StepFacts(*instance, input.attempt_id));
+      } else {
+        Lost(*instance, record, input.attempt_id);
+      }
+      break;
+    case Outcome::kUnknown: Unknown(*instance, record, input); break;
+  }
+  Settle();
+}
+
+void Decider::Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input) {
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  StepResult failed = input.result;
+  failed.error = "outcome unknown: " +
+                 (input.result.error.empty() ? std::string("the connection was lost after the call was sent") : input.result.error);
+  if (!traits.journaled()) return Failed(instance, record, input.attempt_id, failed, true);  // nothing outside to be unsure of
+  if (Indifferent(instance)) return GiveUp(instance, input.attempt_id, failed.error);
+  const bool again = traits.repeatable() || traits.on_unknown == UnknownOutcome::kRetry;
+  if (again && record.attempts + 1 < traits.retry.max_attempts) return Failed(instance, record, input.attempt_id, failed, true);
+  if (traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, input.attempt_id, failed.error);
+  FailedForGood(instance, record.attempts + 1, input.attempt_id, failed.error, std::nullopt);
+}
+
+void Decider::Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable) {
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  const int attempts = record.attempts + 1;
+  const WallTime started = record.started_at.value_or(now_ - result.duration);
+  std::string error = result.error.empty() ? std::string(result.outcome == Outcome::kTimedOut ? "timed out" : "failed") : result.error;
+  const bool stopping = Run().phase == Phase::kStopping && !instance.undo;
+  const bool settle = stopping && result.outcome == Outcome::kUnknown;
+  if (!retryable || attempts >= traits.retry.max_attempts || (stopping && !settle)) {
+    return FailedForGood(instance, attempts, attempt, error, started);
+  }
+  auto delay = RetryDelay(traits.retry, attempts, IdempotencyKeyOf(Run().run_id, instance.step_id));
+  const WallTime retry_at = now_ + delay;
+  if (traits.step_timeout && !settle && retry_at >= started + *traits.step_timeout) {
+    return FailedForGood(instance, attempts, attempt,
+                         fmt::format("step timeout of {} s passed; last error: {}", traits.step_timeout->count() / 1000, error), started);
+  }
+  Json facts = StepFacts(instance, attempt);
+  if (settle) {
+    facts["why"] = error;
+    facts["settle"] = true;
+    return Emit(event::kStepAttemptLost, std::move(facts));
+  }
+  facts["error"] = error;
+  facts["attempts"] = attempts;
+  facts["started_at"] = FormatWallTime(started);
+  if (result.outcome == Outcome::kTimedOut) facts["timed_out"] = true;
+  if (result.outcome == Outcome::kUnknown) facts["unknown"] = true;
+  if (delay.count() > 0) {
+    facts["retry_at"] = FormatWallTime(retry_at);
+    SetTimer(RetryTimer(instance.step_id), retry_at);
+  }
+  Emit(event::kStepAttemptFailed, std::move(facts));
+}
+
+void Decider::FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error,
+                            std::optional<WallTime> started) {
+  Json facts = StepFacts(instance, attempt);
+  facts["error"] = error;
+  facts["attempts"] = attempts;
+  if (started) facts["started_at"] = FormatWallTime(*started);
+  if (!instance.undo) {
+    Emit(event::kStepFailed, std::move(facts));
+    return;
+  }
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  facts["capability"] = traits.capability;
+  Emit(event::kCompensationFailed, std::move(facts));
+  LogCompensation(instance, traits.capability, "failed", error);
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,88 @@
+// A step or compensation that completed: its outputs, its files, how it would be undone.
+
+#include "shared/base/canonical_json.h"
+#include "shared/capability/manifest.h"
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+
+namespace acl::workflow {
+
+namespace {
+
+Json FilesJson(const std::vector<FileChange>& changes) {
+  Json files = Json::object();
+  for (const FileChange& change : changes) files[change.path] = IsDeletion(change) ? Json() : FileEntryToJson(EntryOf(change));
+  return files;
+}
+
+}  // namespace
+
+void Decider::Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result) {
+  const StepSpec& step = spec_.step(instance.step);
+  Json facts = StepFacts(instance, attempt);
+  facts["capability"] = step.capability;
+  facts["attempts"] = record.attempts + 1;
+  facts["started_at"] = FormatWallTime(record.started_at.value_or(now_ - result.duration));
+  facts["duration_ms"] = result.duration.count();
+  std::vector<std::string> missing;
+  if (!record.call) missing = MissingReferences(spec_, instance.step, State());  // else step.started said so
+  Json undo = UndoRecord(instance, result.outputs, result.files, missing);
+  if (!missing.empty()) facts["missing"] = missing;
+  if (const Json* capability = MemberOf(&undo, kCallCapability)) {
+    facts["undo"] = *capability;
+    const Json* inputs = MemberOf(&undo, kCallInputs);
+    decision_.compensations.push_back(
+        {instance.step_id, capability->get<std::string>(), inputs ? DumpJson(*inputs) : "{}", "pending", TextOf(&undo, kCallError), now_});
+  } else if (!undo.empty()) {
+    facts["undo"] = "files";
+  }
+  decision_.completions.push_back(
+      {instance.step_id, attempt, now_, CanonicalHash(result.outputs), std::int64_t(decision_.events.size()) + 1});
+  Json carried = {{"outputs", std::move(result.outputs)}};
+  if (!result.files.empty()) carried["files"] = FilesJson(result.files);
+  if (!undo.empty()) carried["undo"] = std::move(undo);
+  Emit(event::kStepCompleted, std::move(facts), std::move(carried));
+}
+
+Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files,
+                         std::vector<std::string>& warnings) {
+  const StepSpec& step = spec_.step(instance.step);
+  if (step.compensation) {
+    // The state as it is right after this step completed: its outputs lie over everything.
+    const Document& state = State();
+    TemplateScope below = ScopeOf(state);
+    TemplateScope scope = [&](std::string_view name) -> const Json* {
+      if (const Json* output = MemberOf(&outputs, name)) return output;
+      return name == step.name ? &outputs : below(name);
+    };
+    std::vector<std::string> missing;
+    Json undo = CallToJson(ResolveCall(step.compensation->capability, step.compensation->inputs, scope, &missing));
+    for (const std::string& reference : missing) warnings.push_back("compensation: " + reference);
+    return undo;
+  }
+  const CapabilitySpec* capability = spec_.capability(instance.step);
+  if (!capability || capability->undo != UndoKind::kFiles || files.empty()) return Json::object();
+  Json before = Json::object();
+  for (const FileChange& change : files) {
+    const Json* entry = Lookup(State(), FileKey(change.path));
+    before[change.path] = entry ? *entry : Json();
+  }
+  return Json{{"files", std::move(before)}};
+}
+
+void Decider::CompensationCompleted(const Instance& instance, int attempt, const Json& outputs, const std::vector<FileChange>& files) {
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  StepRecord record = Step(instance);
+  Json facts = StepFacts(instance, attempt);
+  facts["capability"] = traits.capability;
+  facts["attempts"] = record.attempts + 1;
+  if (instance.step >= 0) facts["undoes"] = spec_.step(instance.step).name;
+  facts["outputs"] = outputs;
+  decision_.completions.push_back({instance.step_id, attempt, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
+  LogCompensation(instance, traits.capability, "executed", "");
+  Json carried = Json::object();
+  if (!files.empty()) carried["files"] = FilesJson(files);
+  Emit(event::kCompensationCompleted, std::move(facts), std::move(carried));
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,134 @@
+// The run as a whole: completing, failing, undoing, closing.
+
+#include <fmt/format.h>
+
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+
+namespace acl::workflow {
+
+namespace {
+
+constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;
+
+}  // namespace
+
+void Decider::Settle() {
+  for (;;) {
+    RunRecord run = Run();
+    Progress progress = Done();
+    if (run.phase == Phase::kForward) {
+      if (run.status != RunStatus::kRunning) return;  // paused: what is to come comes after it
+      if (!progress.failed.empty()) {
+        const Instance* failed = spec_.Find(progress.failed);
+        std::string name = failed && failed->step >= 0 ? spec_.step(failed->step).name : progress.failed;
+        Fail("step_failed", fmt::format("step '{}' failed: {}", name, ReadStep(State(), progress.failed).error), name,
+             spec_.spec().enable_auto_rollback);
+        continue;
+      }
+      if (progress.done == spec_.total()) CompleteRun();
+      return;
+    }
+    if (run.phase == Phase::kClosed) return;
+    // Stopping: first everything that runs ends, then compensations, one after another.
+    if (!progress.open.empty() || !progress.settle.empty() || !progress.uncertain.empty()) return;
+    if (run.rollback) {
+      if (!progress.undo.empty()) {
+        if (!UndoWithoutCall(progress)) return;  // WhatNext starts it
+        continue;
+      }
+      if (progress.global < int(spec_.spec().global_compensation_steps.size())) return;
+    }
+    CloseFailed(run, progress);
+    return;
+  }
+}
+
+void Decider::CompleteRun() {
+  // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
+  const StepSpec& last = spec_.step(spec_.at(spec_.total() - 1));
+  Json facts = {{"at", At()}, {"steps", spec_.total()}, {"outputs_of", last.name}};
+  if (const Json* outputs = Lookup(State(), VarKey(last.name)); outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent)
+    facts["outputs"] = *outputs;
+  Emit(event::kWorkflowCompleted, std::move(facts));
+  ClearTimer(kDeadlineTimer);
+  List(RunStatus::kCompleted);
+  decision_.listing->completed_at = now_;
+}
+
+void Decider::Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback, Json extra) {
+  Progress progress = Done();
+  Json facts = {{"at", At()}, {"reason", reason}, {"error", error}, {"rollback", rollback}};
+  if (!failed_step.empty()) facts["failed_step"] = failed_step;
+  facts.update(extra);
+  Emit(event::kWorkflowFailed, std::move(facts));
+  ClearTimer(kDeadlineTimer);
+  decision_.cancel_all = true;
+  for (const std::string& step_id : progress.open) decision_.cancel_steps.push_back(step_id);
+  List(RunStatus::kFailed, error);
+  for (const std::string& step_id : progress.uncertain) {
+    const Instance* instance = spec_.Find(step_id);
+    if (!instance || !Indifferent(*instance)) continue;  // a person must say first what there is to undo
+    GiveUp(*instance, 0, ReadStep(State(), step_id).error);
+  }
+}
+
+bool Decider::UndoWithoutCall(const Progress& progress) {
+  const Instance* forward = spec_.Find(progress.undo);
+  if (!forward) return false;
+  const Instance& instance = spec_.UndoOf(forward->step);
+  StepRecord record = ReadStep(State(), progress.undo);
+  std::string error = TextOf(record.undo, kCallError);
+  const Json* files = MemberOf(record.undo, "files");
+  if (!error.empty()) {
+    FailedForGood(instance, 0, 0, error, std::nullopt);
+    return true;
+  }
+  if (!files) return false;
+  Json restored = *files;
+  Json facts = StepFacts(instance, 0);
+  facts["undoes"] = spec_.step(forward->step).name;
+  facts["files"] = restored.size();
+  LogCompensation(instance, "", "executed", "");
+  Emit(event::kCompensationCompleted, std::move(facts), Json{{"files", std::move(restored)}});
+  return true;
+}
+
+void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
+  ClearTimer(kDeadlineTimer);
+  // A cancelled run ends FAILED also when everything was undone (DESIGN.md section 3).
+  if (run.rollback && progress.not_undone == 0 && run.reason != "cancelled") {
+    Emit(event::kWorkflowRolledBack, {{"at", At()}});
+    List(RunStatus::kRolledBack);
+  } else {
+    Json not_undone = Json::array();
+    for (int n = 0; n < progress.not_undone; ++n) {
+      const Json* step_id = Lookup(State(), NotUndoneKey(n));
+      if (!step_id || !step_id->is_string()) continue;
+      std::string id = step_id->get<std::string>();
+      not_undone.push_back({{"step_id", id}, {"error", ReadStep(State(), id).error}});
+    }
+    std::string error = TextOf(run.json, "error");
+    if (!not_undone.empty())
+      error += fmt::format("; {} compensation(s) failed, first '{}'", not_undone.size(), TextOf(&not_undone[0], "step_id"));
+    Json facts = {{"at", At()}, {"rollback", run.rollback}};
+    facts["not_undone"] = std::move(not_undone);
+    Emit(event::kWorkflowEnded, std::move(facts));
+    List(RunStatus::kFailed, error);
+  }
+  decision_.listing->completed_at = now_;
+}
+
+void Decider::LogCompensation(const Instance& instance, const std::string& capability, const char* status, const std::string& error) {
+  std::string inputs = "{}";
+  std::string step_id = instance.step_id;
+  if (instance.step >= 0) {  // named by the step being compensated, as document 002's compensation_log does
+    step_id = spec_.step_id(instance.step);
+    if (const Json* resolved = MemberOf(ReadStep(State(), step_id).undo, kCallInputs)) inputs = DumpJson(*resolved);
+  } else if (const Json* resolved = MemberOf(Step(instance).call, kCallInputs)) {
+    inputs = DumpJson(*resolved);
+  }
+  decision_.compensations.push_back({step_id, capability, inputs, status, error, now_});
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,63 @@
+#include "shared/workflow/decider.h"
+
+#include "shared/workflow/evolve.h"
+
+namespace acl::workflow {
+
+const Document& Decider::State() {
+  for (; folded_ < decision_.events.size(); ++folded_) {
+    Status applied = state_.Apply(EvolveRun(specs_, state_, decision_.events[folded_]));
+    // The kernel will meet the same patch, refuse it and quarantine the run; what is decided after it is dropped with it.
+    if (!applied) continue;
+  }
+  return state_;
+}
+
+void Decider::Emit(std::string_view type, Json facts, Json carried) {
+  decision_.events.push_back({std::string(type), std::move(facts), std::move(carried)});
+}
+
+Json Decider::StepFacts(const Instance& instance, int attempt) {
+  Json facts = {{"step_id", instance.step_id}};
+  // The full name where the id does not say it.
+  if (!instance.undo && spec_.step(instance.step).name != instance.step_id) facts["step_name"] = spec_.step(instance.step).name;
+  if (attempt > 0) facts["attempt"] = attempt;
+  facts["at"] = At();
+  return facts;
+}
+
+void Decider::List(RunStatus status, std::optional<std::string> error) {
+  if (!decision_.listing) decision_.listing.emplace();
+  decision_.listing->status = Name(status);
+  if (error) decision_.listing->error_message = std::move(error);
+}
+
+void Decider::SetTimer(std::string_view timer_id, WallTime fire_at) {
+  std::erase(decision_.timers_cleared, timer_id);
+  std::erase_if(decision_.timers_set, [&](const TimerRow& row) { return row.timer_id == timer_id; });
+  decision_.timers_set.push_back({std::string(timer_id), fire_at});
+}
+
+void Decider::ClearTimer(std::string_view timer_id) {
+  std::erase(decision_.timers_cleared, timer_id);
+  std::erase_if(decision_.timers_set, [&](const TimerRow& row) { return row.timer_id == timer_id; });
+  decision_.timers_cleared.emplace_back(timer_id);
+}
+
+void Decider::StopClock(Json& facts) {
+  RunRecord run = Run();
+  if (run.phase != Phase::kForward || !run.deadline) return;
+  auto left = std::chrono::duration_cast<milliseconds>(*run.deadline - now_).count();
+  facts["deadline_left_ms"] = std::max<std::int64_t>(left, 0);
+  ClearTimer(kDeadlineTimer);
+}
+
+void Decider::StartClock(Json& facts) {
+  RunRecord run = Run();
+  if (run.phase != Phase::kForward || !run.deadline_left_ms) return;
+  WallTime deadline = now_ + milliseconds(*run.deadline_left_ms);
+  facts["deadline_at"] = FormatWallTime(deadline);
+  SetTimer(kDeadlineTimer, deadline);
+}
+
+}  // namespace acl::workflow

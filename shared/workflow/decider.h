@@ -1,0 +1,96 @@
+#pragma once
+// One input being decided: what it means, written as events with what goes beside them. A Decider lives for one call of Decide.
+//
+// Events already decided are folded into a private copy of the state only when something must be known after them; the usual step of a
+// run (completed, more to come) needs no fold here.
+
+#include <string>
+#include <vector>
+
+#include "shared/kernel/kind.h"
+#include "shared/workflow/call.h"
+#include "shared/workflow/compiled_spec.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+class Decider {
+ public:
+  Decider(const SpecCache& specs, const CompiledSpec& spec, const Document& state, WallTime now)
+      : specs_(specs), spec_(spec), state_(state), now_(now) {}
+
+  void On(const ResumedInput& input);       // decide_attempts.cc
+  void On(const StartingInput& input);      // decide_attempts.cc
+  void On(const StepFinishedInput& input);  // decide_attempts.cc
+  void On(const InboxInput& input);         // decide_inbox.cc
+
+  Decision Take() && { return std::move(decision_); }
+
+ private:
+  // -- the state after all events decided so far
+  const Document& State();
+  RunRecord Run() { return *ReadRun(State()); }
+  Progress Done() { return ReadProgress(State()); }  // how far it is
+  StepRecord Step(const Instance& instance) { return ReadStep(State(), instance.step_id); }
+
+  // -- events
+  void Emit(std::string_view type, Json facts, Json carried = Json::object());
+  Json StepFacts(const Instance& instance, int attempt);
+  // A timer is set or cleared by a decision, never both: the last word counts.
+  void SetTimer(std::string_view timer_id, WallTime fire_at);
+  void ClearTimer(std::string_view timer_id);
+  void List(RunStatus status, std::optional<std::string> error = std::nullopt);
+
+  // -- attempts (decide_attempts.cc)
+  void Lost(const Instance& instance, const StepRecord& record, int attempt);
+  void Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input);
+  void GiveUp(const Instance& instance, int attempt, const std::string& why);  // CANCELLED, its outcome unknown
+  void AskPerson(const Instance& instance, int attempt, const std::string& why);
+  void Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable);
+  void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started);
+
+  // -- what completed (decide_completion.cc)
+  void Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result);
+  void CompensationCompleted(const Instance& instance, int attempt, const Json& outputs, const std::vector<FileChange>& files);
+  Json UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files, std::vector<std::string>& warnings);
+  // One line of compensation_log.
+  void LogCompensation(const Instance& instance, const std::string& capability, const char* status, const std::string& error);
+  bool HasUndo(const Instance& instance) const;
+  // True while the run stops and nothing hangs on what the attempt did: it may end CANCELLED without an answer.
+  bool Indifferent(const Instance& instance);
+
+  // -- the run (decide_run.cc)
+  // After any event that may end a phase: completes, fails, undoes files, closes.
+  void Settle();
+  void Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback,
+            Json extra = Json::object());
+  void CompleteRun();
+  void CloseFailed(const RunRecord& run, const Progress& progress);
+  bool UndoWithoutCall(const Progress& progress);
+  // While a person is waited for the run's time does not count: adds what changes to the facts and sets or clears the timer.
+  void StopClock(Json& facts);
+  void StartClock(Json& facts);
+
+  // -- the inbox (decide_inbox.cc)
+  void Cancel(const InboxInput& input);
+  void Pause(const InboxInput& input);
+  void Resume(const InboxInput& input);
+  void Resolve(const InboxInput& input);
+  void Timer(const InboxInput& input);
+  void Refuse(const InboxInput& input, const std::string& reason);
+  Json InboxFacts(const InboxInput& input);
+
+  std::string At() const { return FormatWallTime(now_); }
+
+  const SpecCache& specs_;
+  const CompiledSpec& spec_;
+  Document state_;
+  std::size_t folded_ = 0;
+  const WallTime now_;
+  Decision decision_;
+};
+
+inline constexpr std::string_view kDeadlineTimer = "deadline";
+inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
+
+}  // namespace acl::workflow

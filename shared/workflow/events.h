@@ -1,0 +1,35 @@
+#pragma once
+// The types of a workflow run's events. What each holds and does: docs/events.md.
+
+#include <string_view>
+
+namespace acl::workflow::event {
+
+inline constexpr std::string_view kWorkflowCreated = "workflow.created";
+inline constexpr std::string_view kWorkflowStarted = "workflow.started";
+inline constexpr std::string_view kWorkflowPaused = "workflow.paused";
+inline constexpr std::string_view kWorkflowResumed = "workflow.resumed";
+inline constexpr std::string_view kWorkflowCompleted = "workflow.completed";
+inline constexpr std::string_view kWorkflowFailed = "workflow.failed";           // stops; open until everything is undone
+inline constexpr std::string_view kWorkflowRolledBack = "workflow.rolled_back";  // closes: every compensation succeeded
+inline constexpr std::string_view kWorkflowEnded = "workflow.ended";             // closes a FAILED run, with what was not undone
+inline constexpr std::string_view kWorkflowUnreadable = "workflow.unreadable";   // never lands: makes the kernel quarantine the run
+
+inline constexpr std::string_view kStepStarted = "step.started";
+inline constexpr std::string_view kStepCompleted = "step.completed";
+inline constexpr std::string_view kStepAttemptFailed = "step.attempt_failed";  // known outcome, will be tried again
+inline constexpr std::string_view kStepFailed = "step.failed";                 // known outcome, for good
+inline constexpr std::string_view kStepAttemptLost = "step.attempt_lost";      // unknown outcome, run again; does not count
+inline constexpr std::string_view kAttemptNotStarted = "attempt.not_started";  // does not count
+inline constexpr std::string_view kStepRetryDue = "step.retry_due";
+inline constexpr std::string_view kStepUncertain = "step.uncertain";
+inline constexpr std::string_view kStepResolved = "step.resolved";
+inline constexpr std::string_view kStepCancelled = "step.cancelled";
+
+inline constexpr std::string_view kCompensationCompleted = "compensation.completed";
+inline constexpr std::string_view kCompensationFailed = "compensation.failed";
+
+inline constexpr std::string_view kInputRefused = "input.refused";
+inline constexpr std::string_view kSignalReceived = "signal.received";
+
+}  // namespace acl::workflow::event

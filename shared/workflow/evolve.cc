@@ -1,0 +1,422 @@
+#include "shared/workflow/evolve.h"
+
+#include <fmt/format.h>
+
+#include "shared/capability/manifest.h"
+#include "shared/journal/json_patch.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/ready_set.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+namespace {
+
+// A patch that cannot apply: replacing what is not there, named by the reason.
+Json Impossible(std::string reason) { return Json::array({PatchReplace({"impossible: " + std::move(reason)}, nullptr)}); }
+
+// Sets a member, or removes it if the value is empty.
+void SetList(Json& object, const char* key, const std::vector<std::string>& list) {
+  if (list.empty()) {
+    object.erase(key);
+  } else {
+    object[key] = list;
+  }
+}
+
+void SetText(Json& object, const char* key, const std::string& text) {
+  if (text.empty()) {
+    object.erase(key);
+  } else {
+    object[key] = text;
+  }
+}
+
+// One event being worked out: records are changed in memory, the patch is made at the end.
+class Evolution {
+ public:
+  Evolution(const CompiledSpec& spec, const Document& state, const EventDraft& draft)
+      : spec_(spec), state_(state), draft_(draft), facts_(&draft.facts), ready_(state, spec.total()), run_(*ReadRun(state)) {}
+
+  Json Run() {
+    const std::string& type = draft_.type;
+    if (type.starts_with("workflow.")) {
+      WorkflowEvent(type);
+    } else if (type == event::kInputRefused || type == event::kSignalReceived) {
+      return Json::array();
+    } else {
+      StepEvent(type);
+    }
+    if (!impossible_.empty()) return Impossible(std::move(impossible_));
+    return Patch();
+  }
+
+ private:
+  std::string Fact(std::string_view key) const { return TextOf(facts_, key); }
+
+  // -- the run
+
+  Json& RunJson() {
+    if (run_json_.is_null()) run_json_ = *run_.json;
+    return run_json_;
+  }
+  Json& ProgressJson() {
+    if (progress_json_.is_null()) progress_json_ = *Lookup(state_, kProgressKey);
+    return progress_json_;
+  }
+
+  void GoRun(RunStatus to) {
+    if (!MayGo(run_.status, to)) {
+      impossible_ = fmt::format("run {} -> {}", Name(run_.status), Name(to));
+      return;
+    }
+    RunJson()["status"] = Name(to);
+  }
+
+  // Facts that become members of the run record, as they are.
+  void Keep(std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (const Json* fact = MemberOf(facts_, key)) RunJson()[key] = *fact;
+    }
+  }
+
+  // A deadline that is given replaces the time left, and the other way round.
+  void KeepDeadline() {
+    if (MemberOf(facts_, "deadline_at")) {
+      RunJson()["deadline_at"] = *MemberOf(facts_, "deadline_at");
+      RunJson().erase("deadline_left_ms");
+    } else if (MemberOf(facts_, "deadline_left_ms")) {
+      RunJson()["deadline_left_ms"] = *MemberOf(facts_, "deadline_left_ms");
+      RunJson().erase("deadline_at");
+    }
+  }
+
+  void Close() {
+    RunJson()["phase"] = "closed";
+    RunJson()["completed_at"] = Fact("at");
+    RunJson().erase("deadline_at");
+    RunJson().erase("deadline_left_ms");
+  }
+
+  void WorkflowEvent(const std::string& type) {
+    if (run_.phase == Phase::kClosed) {
+      impossible_ = type + " of a closed run";
+    } else if (type == event::kWorkflowStarted) {
+      GoRun(RunStatus::kRunning);
+      RunJson()["started_at"] = Fact("at");
+      KeepDeadline();
+    } else if (type == event::kWorkflowPaused) {
+      GoRun(RunStatus::kPaused);
+      KeepDeadline();
+    } else if (type == event::kWorkflowResumed) {
+      GoRun(RunStatus::kRunning);
+      KeepDeadline();
+    } else if (type == event::kWorkflowCompleted) {
+      GoRun(RunStatus::kCompleted);
+      Keep({"outputs_of"});
+      Close();
+    } else if (type == event::kWorkflowFailed) {
+      GoRun(RunStatus::kFailed);
+      RunJson()["phase"] = "stopping";
+      RunJson()["failed_at"] = Fact("at");
+      RunJson().erase("deadline_at");
+      RunJson().erase("deadline_left_ms");
+      Keep({"reason", "error", "failed_step", "rollback"});
+    } else if (type == event::kWorkflowRolledBack) {
+      GoRun(RunStatus::kRolledBack);
+      Close();
+    } else if (type == event::kWorkflowEnded) {
+      if (run_.status != RunStatus::kFailed) impossible_ = fmt::format("{} of a run that is {}", type, Name(run_.status));
+      Close();
+    } else {
+      impossible_ = TextOf(facts_, "reason") + " (" + type + ")";
+    }
+  }
+
+  // -- a step or compensation
+
+  void StepEvent(const std::string& type) {
+    const std::string step_id = Fact("step_id");
+    instance_ = spec_.Find(step_id);
+    if (!instance_) {
+      impossible_ = fmt::format("{} of '{}', which the workflow does not have", type, step_id);
+      return;
+    }
+    progress_ = ReadProgress(state_);
+    record_ = ReadStep(state_, step_id);
+    step_json_ = record_.json ? *record_.json : Json::object();
+    if (const Json* attempt = MemberOf(facts_, "attempt")) step_json_["attempt"] = *attempt;
+
+    if (type == event::kStepStarted) {
+      Started();
+    } else if (type == event::kStepCompleted) {
+      Completed();
+    } else if (type == event::kStepAttemptFailed) {
+      AttemptFailed();
+    } else if (type == event::kStepFailed) {
+      Ended(StepStatus::kFailed);
+      if (progress_.failed.empty()) progress_.failed = step_id;
+    } else if (type == event::kStepAttemptLost || type == event::kAttemptNotStarted) {
+      GoStep(StepStatus::kPending);
+      LeaveOpen();
+      if (FlagOf(facts_, "settle")) progress_.settle.push_back(step_id);
+    } else if (type == event::kStepRetryDue) {
+      RetryDue();
+    } else if (type == event::kStepUncertain) {
+      GoStep(StepStatus::kUncertain);
+      LeaveOpen();
+      LeaveReady();
+      step_json_["error"] = Fact("why");
+      progress_.uncertain.push_back(step_id);
+      KeepDeadline();
+    } else if (type == event::kStepResolved) {
+      Resolved();
+    } else if (type == event::kStepCancelled) {
+      Ended(StepStatus::kCancelled);
+    } else if (type == event::kCompensationCompleted || type == event::kCompensationFailed) {
+      CompensationEnded(type == event::kCompensationCompleted);
+    } else {
+      impossible_ = "unknown event " + type;
+    }
+  }
+
+  void GoStep(StepStatus to) {
+    if (!MayGo(record_.status, to) && impossible_.empty()) {
+      impossible_ = fmt::format("step '{}' {} -> {}", instance_->step_id, Name(record_.status), Name(to));
+    }
+    step_json_["status"] = Name(to);
+  }
+
+  void LeaveOpen() { std::erase(progress_.open, instance_->step_id); }
+  void LeaveReady() {
+    if (!instance_->undo) ready_.Erase(spec_.position(instance_->step));
+  }
+  void EnterReady() {
+    if (!instance_->undo) ready_.Insert(spec_.position(instance_->step));
+  }
+  void LeaveRetry() {
+    step_json_.erase("retry_at");
+    if (--progress_.retrying == 0 || progress_.next_retry == record_.retry_at) progress_.next_retry.reset();
+  }
+
+  void Started() {
+    GoStep(StepStatus::kRunning);
+    if (!step_json_.contains("started_at")) step_json_["started_at"] = Fact("at");
+    if (!step_json_.contains("call") && draft_.carried.contains("call")) step_json_["call"] = draft_.carried["call"];
+    progress_.open.push_back(instance_->step_id);
+    std::erase(progress_.settle, instance_->step_id);
+  }
+
+  void AttemptFailed() {
+    const Json* retry_at = MemberOf(facts_, "retry_at");
+    step_json_["attempts"] = NumberOf(facts_, "attempts");
+    step_json_["error"] = Fact("error");
+    if (!step_json_.contains("started_at")) step_json_["started_at"] = Fact("started_at");
+    LeaveOpen();
+    if (!retry_at) {  // at once: it stays ready
+      if (record_.status != StepStatus::kPending) GoStep(StepStatus::kPending);
+      return;
+    }
+    GoStep(StepStatus::kRetryWait);
+    LeaveReady();
+    step_json_["retry_at"] = *retry_at;
+    ++progress_.retrying;
+    auto at = TimeOf(facts_, "retry_at");
+    if (at && (!progress_.next_retry || *at < *progress_.next_retry)) progress_.next_retry = at;
+  }
+
+  void RetryDue() {
+    GoStep(StepStatus::kPending);
+    LeaveRetry();
+    EnterReady();
+  }
+
+  void Resolved() {
+    if (record_.status != StepStatus::kUncertain) impossible_ = fmt::format("step.resolved of a step that is {}", Name(record_.status));
+    std::erase(progress_.uncertain, instance_->step_id);
+    step_json_["resolved_by"] = Fact("by");
+    KeepDeadline();
+    if (Fact("decision") != "retry") return;  // the event after this one says what became of it
+    GoStep(StepStatus::kPending);
+    step_json_.erase("error");
+    step_json_.erase("started_at");  // the step's time starts anew: it was a person who was waited for
+    EnterReady();
+    if (FlagOf(facts_, "settle")) progress_.settle.push_back(instance_->step_id);
+  }
+
+  void Ended(StepStatus status) {
+    GoStep(status);
+    LeaveOpen();
+    LeaveReady();
+    std::erase(progress_.uncertain, instance_->step_id);
+    std::erase(progress_.settle, instance_->step_id);
+    if (const Json* attempts = MemberOf(facts_, "attempts")) step_json_["attempts"] = *attempts;
+    if (const Json* started_at = MemberOf(facts_, "started_at"); started_at && !step_json_.contains("started_at"))
+      step_json_["started_at"] = *started_at;
+    if (const Json* error = MemberOf(facts_, "error")) step_json_["error"] = *error;
+    step_json_["completed_at"] = Fact("at");
+    step_json_.erase("call");
+    step_json_.erase("waits");
+  }
+
+  void Completed() {
+    Ended(StepStatus::kCompleted);
+    step_json_.erase("error");
+    step_json_["order"] = ++progress_.done;
+    if (draft_.carried.contains("undo")) {
+      Json undo = draft_.carried["undo"];
+      if (!progress_.undo.empty()) undo["prev"] = progress_.undo;
+      step_json_["undo"] = std::move(undo);
+      progress_.undo = instance_->step_id;
+    }
+    const std::string& name = spec_.step(instance_->step).name;
+    const std::string var = VarKey(name);
+    const Json& outputs = draft_.carried["outputs"];
+    more_.push_back(PatchAdd({var}, outputs));
+    for (auto it = outputs.begin(); it != outputs.end(); ++it) {
+      if (it.key() != name) more_.push_back(PatchCopy({var, it.key()}, {VarKey(it.key())}));
+    }
+    if (outputs.contains(name)) more_.push_back(PatchCopy({var, name}, {var}));  // last: it replaces what the others copy from
+    if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
+    for (int dependent : spec_.dependents(instance_->step)) OneLess(dependent);
+  }
+
+  // A dependency of the step is done.
+  void OneLess(int index) {
+    const std::string& step_id = spec_.step_id(index);
+    StepRecord record = ReadStep(state_, step_id);
+    int waits = (record.waits < 0 ? spec_.dependencies(index) : record.waits) - 1;
+    if (waits == 0) ready_.Insert(spec_.position(index));
+    if (waits == 0 && !record.json) return;  // never waited for more than this one: needs no record
+    Json json = record.json ? *record.json : Json{{"status", Name(StepStatus::kPending)}};
+    json["waits"] = waits;
+    more_.push_back(PatchAdd({StepKey(step_id)}, std::move(json)));
+  }
+
+  // {path: entry, or null to delete}
+  void AddFiles(const Json& files) {
+    for (auto it = files.begin(); it != files.end(); ++it) {
+      std::string key = FileKey(it.key());
+      if (!it.value().is_null()) {
+        more_.push_back(PatchAdd({key}, it.value()));
+      } else if (Lookup(state_, key)) {
+        more_.push_back(PatchRemove({key}));
+      }
+    }
+  }
+
+  void CompensationEnded(bool succeeded) {
+    if (!instance_->undo) impossible_ = fmt::format("a compensation event of the step '{}'", instance_->step_id);
+    Ended(succeeded ? StepStatus::kCompleted : StepStatus::kFailed);
+    if (succeeded) step_json_.erase("error");
+    if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
+    if (!succeeded) {
+      more_.push_back(PatchAdd({NotUndoneKey(progress_.not_undone)}, instance_->step_id));
+      ++progress_.not_undone;
+    }
+    if (instance_->step < 0) {
+      ++progress_.global;
+    } else {  // next: the step that completed before this one
+      StepRecord forward = ReadStep(state_, spec_.step_id(instance_->step));
+      progress_.undo = TextOf(forward.undo, "prev");
+    }
+  }
+
+  // -- the patch
+
+  // One operation for every member that differs, so that the journal says what changed and not what is.
+  static void Differences(Json& patch, std::string_view key, const Json& before, const Json& after) {
+    for (auto it = after.begin(); it != after.end(); ++it) {
+      auto old = before.find(it.key());
+      if (old == before.end() || *old != it.value()) patch.push_back(PatchAdd({std::string(key), it.key()}, it.value()));
+    }
+    for (auto it = before.begin(); it != before.end(); ++it) {
+      if (!after.contains(it.key())) patch.push_back(PatchRemove({std::string(key), it.key()}));
+    }
+  }
+
+  Json Patch() {
+    Json patch = Json::array();
+    if (!run_json_.is_null()) Differences(patch, kRunKey, *run_.json, run_json_);
+    if (instance_) {
+      std::string key = StepKey(instance_->step_id);
+      if (record_.json) {
+        Differences(patch, key, *record_.json, step_json_);
+      } else {
+        patch.push_back(PatchAdd({key}, step_json_));
+      }
+      Json& json = ProgressJson();
+      json["done"] = progress_.done;
+      SetList(json, "open", progress_.open);
+      SetList(json, "uncertain", progress_.uncertain);
+      SetList(json, "settle", progress_.settle);
+      SetNumber(json, "retrying", progress_.retrying);
+      SetText(json, "next_retry", progress_.next_retry ? FormatWallTime(*progress_.next_retry) : "");
+      SetText(json, "undo", progress_.undo);
+      SetNumber(json, "global", progress_.global);
+      SetNumber(json, "not_undone", progress_.not_undone);
+      SetText(json, "failed", progress_.failed);
+      Differences(patch, kProgressKey, *Lookup(state_, kProgressKey), json);
+    }
+    ready_.AppendTo(patch);
+    for (Json& operation : more_) patch.push_back(std::move(operation));
+    return patch;
+  }
+
+  static void SetNumber(Json& object, const char* key, int number) {
+    if (number == 0) {
+      object.erase(key);
+    } else {
+      object[key] = number;
+    }
+  }
+
+  const CompiledSpec& spec_;
+  const Document& state_;
+  const EventDraft& draft_;
+  const Json* facts_;
+  ReadySet ready_;
+  RunRecord run_;
+  const Instance* instance_ = nullptr;
+  Progress progress_;
+  StepRecord record_;
+  Json run_json_, progress_json_, step_json_;
+  std::vector<Json> more_;
+  std::string impossible_;
+};
+
+// The first event: the whole state from what it carries.
+Json Created(const CompiledSpec& spec, const Document& state, const EventDraft& draft) {
+  Json patch = Json::array();
+  for (auto key : {kRunKey, kSpecKey, kInputsKey}) patch.push_back(PatchAdd({std::string(key)}, draft.carried[std::string(key)]));
+  patch.push_back(PatchAdd({std::string(kProgressKey)}, Json{{"done", 0}}));
+  const Json& variables = draft.carried["variables"];
+  for (auto it = variables.begin(); it != variables.end(); ++it) patch.push_back(PatchAdd({VarKey(it.key())}, it.value()));
+  const Json& files = draft.carried["files"];
+  for (auto it = files.begin(); it != files.end(); ++it) patch.push_back(PatchAdd({FileKey(it.key())}, it.value()));
+  ReadySet ready(state, spec.total());
+  for (int index = 0; index < spec.total(); ++index) {
+    if (spec.dependencies(index) == 0) ready.Insert(spec.position(index));
+  }
+  ready.AppendTo(patch);
+  return patch;
+}
+
+}  // namespace
+
+Json EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& draft) {
+  if (draft.type == event::kWorkflowCreated) {
+    if (state.size() != 0) return Impossible("workflow.created on a state that is not empty");
+    auto spec = SpecFromJson(draft.carried[std::string(kSpecKey)]);
+    if (!spec) return Impossible(spec.message());
+    auto compiled = CompiledSpec::Make(std::move(*spec), specs.capabilities());
+    if (!compiled) return Impossible(compiled.message());
+    return Created(**compiled, state, draft);
+  }
+  if (!ReadRun(state)) return Impossible(draft.type + " before workflow.created");
+  auto compiled = specs.Of(state);
+  if (!compiled) return Impossible(compiled.message());
+  return Evolution(**compiled, state, draft).Run();
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,74 @@
+#include "shared/workflow/ready_set.h"
+
+#include <bit>
+
+#include "shared/journal/json_patch.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+ReadySet::ReadySet(const Document& state, int total) : state_(state) {
+  for (int words = (total + 31) / 32; words > 1; words = (words + 31) / 32) ++levels_;
+}
+
+std::string ReadySet::Key(int level, int word) { return "ready/" + std::to_string(level) + "/" + std::to_string(word); }
+
+std::uint32_t ReadySet::Word(int level, int word) const {
+  if (auto it = changed_.find({level, word}); it != changed_.end()) return it->second;
+  const Json* json = Lookup(state_, Key(level, word));
+  return json && json->is_number_integer() ? std::uint32_t(json->get<std::int64_t>()) : 0;
+}
+
+bool ReadySet::Has(int position) const { return position >= 0 && (Word(0, position / 32) >> (position % 32) & 1u) != 0; }
+
+std::optional<int> ReadySet::Next(int from) const {
+  int level = 0;
+  int at = from < 0 ? 0 : from;  // position in units of this level's bits
+  for (;;) {
+    std::uint32_t bits = Word(level, at / 32) & (~0u << (at % 32));
+    if (bits != 0) {
+      at = at / 32 * 32 + std::countr_zero(bits);
+      if (level == 0) return at;
+      --level;
+      at *= 32;  // the whole word below: its first bit
+    } else {
+      at = at / 32 + 1;  // the next word, asked of the level above
+      if (++level >= levels_) return std::nullopt;
+    }
+  }
+}
+
+void ReadySet::Insert(int position) {
+  int at = position;
+  for (int level = 0; level < levels_; ++level) {
+    std::uint32_t before = Word(level, at / 32);
+    changed_[{level, at / 32}] = before | (1u << (at % 32));
+    if (before != 0) return;
+    at /= 32;
+  }
+}
+
+void ReadySet::Erase(int position) {
+  int at = position;
+  for (int level = 0; level < levels_; ++level) {
+    std::uint32_t after = Word(level, at / 32) & ~(1u << (at % 32));
+    changed_[{level, at / 32}] = after;
+    if (after != 0) return;
+    at /= 32;
+  }
+}
+
+void ReadySet::AppendTo(Json& patch) const {
+  for (const auto& [place, bits] : changed_) {
+    std::string key = Key(place.first, place.second);
+    const Json* before = state_.Find(key);
+    if (bits != 0) {
+      if (!before || !before->is_number_integer() || before->get<std::int64_t>() != std::int64_t(bits))
+        patch.push_back(PatchAdd({key}, bits));
+    } else if (before) {
+      patch.push_back(PatchRemove({key}));
+    }
+  }
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,41 @@
+#pragma once
+// Which steps could run, as a set of plan positions kept in small entries of the Document: a trie of 32-bit words, so that the first in
+// plan order is found, added and removed by touching one word a level (2 levels up to 1024 steps, 3 up to 32 768).
+//
+//   "ready/0/<position / 32>": bits of 32 positions      "ready/1/<n / 32>": which words of level 0 are not empty      ...
+//
+// A step is in the set from the moment its dependencies are done until it completes, fails, waits for a retry or for a person; while an
+// attempt runs it stays in.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "shared/journal/document.h"
+
+namespace acl::workflow {
+
+class ReadySet {
+ public:
+  ReadySet(const Document& state, int total);
+
+  bool Has(int position) const;
+  // The first position at or after `from`.
+  std::optional<int> Next(int from) const;
+
+  void Insert(int position);
+  void Erase(int position);
+  // The operations of all changes made, one a word, appended to a JSON Patch.
+  void AppendTo(Json& patch) const;
+
+ private:
+  static std::string Key(int level, int word);
+  std::uint32_t Word(int level, int word) const;
+
+  const Document& state_;
+  int levels_ = 1;
+  std::map<std::pair<int, int>, std::uint32_t> changed_;
+};
+
+}  // namespace acl::workflow

@@ -1,0 +1,168 @@
+#include "shared/workflow/run_view.h"
+
+#include <algorithm>
+
+#include "shared/capability/capability.h"
+#include "shared/spec/workflow_spec.h"
+#include "shared/workflow/backoff.h"
+#include "shared/workflow/state.h"
+#include "shared/workflow/step_id.h"
+
+namespace acl::workflow {
+
+namespace {
+
+StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
+  StepView view;
+  view.step_id = StepIdOf(step.name);
+  view.name = step.name;
+  view.capability = step.capability;
+  view.agent_name = step.agent_name;
+  view.max_attempts = step.retry.max_attempts;
+  StepRecord record = ReadStep(state, view.step_id);
+  // Of a closed run nothing is tried again.
+  view.status = Name(closed && record.status == StepStatus::kRetryWait ? StepStatus::kCancelled : record.status);
+  view.attempts = record.attempts;
+  view.next_retry = closed ? std::nullopt : record.retry_at;
+  view.started_at = record.started_at;
+  view.completed_at = TimeOf(record.json, "completed_at");
+  view.error = record.error;
+  view.execution_order = record.order;
+  if (record.status == StepStatus::kCompleted) {
+    // The step's own entry, unless an output of its name has replaced it (compat.md 1.5).
+    if (const Json* outputs = state.Find(VarKey(step.name))) view.outputs = *outputs;
+  }
+  return view;
+}
+
+CompensationView ViewUndo(const Document& state, const std::string& undo_id, const std::string& name, const std::string& capability,
+                          bool needed, bool pending) {
+  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, ""};
+  StepRecord record = ReadStep(state, undo_id);
+  if (record.json || (needed && pending)) view.status = Name(record.status);
+  view.attempts = record.attempts;
+  view.error = record.error;
+  return view;
+}
+
+void AddCompensations(const Document& state, const WorkflowSpec& spec, const RunRecord& run, RunView& view) {
+  const bool needed = run.phase != Phase::kForward && run.rollback;
+  std::vector<const StepView*> completed;
+  for (const StepView& step : view.steps) {
+    if (step.execution_order > 0) completed.push_back(&step);
+  }
+  std::sort(completed.begin(), completed.end(), [](auto* a, auto* b) { return a->execution_order > b->execution_order; });
+  for (const StepView* step : completed) {
+    const Json* undo = ReadStep(state, step->step_id).undo;
+    if (undo) view.compensations.push_back(ViewUndo(state, UndoIdOf(step->name), step->name, TextOf(undo, "capability"), needed, true));
+  }
+  for (std::size_t n = 0; n < spec.global_compensation_steps.size(); ++n) {
+    view.compensations.push_back(ViewUndo(state, GlobalUndoIdOf(int(n)), "", spec.global_compensation_steps[n].capability, needed, true));
+  }
+}
+
+std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunView& view) {
+  if (view.closed) return "";
+  if (run.status == RunStatus::kPaused) return "paused";
+  if (!progress.uncertain.empty()) return "uncertain";
+  bool retrying = progress.retrying > 0 && progress.open.empty();
+  bool could_run = std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING"; });
+  return retrying && !could_run ? "retry" : "";
+}
+
+}  // namespace
+
+Result<RunView> ViewOf(const Document& state) {
+  auto run = ReadRun(state);
+  const Json* spec_json = state.Find(kSpecKey);
+  if (!run || !spec_json) return Error{Code::kCorrupt, "the state is not that of a workflow run: no run record or no spec"};
+  auto spec = SpecFromJson(*spec_json);
+  if (!spec) return Error{Code::kCorrupt, "the run's spec cannot be read: " + spec.message()};
+  Progress progress = ReadProgress(state);
+
+  RunView view;
+  view.name = TextOf(run->json, "name");
+  view.version = TextOf(run->json, "version");
+  view.owner = TextOf(run->json, "owner");
+  view.status = Name(run->status);
+  view.closed = run->phase == Phase::kClosed;
+  view.rolling_back = run->phase == Phase::kStopping && run->rollback;
+  view.reason = run->reason;
+  view.error = TextOf(run->json, "error");
+  view.failed_step = TextOf(run->json, "failed_step");
+  view.started_at = TimeOf(run->json, "started_at");
+  view.completed_at = TimeOf(run->json, "completed_at");
+  view.deadline = run->deadline;
+  view.steps_total = int(spec->steps.size());
+  view.steps_completed = progress.done;
+  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed));
+  AddCompensations(state, *spec, *run, view);
+  if (run->status == RunStatus::kCompleted) {
+    if (const Json* outputs = state.Find(VarKey(TextOf(run->json, "outputs_of"))); outputs && outputs->is_object()) view.outputs = *outputs;
+  }
+  if (const Json* inputs = state.Find(kInputsKey)) view.inputs = *inputs;
+  view.uncertain = progress.uncertain;
+  view.waiting = WaitingOf(*run, progress, view);
+  return view;
+}
+
+namespace {
+
+void AddText(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+void AddTime(Json& json, const char* key, const std::optional<WallTime>& time) {
+  if (time) json[key] = FormatWallTime(*time);
+}
+
+Json StepJson(const StepView& step) {
+  Json json = {{"step_id", step.step_id}, {"name", step.name}, {"capability", step.capability}};
+  AddText(json, "agent_name", step.agent_name);
+  json["status"] = step.status;
+  json["attempts"] = step.attempts;
+  json["max_attempts"] = step.max_attempts;
+  if (step.execution_order > 0) json["execution_order"] = step.execution_order;
+  AddTime(json, "started_at", step.started_at);
+  AddTime(json, "completed_at", step.completed_at);
+  AddTime(json, "next_retry", step.next_retry);
+  AddText(json, "error", step.error);
+  if (step.outputs) json["outputs"] = *step.outputs;
+  return json;
+}
+
+Json CompensationJson(const CompensationView& undo) {
+  Json json = {{"step_id", undo.step_id}};
+  AddText(json, "undoes", undo.undoes);
+  AddText(json, "capability", undo.capability);
+  json["status"] = undo.status;
+  json["attempts"] = undo.attempts;
+  AddText(json, "error", undo.error);
+  return json;
+}
+
+}  // namespace
+
+Json ViewToJson(const RunView& view) {
+  Json json = {{"name", view.name}, {"version", view.version}, {"owner", view.owner}, {"status", view.status}, {"closed", view.closed}};
+  if (view.rolling_back) json["rolling_back"] = true;
+  AddText(json, "reason", view.reason);
+  AddText(json, "error", view.error);
+  AddText(json, "failed_step", view.failed_step);
+  AddText(json, "waiting", view.waiting);
+  AddTime(json, "created_at", view.created_at);
+  AddTime(json, "started_at", view.started_at);
+  AddTime(json, "completed_at", view.completed_at);
+  AddTime(json, "deadline", view.deadline);
+  json["steps_total"] = view.steps_total;
+  json["steps_completed"] = view.steps_completed;
+  json["inputs"] = view.inputs;
+  if (!view.outputs.empty()) json["outputs"] = view.outputs;
+  json["steps"] = Json::array();
+  for (const StepView& step : view.steps) json["steps"].push_back(StepJson(step));
+  json["compensations"] = Json::array();
+  for (const CompensationView& undo : view.compensations) json["compensations"].push_back(CompensationJson(undo));
+  if (!view.uncertain.empty()) json["uncertain"] = view.uncertain;
+  return json;
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,61 @@
+#pragma once
+// A run's state in the words of the API and the CLI (document 002's tables workflows and workflow_steps). Reads the whole run: for people,
+// never on the hot path.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/json.h"
+#include "shared/journal/document.h"
+#include "shared/kernel/types.h"
+
+namespace acl::workflow {
+
+struct StepView {
+  std::string step_id;  // the instance; equals `name` unless the name holds / [ ] # % or is longer than 100 characters
+  std::string name, capability, agent_name;
+  std::string status;  // PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED CANCELLED
+  int attempts = 0;    // with a known outcome
+  int max_attempts = 0;
+  std::optional<WallTime> next_retry, started_at, completed_at;
+  std::string error;            // of the last failed attempt
+  std::optional<Json> outputs;  // completed steps
+  int execution_order = 0;      // 1-based among completed steps; 0 = not completed
+};
+
+struct CompensationView {
+  std::string step_id;     // "undo:<step>" or "undo:/global[n]"
+  std::string undoes;      // the step's name; empty for a global one
+  std::string capability;  // empty: the engine puts old files back
+  std::string status;      // PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED; NOT_NEEDED while nothing is rolled back
+  int attempts = 0;
+  std::string error;
+};
+
+struct RunView {
+  std::string name, version, owner;
+  std::string status;         // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
+  bool closed = false;        // nothing will happen any more
+  bool rolling_back = false;  // FAILED, compensations still to come
+  std::string reason;         // step_failed timeout cancelled; empty while all is well
+  std::string error;
+  std::string failed_step;  // its name
+  std::optional<WallTime> created_at, started_at, completed_at, deadline;
+  int steps_total = 0, steps_completed = 0;
+  std::vector<StepView> steps;                  // file order
+  std::vector<CompensationView> compensations;  // in the order they run
+  Json outputs = Json::object();                // of the run, once completed
+  Json inputs = Json::object();
+  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "retry"; empty if it could run or is closed.
+  std::string waiting;
+  std::vector<std::string> uncertain;  // step ids a person must resolve
+};
+
+// kCorrupt if the document is not a workflow run's state.
+Result<RunView> ViewOf(const Document& state);
+
+// The same as JSON, times as text, absent values left out: the body of GET /v1/workflows/{id} and of `airun workflow status -o json`.
+Json ViewToJson(const RunView& view);
+
+}  // namespace acl::workflow

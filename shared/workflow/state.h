@@ -1,0 +1,90 @@
+#pragma once
+// Where a workflow run's state stands in its Document, and typed reading of it. Full description: docs/events.md, "State".
+//
+//   run                 who and what this run is, its status             step:<step id>      one step's or compensation's record
+//   spec, inputs        as created; never change                         var:<name>          a variable; `state` of document 002
+//   progress            counters and the few steps in between            ready/<l>/<n>       ready_set.h
+//   file:<path>         capability/manifest.h                            not_undone:<n>      compensations that failed, by number
+//
+// Every entry is small: what a step changes does not grow with the number of steps. Only Evolve (evolve.cc) writes.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/journal/document.h"
+#include "shared/workflow/status_machine.h"
+
+namespace acl::workflow {
+
+inline constexpr std::string_view kRunKey = "run";
+inline constexpr std::string_view kSpecKey = "spec";
+inline constexpr std::string_view kInputsKey = "inputs";
+inline constexpr std::string_view kProgressKey = "progress";
+inline std::string StepKey(std::string_view step_id) { return std::string("step:").append(step_id); }
+inline std::string VarKey(std::string_view name) { return std::string("var:").append(name); }
+std::string NotUndoneKey(int number);
+
+inline constexpr int kStateVersion = 1;  // of these keys and records
+
+// All reading of the state by the engine goes through here. Tests count the look-ups: work per step must not grow with the run.
+const Json* Lookup(const Document& state, std::string_view key);
+std::uint64_t LookupsOfThisThread();
+
+// Members of an object; the default if absent or of another type.
+std::string TextOf(const Json* object, std::string_view key);
+std::int64_t NumberOf(const Json* object, std::string_view key, std::int64_t otherwise = 0);
+bool FlagOf(const Json* object, std::string_view key);
+std::optional<WallTime> TimeOf(const Json* object, std::string_view key);
+std::vector<std::string> ListOf(const Json* object, std::string_view key);
+const Json* MemberOf(const Json* object, std::string_view key);
+
+enum class Phase {
+  kForward,   // steps run
+  kStopping,  // FAILED: running attempts end, compensations run
+  kClosed,    // nothing will happen any more
+};
+
+struct RunRecord {
+  const Json* json = nullptr;  // the entry itself
+  std::string run_id;
+  RunStatus status = RunStatus::kPending;
+  Phase phase = Phase::kForward;
+  std::string reason;     // step_failed, timeout, cancelled
+  bool rollback = false;  // while stopping: undo what completed
+  std::optional<WallTime> deadline;
+  std::optional<std::int64_t> deadline_left_ms;  // while a person is waited for
+};
+std::optional<RunRecord> ReadRun(const Document& state);
+
+struct Progress {
+  int done = 0;                        // completed forward steps; the last execution_order
+  std::vector<std::string> open;       // journaled attempts that run, forward and compensation
+  std::vector<std::string> uncertain;  // wait for a person
+  std::vector<std::string> settle;     // while stopping: to be run once more to learn what they did
+  int retrying = 0;                    // steps in RETRY_WAIT
+  std::optional<WallTime> next_retry;  // a hint: the earliest known
+  std::string undo;                    // head of the chain of undo records: the last completed step that has one
+  int global = 0;                      // global compensation steps done with
+  int not_undone = 0;                  // entries not_undone:<n>
+  std::string failed;                  // step id of the step whose failure ends the run
+};
+Progress ReadProgress(const Document& state);
+
+struct StepRecord {
+  const Json* json = nullptr;  // nullptr: never touched, PENDING
+  StepStatus status = StepStatus::kPending;
+  int attempts = 0;  // with a known outcome
+  int attempt = 0;   // id of the last one
+  int waits = -1;    // dependencies not done; -1: none was done yet
+  int order = 0;
+  std::string error;
+  std::optional<WallTime> started_at, retry_at;
+  const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
+  const Json* undo = nullptr;  // {"capability", "inputs" | "error"} or {"files"}, and "prev"
+};
+StepRecord ReadStep(const Document& state, std::string_view step_id);
+
+}  // namespace acl::workflow

@@ -1,0 +1,96 @@
+#include "shared/workflow/what_next.h"
+
+#include "shared/workflow/call.h"
+#include "shared/workflow/ready_set.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+namespace {
+
+class Chooser {
+ public:
+  Chooser(const SpecCache& specs, const CompiledSpec& spec, const Document& state, const NextContext& context)
+      : specs_(specs), spec_(spec), state_(state), context_(context), run_(*ReadRun(state)), progress_(ReadProgress(state)) {}
+
+  Next Choose() {
+    if (run_.phase == Phase::kClosed) {
+      next_.closed = true;
+    } else if (run_.phase == Phase::kStopping) {
+      Stopping();
+    } else if (run_.status == RunStatus::kRunning) {
+      Forward();
+    } else if (run_.status == RunStatus::kPaused) {
+      Wait("paused", std::nullopt);
+    }
+    return std::move(next_);
+  }
+
+ private:
+  bool Running(const std::string& step_id) const { return context_.running.contains(step_id); }
+
+  // True if it was something to start, whether or not there was room.
+  bool Start(const Instance& instance) {
+    if (Running(instance.step_id)) return false;
+    if (int(next_.start.size()) < context_.free_slots) next_.start.push_back(StartOf(specs_, spec_, instance, state_, run_, context_.now));
+    return true;
+  }
+
+  void Wait(const char* reason, std::optional<WallTime> next_wake) {
+    if (context_.running.empty()) next_.waiting = Waiting{reason, next_wake};
+  }
+
+  void Forward() {
+    ReadySet ready(state_, spec_.total());
+    bool work = false;
+    for (auto position = ready.Next(0); position; position = ready.Next(*position + 1)) {
+      work |= Start(*spec_.Find(spec_.step_id(spec_.at(*position))));
+      if (work && int(next_.start.size()) >= context_.free_slots) break;
+    }
+    if (work) return;
+    if (!progress_.uncertain.empty()) return Wait("uncertain", progress_.next_retry);
+    if (progress_.retrying > 0) Wait("retry", progress_.next_retry);
+  }
+
+  void Stopping() {
+    bool work = false;
+    for (const std::string& step_id : progress_.settle) {
+      if (const Instance* instance = spec_.Find(step_id)) work |= Start(*instance);
+    }
+    if (work) return;
+    if (!progress_.uncertain.empty()) return Wait("uncertain", std::nullopt);
+    if (!progress_.open.empty() || !progress_.settle.empty()) return;  // their results come
+    const Instance* undo = CurrentUndo();
+    if (!undo) return;
+    StepRecord record = ReadStep(state_, undo->step_id);
+    if (record.status == StepStatus::kRetryWait) return Wait("retry", record.retry_at);
+    if (record.status == StepStatus::kPending) Start(*undo);
+  }
+
+  const Instance* CurrentUndo() const {
+    if (!progress_.undo.empty()) {
+      const Instance* forward = spec_.Find(progress_.undo);
+      return forward ? &spec_.UndoOf(forward->step) : nullptr;
+    }
+    if (progress_.global < int(spec_.spec().global_compensation_steps.size())) return &spec_.GlobalUndo(progress_.global);
+    return nullptr;
+  }
+
+  const SpecCache& specs_;
+  const CompiledSpec& spec_;
+  const Document& state_;
+  const NextContext& context_;
+  const RunRecord run_;
+  const Progress progress_;
+  Next next_;
+};
+
+}  // namespace
+
+Next WhatNextOf(const SpecCache& specs, const Document& state, const NextContext& context) {
+  auto spec = specs.Of(state);
+  if (!spec || !ReadRun(state)) return {};  // Decide has said so already: the run is on its way into quarantine
+  return Chooser(specs, **spec, state, context).Choose();
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,45 @@
+#include "shared/workflow/workflow_kind.h"
+
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/evolve.h"
+#include "shared/workflow/what_next.h"
+
+namespace acl::workflow {
+
+namespace {
+
+class WorkflowKind final : public SubjectKind {
+ public:
+  explicit WorkflowKind(std::shared_ptr<const CapabilityRegistry> capabilities) : specs_(std::move(capabilities)) {}
+
+  std::string_view Name() const override { return "workflow"; }
+
+  Decision Decide(const Document& state, const Input& input, WallTime now) const override {
+    auto spec = specs_.Of(state);
+    if (!spec || !ReadRun(state)) {
+      Decision unreadable;
+      std::string reason = spec ? "the state holds no run record this version can read" : spec.message();
+      unreadable.events.push_back({std::string(event::kWorkflowUnreadable), Json{{"reason", reason}}, Json::object()});
+      return unreadable;
+    }
+    Decider decider(specs_, **spec, state, now);
+    std::visit([&decider](const auto& value) { decider.On(value); }, input);
+    return std::move(decider).Take();
+  }
+
+  Json Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(specs_, state, draft); }
+
+  Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
+
+ private:
+  const SpecCache specs_;
+};
+
+}  // namespace
+
+std::shared_ptr<const SubjectKind> MakeWorkflowKind(std::shared_ptr<const CapabilityRegistry> capabilities) {
+  return std::make_shared<WorkflowKind>(std::move(capabilities));
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,88 @@
+// What is missing or in the way at the start is said, with the way out; what may come later is waited for.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/gated_run.h"
+
+namespace acl::test {
+namespace {
+
+TEST(BadStart, DatabaseDownAtTheStartIsWaitedFor) {
+  TestPostgres postgres;
+  postgres.Stop();
+  FleetOptions options;
+  options.database_url = postgres.url();
+  options.migrate = false;
+  Fleet fleet(options);
+  auto& coordinator = fleet.StartCoordinator();
+  auto& worker = fleet.StartWorker(1);
+  for (const auto& url : {fleet.ApiUrl(), fleet.HealthUrl(1)}) {
+    EXPECT_TRUE(WaitUntil([&] { return HttpGet(url + "/livez").status == 200; })) << coordinator.Output() << worker.Output();
+    EXPECT_EQ(HttpGet(url + "/readyz").status, 503);
+  }
+  EXPECT_TRUE(WaitUntil([&] { return coordinator.Output().find("database") != std::string::npos; })) << coordinator.Output();
+  postgres.Start();
+  ASSERT_EQ(fleet.Cli({"db", "migrate"}).exit_code, 0);
+  ASSERT_TRUE(fleet.AwaitReady());
+  GatedRun run(fleet, 1);
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+}
+
+TEST(BadStart, DatabaseGoneInMidRunIsWaitedFor) {
+  TestPostgres postgres;
+  FleetOptions options;
+  options.database_url = postgres.url();
+  Fleet fleet(options);
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  GatedRun run(fleet, 2);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  postgres.Stop();
+  EXPECT_TRUE(WaitUntil([&] { return HttpGet(fleet.ApiUrl() + "/readyz").status == 503; }));
+  const auto refused = fleet.Api("GET", "/v1/workflows");
+  EXPECT_EQ(refused.status, 503) << refused.body;
+  LetPass(std::chrono::milliseconds(2000));  // past the lease: nobody can take it over, for nobody reaches the database
+  postgres.Start();
+  ASSERT_TRUE(fleet.AwaitReady());
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+}
+
+TEST(BadStart, MissingMigrationIsNamed) {
+  FleetOptions options;
+  options.migrate = false;
+  Fleet fleet(options);
+  auto& coordinator = fleet.StartCoordinator();
+  auto& worker = fleet.StartWorker(1);
+  for (auto* process : {&coordinator, &worker}) {
+    EXPECT_TRUE(WaitUntil([&] { return process->Output().find("airun db migrate") != std::string::npos; })) << process->Output();
+  }
+  ASSERT_EQ(fleet.Cli({"db", "migrate"}).exit_code, 0);
+  if (!coordinator.running()) fleet.StartCoordinator();
+  if (!worker.running()) fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+}
+
+TEST(BadStart, TakenPortIsNamed) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  ASSERT_TRUE(fleet.AwaitReady());
+  const auto address = fleet.ApiUrl().substr(std::string("http://").size());
+  const auto second = RunProgram({Binary("acl-coordinator"), "--listen", address, "--doorbell-listen", "127.0.0.1:0", "--dev-mode"},
+                                 {{"ACL_DATABASE_URL", fleet.database_url()}});
+  EXPECT_NE(second.exit_code, 0);
+  EXPECT_NE((second.out + second.err).find(address), std::string::npos) << second.out << second.err;
+}
+
+TEST(BadStart, WrongSettingIsNamed) {
+  for (const auto* program : {"acl-coordinator", "acl-worker"}) {
+    const auto result = RunProgram({Binary(program), "--lease-ttl-ms", "soon"});
+    EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+    EXPECT_NE(result.err.find("lease-ttl-ms"), std::string::npos) << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace acl::test

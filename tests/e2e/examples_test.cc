@@ -1,0 +1,79 @@
+// Every workflow of examples/ is run by the CLI, as its header says, and does what it says.
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace acl::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Example {
+  std::string file;
+  std::vector<std::string> arguments;
+  std::string status = "COMPLETED";
+  std::string result_file, result_text;  // a file of the run, and what it holds
+};
+
+std::string Path(const std::string& file) { return (fs::path(ACL_SOURCE_DIR) / "examples" / file).string(); }
+
+struct Examples : ::testing::Test {
+  void SetUp() override {
+    fleet.StartCoordinator();
+    fleet.StartWorker(1);
+    ASSERT_TRUE(fleet.AwaitReady());
+  }
+
+  void Check(const Example& example) {
+    SCOPED_TRACE(example.file);
+    std::vector<std::string> line = {"workflow", "run", Path(example.file), "--wait", "--timeout", "60", "-o", "json"};
+    line.insert(line.end(), example.arguments.begin(), example.arguments.end());
+    const auto result = fleet.Cli(line);
+    EXPECT_EQ(result.exit_code, example.status == "COMPLETED" ? 0 : 1) << result.out << result.err << fleet.Logs();
+    const auto run = ParseJson(result.out);
+    ASSERT_TRUE(run.ok()) << result.out;
+    EXPECT_EQ((*run)["status"], example.status) << result.out;
+    if (!example.result_file.empty()) {
+      const auto file = fleet.Api("GET", "/v1/workflows/" + (*run)["id"].get<std::string>() + "/files/" + example.result_file);
+      EXPECT_EQ(file.status, 200) << file.body;
+      EXPECT_NE(file.body.find(example.result_text), std::string::npos) << file.body;
+    }
+  }
+
+  Fleet fleet;
+};
+
+TEST_F(Examples, EachDoesWhatItSays) {
+  WriteFile(fleet.folder() / "mine/in/main.md", "# One\n\nthree words here\n");
+  WriteFile(fleet.folder() / "mine/in/b.txt", "two words\n");
+  WriteFile(fleet.folder() / "www/index.html", "<p>hello from here</p>");
+  const auto port = FreePort();
+  Process server({{"python3", "-m", "http.server", std::to_string(port), "--bind", "127.0.0.1"}, {}, {}, fleet.folder() / "www"});
+  const auto url = "http://127.0.0.1:" + std::to_string(port) + "/";
+  ASSERT_TRUE(WaitUntil([&] { return HttpGet(url).status == 200; }));
+
+  const std::vector<Example> examples = {
+      {"exec.yaml", {"-i", "numbers=[3, 1, 2]"}, "COMPLETED", "sorted.txt", "1\n2\n3\n"},
+      {"files-report.yaml",
+       {"--files", fleet.folder() / "mine/in", "-i", "main=main.md", "-i", "title=Mine"},
+       "COMPLETED",
+       "report.md",
+       "Mine"},
+      {"flaky-retry.yaml", {}, "COMPLETED", "", ""},
+      {"folder-report.yaml", {"--files", fleet.folder() / "mine", "-i", "main=in/main.md"}, "COMPLETED", "out/report.md", "Words: 7"},
+      {"http-local.yaml", {"-i", "url=" + url}, "COMPLETED", "page.html", "hello from here"},
+      {"saga-rollback.yaml", {}, "ROLLED_BACK", "cancelled.txt", "room booked for A-1001"},
+  };
+  std::vector<std::string> named, present;
+  for (const auto& example : examples) named.push_back(example.file);
+  for (const auto& entry : fs::directory_iterator(fs::path(ACL_SOURCE_DIR) / "examples")) {
+    if (entry.path().extension() == ".yaml") present.push_back(entry.path().filename().string());
+  }
+  std::sort(present.begin(), present.end());
+  ASSERT_EQ(named, present) << "an example without a test";
+  for (const auto& example : examples) Check(example);
+  fleet.ExpectVerified();
+}
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,95 @@
+// Steering runs from outside, through API and CLI: cancel, pause and resume, uncertain steps, idempotent submission.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/gated_run.h"
+
+namespace acl::test {
+namespace {
+
+struct Steering : ::testing::Test {
+  void SetUp() override {
+    fleet.StartCoordinator();
+    fleet.StartWorker(1);
+    ASSERT_TRUE(fleet.AwaitReady());
+  }
+  Fleet fleet;
+};
+
+TEST_F(Steering, CancelEndsARunInMidStep) {
+  GatedRun run(fleet, 2);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  const auto cancelled = fleet.Cli({"workflow", "cancel", run.id(), "--reason", "no longer needed"});
+  EXPECT_EQ(cancelled.exit_code, 0) << cancelled.err;
+  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "FAILED"));
+  EXPECT_EQ(fleet.Run(run.id()).value("reason", ""), "cancelled");
+  EXPECT_EQ(run.Starts(2), 0);
+  EXPECT_EQ(fleet.Cli({"workflow", "cancel", run.id()}).exit_code, 5) << "a finished run: conflict";
+  fleet.ExpectVerified();
+}
+
+TEST_F(Steering, APausedRunWaitsForResume) {
+  GatedRun run(fleet, 2);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  ASSERT_EQ(fleet.Cli({"workflow", "pause", run.id()}).exit_code, 0);
+  run.Open(1);
+  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Run(run.id()).value("steps_completed", 0) == 1; }));
+  LetPass(std::chrono::milliseconds(500));
+  EXPECT_EQ(run.Starts(2), 0) << "a paused run starts no step";
+  ASSERT_EQ(fleet.Cli({"workflow", "resume", run.id()}).exit_code, 0);
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+}
+
+// A step that may not be repeated blindly: its worker is killed, and a person says what happened.
+TEST_F(Steering, AnUncertainStepWaitsForAPerson) {
+  GatedRun run(fleet, 2, "ask");
+  ASSERT_TRUE(run.AwaitStarted(1));
+  fleet.worker(1).Kill();
+  fleet.StartWorker(2);
+  ASSERT_TRUE(WaitUntil([&] {
+    const Json now = fleet.Run(run.id());
+    return now.contains("uncertain") && !now["uncertain"].empty();
+  })) << DumpJson(fleet.Run(run.id()));
+  EXPECT_EQ(run.Starts(1), 1) << "never a blind retry";
+  const auto resolved = fleet.Cli({"step", "resolve", run.id(), GatedRun::StepName(1), "--decision", "retry"});
+  EXPECT_EQ(resolved.exit_code, 0) << resolved.err;
+  ASSERT_TRUE(run.AwaitStarted(1, 2));
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+}
+
+TEST_F(Steering, TheSameKeySubmitsOnce) {
+  const std::string yaml = "name: once\nsteps:\n  - {name: a, capability: sys.info.get_time}\n";
+  const std::map<std::string, std::string> key = {{"Idempotency-Key", "e2e-once"}};
+  const auto first = fleet.Api("POST", "/v1/workflows", {{"workflow", yaml}}, key);
+  const auto again = fleet.Api("POST", "/v1/workflows", {{"workflow", yaml}}, key);
+  ASSERT_EQ(first.status / 100, 2) << first.body;
+  ASSERT_EQ(again.status / 100, 2) << again.body;
+  EXPECT_EQ(first.json()["id"], again.json()["id"]);
+  const auto other = fleet.Api("POST", "/v1/workflows", {{"workflow", yaml + "# other\n"}}, key);
+  EXPECT_EQ(other.status, 422) << other.body;
+  EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from workflows where name = 'once'"), "1");
+  ASSERT_TRUE(fleet.AwaitStatus(first.json()["id"], "COMPLETED"));
+}
+
+TEST_F(Steering, WhatTheCliShows) {
+  GatedRun run(fleet, 1);
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+  const auto prefix = run.id().substr(0, 20);
+  const auto status = fleet.Cli({"workflow", "status", prefix});
+  EXPECT_EQ(status.exit_code, 0) << status.err;
+  EXPECT_NE(status.out.find("step_1"), std::string::npos) << status.out;
+  const auto events = fleet.Cli({"workflow", "events", run.id(), "--follow"});
+  EXPECT_EQ(events.exit_code, 0) << events.err;
+  EXPECT_NE(events.out.find("workflow.completed"), std::string::npos) << events.out;
+  const auto list = fleet.Cli({"workflow", "list", "-o", "json"});
+  EXPECT_NE(list.out.find(run.id()), std::string::npos) << list.out;
+  EXPECT_EQ(fleet.Cli({"doctor"}).exit_code, 0);
+  EXPECT_EQ(fleet.Cli({"workflow", "status", "00000000-0000-7000-8000-000000000000"}).exit_code, 3);
+  EXPECT_EQ(fleet.Cli({"workflow", "run", "no-such-file.yaml"}).exit_code != 0, true);
+}
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,281 @@
+// Store conformance: claim (DESIGN.md section 2, "Claim", "Ready").
+#include <gmock/gmock.h>
+
+#include "shared/base/sha256.h"
+#include "shared/base/uuid7.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+class ClaimConformance : public StoreConformance {};
+
+TEST_P(ClaimConformance, OfNothingIsEmpty) {
+  auto answer = store().Claim(Request(Open(), 10));
+  ASSERT_TRUE(answer) << answer.error();
+  EXPECT_TRUE(answer->claimed.empty());
+  EXPECT_EQ(answer->dropped, 0);
+  EXPECT_EQ(answer->quarantined, 0);
+  EXPECT_GT(MicrosOf(answer->db_now), 0);
+}
+
+TEST_P(ClaimConformance, RaisesTheTokenAndLeavesAHistoryRow) {
+  CreateItem create = NewItem();
+  auto created = store().Create({&create, 1});
+  ASSERT_TRUE(created);
+  SessionId session = Open();
+  Holder holder = ClaimOne(session, create.subject);
+  EXPECT_GT(holder.token(), created->at(0).token);
+  const Claimed& claimed = holder.claimed();
+  EXPECT_EQ(claimed.kind, "counter");
+  EXPECT_EQ(claimed.queue, queue_);
+  EXPECT_EQ(claimed.project, kDefaultProject);
+  EXPECT_EQ(claimed.head.seq, 1);
+  EXPECT_EQ(claimed.wake, 0);
+  EXPECT_EQ(claimed.barren_takeovers, 0);
+  EXPECT_FALSE(claimed.snapshot);
+  ASSERT_EQ(claimed.events.size(), 1u);
+  EXPECT_TRUE(Verify(claimed.events[0], ChainStart(create.subject)));
+  EXPECT_EQ(claimed.events[0].chain, claimed.head.chain);
+  EXPECT_TRUE(claimed.attempts.empty() && claimed.inbox.empty() && claimed.timers.empty());
+  auto grants = queries().Grants(create.subject);
+  ASSERT_TRUE(grants);
+  ASSERT_EQ(grants->size(), 1u);
+  EXPECT_EQ(grants->at(0).token, holder.token());
+  EXPECT_EQ(grants->at(0).session, session);
+  EXPECT_EQ(grants->at(0).head_seq, 1);
+  EXPECT_EQ(grants->at(0).barren, 0);
+  SubjectView view = View(create.subject);
+  EXPECT_EQ(view.state, OpenState::kLeased);
+  EXPECT_EQ(view.holder, session);
+  EXPECT_EQ(view.holder_name, "worker");
+}
+
+TEST_P(ClaimConformance, TwoClaimersNeverShare) {
+  for (int i = 0; i < 5; ++i) Create();
+  auto first = ClaimUpTo(Open(), 3), second = ClaimUpTo(Open(), 10);
+  EXPECT_EQ(first.size(), 3u) << "never more than asked for";
+  EXPECT_EQ(second.size(), 2u);
+  for (const Claimed& a : first) {
+    for (const Claimed& b : second) EXPECT_NE(a.subject, b.subject);
+  }
+}
+
+TEST_P(ClaimConformance, AsksOnlyItsQueues) {
+  CreateItem here = NewItem(), there = NewItem();
+  there.queue = "elsewhere";
+  Create(here);
+  Create(there);
+  SessionId session = Open();
+  auto claimed = ClaimUpTo(session, 10);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].subject, here.subject);
+  ClaimRequest request = Request(session, 10);
+  request.queues = {"nowhere", "elsewhere"};
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  EXPECT_EQ(answer->claimed[0].subject, there.subject);
+}
+
+TEST_P(ClaimConformance, TakesOnlyKindsItKnows) {
+  CreateItem counter = NewItem(), project = NewItem();
+  project.kind = "workflow";
+  Create(counter);
+  Create(project);
+  ClaimRequest request = Request(Open(), 10);
+  request.kinds = {"workflow"};
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  EXPECT_EQ(answer->claimed[0].subject, project.subject);
+  EXPECT_EQ(answer->dropped, 0) << "another kind's row stays for those who know it";
+  request.kinds = {"other", "counter"};
+  EXPECT_EQ(store().Claim(request)->claimed.size(), 1u);
+}
+
+TEST_P(ClaimConformance, TakesOnlyVersionsItKnows) {
+  CreateItem newer = NewItem();
+  newer.required_version = 2;
+  Create(newer);
+  SessionId session = Open();
+  ClaimRequest request = Request(session);
+  request.known_version = 1;
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claimed.empty());
+  EXPECT_EQ(answer->dropped, 0);
+  request.known_version = 2;
+  EXPECT_EQ(store().Claim(request)->claimed.size(), 1u);
+}
+
+TEST_P(ClaimConformance, AReleaseCanAskForANewerVersion) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.requeue = true;
+  item.required_version = 3;
+  MustCommit(holder, item);
+  ClaimRequest request = Request(session);
+  request.known_version = 2;
+  EXPECT_TRUE(store().Claim(request)->claimed.empty());
+  request.known_version = 3;
+  EXPECT_EQ(store().Claim(request)->claimed.size(), 1u);
+}
+
+TEST_P(ClaimConformance, LowerBandsGoFirst) {
+  std::vector<SubjectId> by_band(4);
+  for (int band : {3, 1, 0, 2}) {
+    CreateItem item = NewItem();
+    item.band = band;
+    by_band[std::size_t(band)] = Create(item);
+  }
+  SessionId session = Open();
+  for (const SubjectId& expected : by_band) {
+    auto claimed = ClaimUpTo(session, 1);
+    ASSERT_EQ(claimed.size(), 1u);
+    EXPECT_EQ(claimed[0].subject, expected);
+  }
+}
+
+TEST_P(ClaimConformance, AClosedSubjectsReadyRowIsDropped) {
+  SessionId session = Open();
+  CreateItem create = NewItem();
+  create.make_ready = false;
+  Create(create);
+  MustPost(NewPost(create.subject));
+  MustPost(NewPost(create.subject));  // perhaps a second ready row
+  Holder holder = ClaimOne(session, create.subject);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.requeue = true;
+  item.not_before = holder.claimed().db_now + milliseconds(5'000);
+  MustCommit(holder, item);
+  MustPost(NewPost(create.subject));  // one due now, one later
+  holder = ClaimOne(session, create.subject);
+  Close(holder);
+  Advance(milliseconds(6'000));
+  auto answer = store().Claim(Request(session, 10));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claimed.empty());
+  auto again = store().Claim(Request(session, 10));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->dropped, 0) << "dropped once, then gone";
+  auto depth = queries().ReadyDepth();
+  ASSERT_TRUE(depth);
+  EXPECT_EQ((*depth)[queue_], 0);
+}
+
+TEST_P(ClaimConformance, AHeldSubjectsReadyRowIsDropped) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.requeue = true;
+  item.not_before = holder.claimed().db_now + milliseconds(5'000);
+  MustCommit(holder, item);
+  MustPost(NewPost(holder.subject()));
+  holder = ClaimOne(session, holder.subject());
+  Advance(milliseconds(6'000));
+  EXPECT_TRUE(ClaimUpTo(Open(), 10).empty()) << "held by somebody";
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kCommitted) << "and the holder was not disturbed";
+}
+
+TEST_P(ClaimConformance, ReadsOpenAttemptsUnreadInputsAndTimers) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  InboxPost first = NewPost(holder.subject(), "one"), second = NewPost(holder.subject(), "two"), third = NewPost(holder.subject(), "three");
+  MustPost(first);
+  MustPost(second);
+  MustPost(third);
+  CommitItem item = holder.Item(2);
+  item.attempts = {Attempt("done"), Attempt("open"), Attempt("open", 2)};
+  item.completions = {Completion("done", 1, 2)};
+  item.consumed_inbox = {second.id};
+  item.timers_set = {{"later", WallTimeFromMicros(4'000'000'000'000'000)}};
+  MustCommit(holder, item);
+  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  Holder next = ClaimOne(Open(), holder.subject());
+  EXPECT_GT(next.token(), holder.token());
+  const Claimed& claimed = next.claimed();
+  EXPECT_EQ(claimed.head.seq, 3);
+  EXPECT_EQ(claimed.head.chain, item.chain);
+  EXPECT_EQ(claimed.events.size(), 3u);
+  EXPECT_EQ(claimed.wake, 3);
+  ASSERT_EQ(claimed.attempts.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(claimed.attempts[std::size_t(i)].step_id, "open");
+    EXPECT_EQ(claimed.attempts[std::size_t(i)].attempt_id, i + 1);
+    EXPECT_EQ(claimed.attempts[std::size_t(i)].token, holder.token());
+  }
+  ASSERT_EQ(claimed.inbox.size(), 2u);
+  EXPECT_EQ(claimed.inbox[0].id, first.id);
+  EXPECT_EQ(claimed.inbox[0].kind, "one");
+  EXPECT_EQ(claimed.inbox[0].payload, first.payload);
+  EXPECT_EQ(claimed.inbox[1].id, third.id);
+  ASSERT_EQ(claimed.timers.size(), 1u);
+  EXPECT_EQ(claimed.timers[0].timer_id, "later");
+}
+
+TEST_P(ClaimConformance, ReadsTheNewestSnapshotAndOnlyLaterEvents) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  for (int i = 0; i < 3; ++i) {
+    CommitItem item = holder.Item(2);
+    Snapshot snapshot;
+    snapshot.id = NewUuid7();
+    snapshot.last_event_seq = item.base_seq + 1;
+    snapshot.chain = item.events[0].chain;
+    snapshot.inline_state = "{}";
+    item.snapshot = snapshot;
+    MustCommit(holder, item);
+    auto newest = queries().NewestSnapshot(holder.subject());
+    ASSERT_TRUE(newest);
+    ASSERT_TRUE(*newest);
+    EXPECT_EQ((*newest)->id, snapshot.id);
+  }
+  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  Holder next = ClaimOne(session, holder.subject());
+  ASSERT_TRUE(next.claimed().snapshot);
+  EXPECT_EQ(next.claimed().snapshot->last_event_seq, 6);
+  EXPECT_EQ(next.claimed().snapshot->inline_state, "{}");
+  ASSERT_EQ(next.claimed().events.size(), 1u);
+  EXPECT_EQ(next.claimed().events[0].seq, 7);
+  EXPECT_TRUE(Verify(next.claimed().events[0], next.claimed().snapshot->chain));
+}
+
+TEST_P(ClaimConformance, ASnapshotOfChunksComesBackInOrder) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  CommitItem item = holder.Item();
+  Snapshot snapshot;
+  snapshot.id = NewUuid7();
+  snapshot.last_event_seq = 2;
+  snapshot.chain = item.chain;
+  std::vector<std::pair<Hash256, std::string>> contents;
+  for (const char* text : {"zebra", "ant", "mule"}) contents.emplace_back(Sha256(text), text);
+  for (const auto& content : contents) snapshot.chunks.push_back(content.first);
+  ASSERT_TRUE(store().PutContents(contents));
+  item.snapshot = snapshot;
+  MustCommit(holder, item);
+  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  Holder next = ClaimOne(session, holder.subject());
+  ASSERT_TRUE(next.claimed().snapshot);
+  EXPECT_FALSE(next.claimed().snapshot->inline_state);
+  EXPECT_EQ(next.claimed().snapshot->chunks, snapshot.chunks);
+  EXPECT_TRUE(next.claimed().events.empty());
+}
+
+TEST_P(ClaimConformance, PassesALockedLeaseBy) {
+  SubjectId locked = Create(), free = Create();
+  SessionId session = Open();
+  auto guard = harness().LockLease(locked);
+  auto claimed = ClaimUpTo(session, 10);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].subject, free);
+  guard.reset();
+  ClaimOne(session, locked);  // its ready row stayed
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ClaimConformance, testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,162 @@
+// Store conformance: create (DESIGN.md section 2, "Create").
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "shared/base/sha256.h"
+#include "shared/base/uuid7.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+using Created = CreateOutcome::Kind;
+
+class CreateConformance : public StoreConformance {
+ protected:
+  CreateOutcome One(const CreateItem& item) {
+    auto outcomes = store().Create({&item, 1});
+    EXPECT_TRUE(outcomes) << outcomes.error();
+    return outcomes ? outcomes->at(0) : CreateOutcome{};
+  }
+  CreateItem Keyed(const std::string& key, const std::string& body) {
+    CreateItem item = NewItem();
+    item.request_key = key;
+    item.request_hash = Sha256(body);
+    return item;
+  }
+};
+
+TEST_P(CreateConformance, MakesLeaseHeadSealedEventsAndAReadyRow) {
+  CreateItem item = NewItem();
+  Event second;
+  second.type = "test.more";
+  second.payload = "{\"b\":1,\"a\":2.50}";
+  item.events.push_back(second);
+  CreateOutcome outcome = One(item);
+  EXPECT_EQ(outcome.kind, Created::kCreated);
+  EXPECT_GT(outcome.token.value, 0);
+  EXPECT_GE(outcome.token.epoch(), 1) << "a token carries the fleet's epoch";
+  EXPECT_LT(outcome.token.value, 1ll << 53);
+
+  auto events = Journal(item.subject);
+  ASSERT_EQ(events.size(), 2u);
+  Hash256 chain = ChainStart(item.subject);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(events[i].seq, std::int64_t(i + 1));
+    EXPECT_EQ(events[i].token, outcome.token);
+    EXPECT_EQ(events[i].journal, events[0].journal);
+    Status verified = Verify(events[i], chain);
+    EXPECT_TRUE(verified) << verified.error();
+    chain = events[i].chain;
+  }
+  EXPECT_EQ(events[1].type, "test.more");
+  EXPECT_EQ(events[1].payload, second.payload) << "key order and number text are kept";
+  SubjectView view = View(item.subject);
+  EXPECT_EQ(view.head.seq, 2);
+  EXPECT_EQ(view.head.chain, chain);
+  EXPECT_EQ(view.head.journal, events[0].journal);
+  EXPECT_EQ(view.state, OpenState::kReady);
+  EXPECT_FALSE(view.holder);
+  EXPECT_TRUE(queries().Grants(item.subject)->empty()) << "create writes no history row";
+}
+
+TEST_P(CreateConformance, ARepeatUnderTheSameKeyGetsTheFirstSubject) {
+  CreateItem first = Keyed("key", "body"), again = Keyed("key", "body");
+  EXPECT_EQ(One(first).kind, Created::kCreated);
+  for (int i = 0; i < 2; ++i) {
+    CreateOutcome outcome = One(again);
+    EXPECT_EQ(outcome.kind, Created::kReplayed);
+    EXPECT_EQ(outcome.subject, first.subject);
+  }
+  EXPECT_EQ(queries().GetSubject(again.subject).code(), Code::kNotFound);
+  EXPECT_EQ(ClaimUpTo(Open(), 10).size(), 1u);
+  EXPECT_EQ(One(again).kind, Created::kReplayed) << "also once it runs";
+}
+
+TEST_P(CreateConformance, AnotherBodyUnderTheSameKeyIsAConflict) {
+  CreateItem first = Keyed("key", "body"), other = Keyed("key", "other body");
+  EXPECT_EQ(One(first).kind, Created::kCreated);
+  EXPECT_EQ(One(other).kind, Created::kKeyConflict);
+  EXPECT_EQ(queries().GetSubject(other.subject).code(), Code::kNotFound);
+}
+
+TEST_P(CreateConformance, ABatchHasOneOutcomePerItemInOrder) {
+  CreateItem old = Keyed("old", "body");
+  One(old);
+  std::vector<CreateItem> batch{NewItem(), Keyed("old", "body"), Keyed("new", "x"), Keyed("new", "x"), Keyed("old", "changed"), NewItem()};
+  auto outcomes = store().Create(batch);
+  ASSERT_TRUE(outcomes) << outcomes.error();
+  std::vector<Created> kinds;
+  for (const auto& outcome : *outcomes) kinds.push_back(outcome.kind);
+  EXPECT_THAT(kinds, testing::ElementsAre(Created::kCreated, Created::kReplayed, Created::kCreated, Created::kReplayed,
+                                          Created::kKeyConflict, Created::kCreated));
+  EXPECT_EQ(outcomes->at(1).subject, old.subject);
+  EXPECT_EQ(outcomes->at(3).subject, batch[2].subject);
+  EXPECT_EQ(ClaimUpTo(Open(), 10).size(), 4u);
+}
+
+TEST_P(CreateConformance, ALargeBatchLandsWhole) {
+  std::vector<CreateItem> batch;
+  for (int i = 0; i < 200; ++i) batch.push_back(NewItem());
+  auto outcomes = store().Create(batch);
+  ASSERT_TRUE(outcomes) << outcomes.error();
+  ASSERT_EQ(outcomes->size(), batch.size());
+  std::set<SubjectId> seen;
+  SessionId session = Open();
+  for (auto claimed = ClaimUpTo(session, 64); !claimed.empty(); claimed = ClaimUpTo(session, 64)) {
+    EXPECT_LE(claimed.size(), 64u);
+    for (const Claimed& one : claimed) EXPECT_TRUE(seen.insert(one.subject).second) << "claimed twice";
+  }
+  EXPECT_EQ(seen.size(), batch.size());
+}
+
+TEST_P(CreateConformance, AnIdIsNeverUsedTwice) {
+  CreateItem item = NewItem();
+  Create(item);
+  std::vector<CreateItem> batch{NewItem(), item};
+  auto outcomes = store().Create(batch);
+  ASSERT_FALSE(outcomes);
+  EXPECT_EQ(outcomes.code(), Code::kConflict) << outcomes.error();
+  EXPECT_EQ(queries().GetSubject(batch[0].subject).code(), Code::kNotFound) << "one transaction: nothing of the batch is there";
+  EXPECT_EQ(Journal(item.subject).size(), 1u);
+}
+
+TEST_P(CreateConformance, WithoutAReadyRowItWaitsForAnInput) {
+  CreateItem item = NewItem();
+  item.make_ready = false;
+  Create(item);
+  SessionId session = Open();
+  EXPECT_TRUE(ClaimUpTo(session, 10).empty());
+  MustPost(NewPost(item.subject));
+  ClaimOne(session, item.subject);
+}
+
+TEST_P(CreateConformance, KeepsWhatTheListingShows) {
+  CreateItem item = NewItem();
+  item.band = 2;
+  item.listing = ListingRow{"report", "1.2", "anna", "CREATED", "name: report\n", "{\"team\":\"a\"}"};
+  item.timers = {{"deadline", WallTimeFromMicros(4'000'000'000'000'000)}};
+  Create(item);
+  SubjectView view = View(item.subject);
+  ASSERT_TRUE(view.listing);
+  EXPECT_EQ(view.listing->name, "report");
+  EXPECT_EQ(view.listing->version, "1.2");
+  EXPECT_EQ(view.listing->owner, "anna");
+  EXPECT_EQ(view.listing->status, "CREATED");
+  EXPECT_EQ(view.listing->spec_text, "name: report\n");
+  EXPECT_EQ(view.kind, "counter");
+  EXPECT_EQ(view.queue, queue_);
+  EXPECT_EQ(view.band, 2);
+  EXPECT_EQ(view.project, kDefaultProject);
+  auto timers = queries().Timers(item.subject);
+  ASSERT_TRUE(timers);
+  ASSERT_EQ(timers->size(), 1u);
+  EXPECT_EQ(timers->at(0).timer_id, "deadline");
+  EXPECT_EQ(timers->at(0).fire_at, item.timers[0].fire_at);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, CreateConformance, testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test

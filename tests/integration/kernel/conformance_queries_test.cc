@@ -1,0 +1,126 @@
+// Store conformance: what people ask (shared/kernel/queries.h).
+#include <gmock/gmock.h>
+
+#include "shared/base/uuid7.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+class QueriesConformance : public StoreConformance {
+ protected:
+  SubjectId Listed(const std::string& name, const std::string& status) {
+    CreateItem item = NewItem();
+    item.listing = ListingRow{name, "1", "", status, "spec", "{}"};
+    return Create(item);
+  }
+  std::vector<SubjectId> List(const ListFilter& filter) {
+    auto page = queries().List(filter);
+    EXPECT_TRUE(page) << page.error();
+    std::vector<SubjectId> ids;
+    if (page) {
+      for (const SubjectView& view : *page) ids.push_back(view.subject);
+    }
+    return ids;
+  }
+};
+
+TEST_P(QueriesConformance, NoSuchSubject) { EXPECT_EQ(queries().GetSubject(SubjectId{NewUuid7()}).code(), Code::kNotFound); }
+
+TEST_P(QueriesConformance, ListsNewestFirstByFilterInPages) {
+  std::vector<SubjectId> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(Listed(i % 2 == 0 ? "even" : "odd", i < 3 ? "CREATED" : "RUNNING"));
+  ListFilter filter;
+  EXPECT_THAT(List(filter), testing::ElementsAre(ids[5], ids[4], ids[3], ids[2], ids[1], ids[0]));
+  filter.name = "even";
+  EXPECT_THAT(List(filter), testing::ElementsAre(ids[4], ids[2], ids[0]));
+  filter.status = "CREATED";
+  EXPECT_THAT(List(filter), testing::ElementsAre(ids[2], ids[0]));
+  filter = ListFilter{};
+  filter.limit = 4;
+  EXPECT_THAT(List(filter), testing::ElementsAre(ids[5], ids[4], ids[3], ids[2]));
+  filter.before = ids[2];
+  EXPECT_THAT(List(filter), testing::ElementsAre(ids[1], ids[0]));
+  filter = ListFilter{};
+  filter.kind = "workflow";
+  EXPECT_THAT(List(filter), testing::IsEmpty());
+  filter = ListFilter{};
+  filter.project = ProjectId{NewUuid7()};
+  EXPECT_THAT(List(filter), testing::IsEmpty()) << "projects are apart";
+}
+
+TEST_P(QueriesConformance, EventsComeInPages) {
+  Holder holder = ClaimNew(Open());
+  MustCommit(holder, holder.Item(5));
+  auto page = queries().Events(holder.subject(), 2, 3);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->size(), 3u);
+  EXPECT_EQ(page->front().seq, 3);
+  EXPECT_EQ(page->back().seq, 5);
+  EXPECT_TRUE(queries().Events(holder.subject(), 6, 10)->empty());
+}
+
+TEST_P(QueriesConformance, FindsByTheBeginningOfAnId) {
+  SubjectId subject = Create();
+  auto found = queries().FindByPrefix(subject.ToString());
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_THAT(*found, testing::ElementsAre(subject));
+  found = queries().FindByPrefix(subject.ToString().substr(0, 30));
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, testing::ElementsAre(subject));
+  EXPECT_TRUE(queries().FindByPrefix("ffff")->empty());
+  EXPECT_EQ(queries().FindByPrefix("ff").code(), Code::kInvalid);
+}
+
+TEST_P(QueriesConformance, LeasesNameTheirHolders) {
+  SessionId session = Open(milliseconds(60'000), "first");
+  Holder holder = ClaimNew(session);
+  Create();
+  auto leases = queries().Leases(10);
+  ASSERT_TRUE(leases);
+  ASSERT_EQ(leases->size(), 1u);
+  EXPECT_EQ(leases->at(0).subject, holder.subject());
+  EXPECT_EQ(leases->at(0).session, session);
+  EXPECT_EQ(leases->at(0).worker_name, "first");
+  EXPECT_EQ(leases->at(0).token, holder.token());
+  EXPECT_GT(leases->at(0).expires_at, leases->at(0).acquired_at);
+  auto depth = queries().ReadyDepth();
+  ASSERT_TRUE(depth);
+  EXPECT_EQ((*depth)[queue_], 1);
+}
+
+TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
+  SessionId one = Open(milliseconds(60'000), "one"), two = Open(milliseconds(60'000), "two");
+  Holder holder = ClaimNew(one);
+  MustCommit(holder, holder.Item(3));
+  ASSERT_TRUE(store().GiveBack(holder.subject(), one, holder.token()));
+  Holder next = ClaimOne(two, holder.subject());
+  auto grants = queries().Grants(holder.subject());
+  ASSERT_TRUE(grants);
+  ASSERT_EQ(grants->size(), 2u);
+  EXPECT_EQ(grants->at(0).token, holder.token());
+  EXPECT_EQ(grants->at(0).head_seq, 1);
+  EXPECT_EQ(grants->at(0).worker_name, "one");
+  EXPECT_EQ(grants->at(1).token, next.token());
+  EXPECT_EQ(grants->at(1).head_seq, 4);
+  EXPECT_EQ(grants->at(1).worker_name, "two");
+}
+
+TEST_P(QueriesConformance, ATimerIsTheNextWake) {
+  Holder holder = ClaimNew(Open());
+  WallTime first = WallTimeFromMicros(4'000'000'000'000'000);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.timers_set = {{"b", first + milliseconds(5)}, {"a", first}};
+  item.waiting = Waiting{"timer", first};
+  MustCommit(holder, item);
+  SubjectView view = View(holder.subject());
+  EXPECT_EQ(view.state, OpenState::kWaiting);
+  EXPECT_EQ(view.waiting_reason, "timer");
+  EXPECT_EQ(view.next_wake, first);
+  EXPECT_TRUE(view.since);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueriesConformance, testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,315 @@
+// Store conformance: reap, takeovers without progress, reconciliation, quarantine, loop leases, contents (DESIGN.md section 2).
+#include <gmock/gmock.h>
+
+#include "shared/base/sha256.h"
+#include "shared/base/uuid7.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+class UpkeepConformance : public StoreConformance {
+ protected:
+  ReapAnswer Reap(int max = 1000) {
+    auto answer = store().Reap(max);
+    EXPECT_TRUE(answer) << answer.error();
+    return answer ? *answer : ReapAnswer{};
+  }
+  // A worker claims the subject (waiting out any back-off) and dies; three others live on, so that its death is its own.
+  // Returns what it was granted, or nothing if the claim quarantined the subject.
+  std::optional<Claimed> ClaimAndDie(const SubjectId& subject, int events) {
+    SessionId victim = Open(milliseconds(600'000));
+    auto answer = store().Claim(Request(victim));
+    for (int waited = 0; answer && answer->claimed.empty() && answer->quarantined == 0 && waited < 100; ++waited) {
+      Advance(milliseconds(1'000));
+      answer = store().Claim(Request(victim));
+    }
+    if (!answer || answer->claimed.empty()) return std::nullopt;
+    EXPECT_EQ(answer->claimed[0].subject, subject);
+    if (events > 0) {
+      Holder holder(answer->claimed[0], victim);
+      MustCommit(holder, holder.Item(events));
+    }
+    EXPECT_TRUE(store().Heartbeat(victim, milliseconds(100'000)));
+    for (const SessionId& live : live_) EXPECT_TRUE(store().Heartbeat(live, milliseconds(900'000)));
+    Advance(milliseconds(100'001));
+    EXPECT_EQ(Reap().sessions_died, 1);
+    return answer->claimed[0];
+  }
+  void OpenLiveOnes() {
+    for (int i = 0; i < 3; ++i) live_.push_back(Open(milliseconds(900'000), "live"));
+  }
+  std::vector<SessionId> live_;
+};
+
+// ---- reap
+
+TEST_P(UpkeepConformance, ReapingNothingIsNothing) {
+  ReapAnswer answer = Reap();
+  EXPECT_EQ(answer.sessions_died, 0);
+  EXPECT_EQ(answer.leases_freed, 0);
+  EXPECT_FALSE(answer.more);
+}
+
+TEST_P(UpkeepConformance, AnExpiredSessionDiesAndItsLeasesGetANewToken) {
+  SessionId dying = Open(milliseconds(100'000)), living = Open(milliseconds(600'000));
+  Holder lost = ClaimNew(dying), kept = ClaimNew(living);
+  Advance(milliseconds(100'001));
+  ReapAnswer answer = Reap();
+  EXPECT_EQ(answer.sessions_died, 1);
+  EXPECT_EQ(answer.leases_freed, 1);
+  EXPECT_FALSE(answer.more);
+  SubjectView view = View(lost.subject());
+  EXPECT_FALSE(view.holder);
+  EXPECT_GT(view.token, lost.token()) << "every reap takes a new token";
+  EXPECT_EQ(view.state, OpenState::kReady);
+  EXPECT_EQ(CommitKind(lost.Item()), Outcome::kFenced);
+  EXPECT_EQ(CommitKind(lost.Item(1, Disposition::kClose)), Outcome::kFenced);
+  EXPECT_EQ(CommitKind(kept.Item()), Outcome::kCommitted);
+  Holder next = ClaimOne(living, lost.subject());
+  EXPECT_GT(next.token(), view.token);
+  EXPECT_EQ(Reap().leases_freed, 0);
+}
+
+TEST_P(UpkeepConformance, ACommitDoesNotLookAtTheClock) {
+  SessionId session = Open(milliseconds(1'000));
+  Holder holder = ClaimNew(session);
+  Advance(milliseconds(5'000));
+  MustCommit(holder, holder.Item());  // expired, but until the token is raised nobody else can have started
+  Reap();
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced);
+}
+
+TEST_P(UpkeepConformance, LeasesAreFreedInBoundedBatchesUntilNoneIsLeft) {
+  SessionId session = Open(milliseconds(100'000));
+  std::vector<CreateItem> creates;
+  for (int i = 0; i < 25; ++i) creates.push_back(NewItem());
+  ASSERT_TRUE(store().Create(creates));
+  ASSERT_EQ(ClaimUpTo(session, 25).size(), 25u);
+  Advance(milliseconds(100'001));
+  int freed = 0, rounds = 0;
+  for (bool more = true; more && rounds < 10; ++rounds) {
+    ReapAnswer answer = Reap(10);
+    EXPECT_LE(answer.leases_freed, 10);
+    freed += answer.leases_freed;
+    more = answer.more;
+  }
+  EXPECT_EQ(freed, 25);
+  EXPECT_LE(rounds, 4);
+  EXPECT_EQ(ClaimUpTo(Open(), 100).size(), 25u);
+}
+
+TEST_P(UpkeepConformance, ALockedLeaseIsLeftForTheNextReap) {
+  SessionId session = Open(milliseconds(100'000));
+  Holder locked = ClaimNew(session), free = ClaimNew(session);
+  Advance(milliseconds(100'001));
+  auto guard = harness().LockLease(locked.subject());
+  EXPECT_EQ(Reap().leases_freed, 1);
+  EXPECT_FALSE(View(free.subject()).holder);
+  guard.reset();
+  EXPECT_EQ(Reap().leases_freed, 1);
+  EXPECT_FALSE(View(locked.subject()).holder);
+}
+
+TEST_P(UpkeepConformance, ACleanlyClosedSessionsLeasesAreFreedToo) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  ASSERT_TRUE(store().CloseSession(session));
+  EXPECT_EQ(Reap().leases_freed, 1);
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced);
+  ClaimOne(Open(), holder.subject());
+}
+
+TEST_P(UpkeepConformance, AReapedSubjectKeepsItsInputs) {
+  Holder holder = ClaimNew(Open());
+  MustPost(NewPost(holder.subject()));
+  ExpireAndReap();
+  Holder next = ClaimOne(Open(), holder.subject());
+  EXPECT_EQ(next.claimed().inbox.size(), 1u);
+  EXPECT_EQ(next.claimed().wake, 1);
+}
+
+// ---- takeovers without progress
+
+TEST_P(UpkeepConformance, TheFifthTakeoverWithoutProgressIsQuarantined) {
+  OpenLiveOnes();
+  SubjectId subject = Create();
+  for (int barren = 0; barren < 5; ++barren) {
+    auto claimed = ClaimAndDie(subject, 0);
+    ASSERT_TRUE(claimed) << "grant " << barren;
+    EXPECT_EQ(claimed->barren_takeovers, barren);
+    EXPECT_EQ(queries().Grants(subject)->back().barren, barren);
+  }
+  EXPECT_FALSE(ClaimAndDie(subject, 0)) << "a run that kills its worker must not kill the fleet";
+  EXPECT_EQ(View(subject).state, OpenState::kQuarantined);
+  auto quarantined = queries().Quarantined(false);
+  ASSERT_TRUE(quarantined);
+  ASSERT_EQ(quarantined->size(), 1u);
+  EXPECT_EQ(quarantined->at(0).subject, subject);
+  EXPECT_FALSE(quarantined->at(0).reason.empty());
+  // A person's release counts from zero again.
+  ASSERT_TRUE(store().ReleaseQuarantine(subject, "anna"));
+  auto claimed = ClaimAndDie(subject, 0);
+  ASSERT_TRUE(claimed);
+  EXPECT_EQ(claimed->barren_takeovers, 0);
+}
+
+TEST_P(UpkeepConformance, ProgressResetsTheCount) {
+  OpenLiveOnes();
+  SubjectId subject = Create();
+  for (int expected : {0, 1, 2}) EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, expected);
+  EXPECT_EQ(ClaimAndDie(subject, 1)->barren_takeovers, 3);
+  EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, 0);
+  EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, 1);
+}
+
+TEST_P(UpkeepConformance, ARepeatedTakeoverWithoutProgressIsHeldBack) {
+  OpenLiveOnes();
+  SubjectId subject = Create();
+  for (int i = 0; i < 4; ++i) ClaimAndDie(subject, 0);  // the next is the fourth without progress: 4 s
+  EXPECT_TRUE(ClaimUpTo(live_[0], 10).empty()) << "back-off from the second on";
+  Advance(milliseconds(4'001));
+  EXPECT_EQ(ClaimUpTo(live_[0], 10).size(), 1u);
+}
+
+TEST_P(UpkeepConformance, ReleaseAndGivingBackAreNotCounted) {
+  SubjectId subject = Create();
+  for (int i = 0; i < 4; ++i) {
+    SessionId session = Open();
+    Holder holder = ClaimOne(session, subject);
+    EXPECT_EQ(holder.claimed().barren_takeovers, 0);
+    if (i % 2 == 0) {
+      ASSERT_TRUE(store().GiveBack(subject, session, holder.token()));
+    } else {
+      CommitItem item = holder.Item(0, Disposition::kRelease);
+      item.requeue = true;
+      MustCommit(holder, item);
+    }
+  }
+}
+
+// ---- reconciliation
+
+TEST_P(UpkeepConformance, HeldByNamesLeasesOlderThanAsked) {
+  SessionId session = Open(), other = Open();
+  Holder old = ClaimNew(session);
+  ClaimNew(other);
+  Advance(milliseconds(20'000));
+  ClaimNew(session);
+  auto held = store().HeldBy(session, milliseconds(15'000));
+  ASSERT_TRUE(held);
+  ASSERT_EQ(held->size(), 1u);
+  EXPECT_EQ(held->at(0).first, old.subject());
+  EXPECT_EQ(held->at(0).second, old.token());
+  EXPECT_EQ(store().HeldBy(session, milliseconds(0))->size(), 2u);
+}
+
+TEST_P(UpkeepConformance, GivingBackFreesWithoutACommit) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  SubjectView view = View(holder.subject());
+  EXPECT_EQ(view.state, OpenState::kReady);
+  EXPECT_EQ(view.token, holder.token()) << "the token is kept";
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced) << "the proof includes the session";
+  EXPECT_TRUE(store().GiveBack(holder.subject(), session, holder.token())) << "twice is no error";
+  Holder next = ClaimOne(Open(), holder.subject());
+  EXPECT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+  EXPECT_EQ(CommitKind(next.Item()), Outcome::kCommitted) << "a late giving back does not disturb the next holder";
+}
+
+// ---- quarantine
+
+TEST_P(UpkeepConformance, AQuarantinedSubjectRunsOnlyAfterAPersonsRelease) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  ASSERT_TRUE(store().Quarantine(holder.subject(), session, holder.token(), "corrupt", "event 1: chain"));
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kFenced);
+  EXPECT_EQ(View(holder.subject()).state, OpenState::kQuarantined);
+  auto quarantined = queries().Quarantined(false);
+  ASSERT_TRUE(quarantined);
+  ASSERT_EQ(quarantined->size(), 1u);
+  EXPECT_EQ(quarantined->at(0).reason, "corrupt");
+  EXPECT_EQ(quarantined->at(0).detail, "event 1: chain");
+  MustPost(NewPost(holder.subject()));
+  EXPECT_TRUE(ClaimUpTo(session, 10).empty()) << "an input waits, too";
+  EXPECT_EQ(store()
+                .Direct(holder.subject(),
+                        [](const Claimed&) -> Result<CommitItem> {
+                          return Error{Code::kInternal, "called"};
+                        })
+                .code(),
+            Code::kConflict);
+  ASSERT_TRUE(store().ReleaseQuarantine(holder.subject(), "anna"));
+  EXPECT_EQ(store().ReleaseQuarantine(holder.subject(), "anna").code(), Code::kNotFound);
+  EXPECT_TRUE(queries().Quarantined(false)->empty());
+  auto all = queries().Quarantined(true);
+  ASSERT_EQ(all->size(), 1u);
+  EXPECT_EQ(all->at(0).released_by, "anna");
+  EXPECT_TRUE(all->at(0).released_at);
+  Holder next = ClaimOne(session, holder.subject());
+  EXPECT_EQ(next.claimed().inbox.size(), 1u);
+}
+
+TEST_P(UpkeepConformance, OnlyTheHolderQuarantines) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  EXPECT_EQ(store().Quarantine(holder.subject(), Open(), holder.token(), "r", "d").code(), Code::kLeaseLost);
+  EXPECT_EQ(store().Quarantine(holder.subject(), session, Token{holder.token().value - 1}, "r", "d").code(), Code::kLeaseLost);
+  EXPECT_EQ(CommitKind(holder.Item()), Outcome::kCommitted);
+  EXPECT_EQ(store().ReleaseQuarantine(holder.subject(), "anna").code(), Code::kNotFound);
+}
+
+// ---- contents
+
+TEST_P(UpkeepConformance, ContentsComeBackByteForByte) {
+  std::vector<std::pair<Hash256, std::string>> contents;
+  std::string big(3 * 1024 * 1024 + 17, '\0');
+  for (std::size_t i = 0; i < big.size(); ++i) big[i] = char(i * 31 + i / 251);
+  for (std::string bytes : {std::string(), std::string("small"), std::string("\0\xff\n\\x", 5), big})
+    contents.emplace_back(Sha256(bytes), bytes);
+  ASSERT_TRUE(store().PutContents(contents));
+  ASSERT_TRUE(store().PutContents(contents)) << "write-once: again is no error";
+  for (const auto& [hash, bytes] : contents) {
+    auto read = store().GetContent(hash);
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_TRUE(*read == bytes) << "size " << bytes.size();
+  }
+  EXPECT_EQ(store().GetContent(Sha256("never put")).code(), Code::kNotFound);
+}
+
+TEST_P(UpkeepConformance, ContentsUnderAWrongHashAreRefused) {
+  std::vector<std::pair<Hash256, std::string>> contents{{Sha256("right"), "right"}, {Sha256("other"), "wrong"}};
+  Status put = store().PutContents(contents);
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.code(), Code::kInvalid);
+  EXPECT_EQ(store().GetContent(Sha256("other")).code(), Code::kNotFound);
+}
+
+// ---- loops
+
+TEST_P(UpkeepConformance, ADutyHasOneHolderAndItsTokensOnlyGrow) {
+  SessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
+  auto first = store().HoldLoop("reaper", one, milliseconds(100'000));
+  ASSERT_TRUE(first) << first.error();
+  ASSERT_TRUE(*first);
+  EXPECT_EQ((*first)->name, "reaper");
+  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
+  EXPECT_TRUE(*store().HoldLoop("timers", two, milliseconds(100'000))) << "another duty";
+  Advance(milliseconds(60'000));
+  auto renewed = store().HoldLoop("reaper", one, milliseconds(100'000));
+  ASSERT_TRUE(renewed && *renewed);
+  EXPECT_GE((*renewed)->token, (*first)->token);
+  Advance(milliseconds(60'000));
+  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000))) << "renewed";
+  Advance(milliseconds(50'000));
+  auto taken = store().HoldLoop("reaper", two, milliseconds(100'000));
+  ASSERT_TRUE(taken && *taken);
+  EXPECT_GT((*taken)->token, (*renewed)->token);
+  EXPECT_FALSE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, UpkeepConformance, testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,48 @@
+#pragma once
+// The fixture of the isolation tests: a stage and three actors (a: the old holder, b: who comes next, c: reaper, poster, timers).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/uuid7.h"
+#include "tests/support/interleave.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+
+class IsolationTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Prepare({}); }
+  void TearDown() override {
+    if (stage_ && expect_clean_) {
+      EXPECT_THAT(stage_->Violations(), ::testing::IsEmpty());
+    }
+  }
+  void Prepare(const std::vector<Stage::Edit>& edits);
+
+  SessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
+  SubjectId Create(bool ready = true);
+  static ClaimRequest Request(const SessionId& session, int max = 1);
+  Holder Claim(Actor& actor, const SessionId& session, const SubjectId& subject);
+  Holder ClaimNew(Actor& actor, const SessionId& session) { return Claim(actor, session, Create()); }
+  static InboxPost NewPost(const SubjectId& subject, const std::string& kind = "signal");
+  static Outcome Kind(const Result<std::vector<CommitOutcome>>& outcomes, std::size_t item = 0);
+  static Outcome CommitOne(Actor& actor, const CommitItem& item) { return Kind(actor.store().Commit({&item, 1})); }
+  static auto Committing(const CommitItem& item) {
+    return [item](KernelStore& store) { return store.Commit({&item, 1}); };
+  }
+  // Ends every session by its time and frees what it held; answers how many leases.
+  int ExpireAndReap();
+  std::int64_t HeadSeq(const SubjectId& subject) {
+    return stage_->db().Count("SELECT head_seq FROM subject_head WHERE subject_id = '" + subject.ToString() + "'");
+  }
+  std::int64_t Unread(const SubjectId& subject) {
+    return stage_->db().Count("SELECT count(*) FROM inbox WHERE subject_id = '" + subject.ToString() + "'");
+  }
+
+  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Actor> a_, b_, c_;
+  bool expect_clean_ = true;  // a mutant's test looks for violations itself
+};
+
+}  // namespace acl::test

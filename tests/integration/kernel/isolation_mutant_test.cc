@@ -1,0 +1,115 @@
+// The isolation tests and the checkers have teeth: the same interleavings on SQL from which one safety rule was taken out must show
+// the violation. Stage::Edit fails the test if the text to be taken out is not there.
+#include "tests/integration/kernel/isolation_fixture.h"
+
+namespace acl::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class MutantIsolation : public IsolationTest {
+ protected:
+  void SetUp() override { expect_clean_ = false; }
+  static std::vector<Stage::Edit> OnCommits(const std::string& from, const std::string& to) {
+    return {{"commit.full", from, to}, {"commit.keep", from, to}};
+  }
+};
+
+TEST_F(MutantIsolation, WithoutTheFenceAStaleHolderWrites) {
+  auto edits = OnCommits("l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine", "true AS mine");
+  Prepare(edits);
+  Holder holder = ClaimNew(*a_, Open(*a_));
+  Gate gate(*stage_, "commit_snapshot_taken", *a_);
+  auto commit = a_->Start(Committing(holder.Item()));
+  ASSERT_TRUE(gate.AwaitArrival());
+  EXPECT_EQ(ExpireAndReap(), 1);
+  Claim(*b_, Open(*b_), holder.subject());
+  gate.Open();
+  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant lets the stale commit through";
+  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("one writer per token")));
+}
+
+TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
+  // The token is raised and the subject read by one statement: the reading sees the statement's own, older snapshot.
+  std::vector<Stage::Edit> edits{
+      {"claim_subjects",
+       "RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 ORDER "
+       "BY n));",
+       "NULL;"},
+      {"claim_subjects", "SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint,",
+       "SELECT 7, v_open[n], v_barren[n]::bigint, v_tokens[n],"},
+      {"read_subjects", "LANGUAGE plpgsql", "LANGUAGE plpgsql STABLE"},
+      {"claim", "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM claim_subjects(",
+       "WITH c AS MATERIALIZED (SELECT * FROM claim_subjects("},
+  };
+  std::string tail =
+      ") SELECT * FROM c UNION ALL SELECT r.part, r.subject, CASE r.part WHEN 1 THEN (SELECT x.n2 FROM c x WHERE x.part = 7 AND "
+      "x.subject = r.subject) ELSE r.n1 END, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1 "
+      "FROM read_subjects(ARRAY(SELECT subject FROM c WHERE part = 7)) r";
+  edits.push_back({"claim", "$kinds::text[])", "$kinds::text[])" + tail});
+  Prepare(edits);
+  SessionId session = Open(*b_, milliseconds(6'000'000));
+  Holder old = ClaimNew(*a_, Open(*a_));
+  Gate gate(*stage_, "claim_session_locked", *b_);
+  auto claim = b_->Start([session](KernelStore& store) { return store.Claim(Request(session)); });
+  ASSERT_TRUE(gate.AwaitArrival());
+  EXPECT_EQ(CommitOne(*a_, old.Item()), Outcome::kCommitted);
+  EXPECT_EQ(ExpireAndReap(), 1);
+  stage_->Advance(milliseconds(60'000));
+  gate.Open();
+  auto answer = claim.get();
+  ASSERT_TRUE(answer) << answer.error();
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  EXPECT_GT(answer->claimed[0].token, old.token());
+  EXPECT_EQ(answer->claimed[0].head.seq, 1) << "the mutant reads the subject as it was before the last commit";
+  EXPECT_EQ(HeadSeq(old.subject()), 2);
+}
+
+TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
+  Prepare({{"commit.full", "AND g.now_wake = g.wake ", ""}, {"commit.full", " AND l.wake = g.wake", ""}});
+  Holder holder = ClaimNew(*a_, Open(*a_));
+  Gate gate(*stage_, "commit_snapshot_taken", *a_);
+  auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
+  ASSERT_TRUE(gate.AwaitArrival());
+  ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "acknowledged";
+  gate.Open();
+  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant closes over it";
+  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("acknowledged input that nobody read")));
+}
+
+TEST_F(MutantIsolation, WithoutTheWakeCheckAReleasedSubjectSleepsOnItsSignal) {
+  Prepare({{"commit.full", "AND g.now_wake = g.wake ", ""}, {"commit.full", " AND l.wake = g.wake", ""}});
+  Holder holder = ClaimNew(*a_, Open(*a_));
+  ASSERT_TRUE(b_->store().Post(NewPost(holder.subject())));
+  EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kCommitted);
+  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("nothing wakes it")));
+}
+
+TEST_F(MutantIsolation, ARenewalThatDoesNotLockFirstRevivesADeadSession) {
+  Prepare({{"heartbeat_session", "PERFORM 1 FROM worker_sessions s WHERE s.session_id = p_session FOR NO KEY UPDATE;", ""},
+           {"heartbeat_session", "v_now := clock_timestamp();", "v_now := clock_timestamp(); -- before the lock wait"}});
+  SessionId session = Open(*a_, milliseconds(3'000));
+  auto lock = std::make_unique<HeldLock>(stage_->db().conninfo(), "SELECT 1 FROM worker_sessions FOR UPDATE");
+  auto beat = a_->Start([session](KernelStore& store) { return store.Heartbeat(session, milliseconds(60'000)); });
+  ASSERT_TRUE(stage_->AwaitBlocked("a"));
+  stage_->db().Exec("SELECT pg_sleep_until(expires_at + interval '1 millisecond') FROM worker_sessions");
+  lock.reset();
+  EXPECT_TRUE(beat.get()) << "the mutant renews what was over";
+}
+
+TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
+  Prepare({{"claim_subjects", "s.dead_at IS NULL FOR KEY SHARE", "s.dead_at IS NULL"}});
+  Create();
+  SessionId session = Open(*a_);
+  Gate gate(*stage_, "claim_session_locked", *a_);
+  auto claim = a_->Start([session](KernelStore& store) { return store.Claim(Request(session)); });
+  ASSERT_TRUE(gate.AwaitArrival());
+  EXPECT_EQ(ExpireAndReap(), 0);
+  gate.Open();
+  ASSERT_EQ(claim.get()->claimed.size(), 1u) << "the mutant grants to a dead session";
+  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("nobody frees it")));
+}
+
+}  // namespace
+}  // namespace acl::test

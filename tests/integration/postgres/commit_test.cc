@@ -1,0 +1,263 @@
+// Group commit: one outcome per item, whatever the others' (DESIGN.md section 2, "Commit").
+#include "tests/integration/postgres/store_fixture.h"
+
+namespace acl {
+namespace {
+
+using Kind = CommitOutcome::Kind;
+
+class PgCommitTest : public test::PgStoreTest {
+ protected:
+  std::int64_t Head(const SubjectId& subject) { return db().Count("SELECT head_seq FROM subject_head WHERE subject_id = " + Sql(subject)); }
+  std::int64_t Rows(const std::string& table, const SubjectId& subject) {
+    return db().Count("SELECT count(*) FROM " + table + " WHERE subject_id = " + Sql(subject));
+  }
+};
+
+TEST_F(PgCommitTest, KeepWritesJournalAttemptsAndCompletions) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  CommitItem item = Append(claimed, session, 2);
+  item.attempts = {{"step-1", 1, {}, item.last_timestamp}, {"step-2", 1, {}, item.last_timestamp}};
+  item.completions = {{"step-1", 1, item.last_timestamp, Sha256("out"), item.base_seq + 1}};
+  EXPECT_EQ(CommitOne(item).kind, Kind::kCommitted);
+  EXPECT_EQ(Head(item.subject), 3);
+  EXPECT_EQ(db().Value("SELECT fencing_token FROM completed_steps WHERE workflow_id = " + Sql(item.subject)),
+            std::to_string(item.token.value));
+  EXPECT_EQ(db().Value("SELECT result_snapshot_ref FROM completed_steps WHERE workflow_id = " + Sql(item.subject)), "event:2");
+
+  // The attempt of step-2 was committed before; its completion comes now.
+  CommitItem second = Append(claimed, session);
+  second.completions = {{"step-2", 1, second.last_timestamp, Sha256("out"), second.base_seq + 1}};
+  EXPECT_EQ(CommitOne(second).kind, Kind::kCommitted);
+  // What was read back is what a new holder sees.
+  ASSERT_TRUE(store().GiveBack(item.subject, session, item.token).ok());
+  Claimed again = ClaimOne(session);
+  EXPECT_EQ(again.head.seq, 4);
+  EXPECT_EQ(again.events.size(), 4u);
+  EXPECT_EQ(again.head.chain, second.chain);
+  EXPECT_TRUE(again.attempts.empty());
+  EXPECT_GT(again.token, item.token);
+  Hash256 chain = ChainStart(item.subject);
+  for (const Event& event : again.events) {
+    EXPECT_TRUE(Verify(event, chain).ok()) << Verify(event, chain).error();
+    chain = event.chain;
+  }
+}
+
+TEST_F(PgCommitTest, FencedBusyBadAndGoodInOneBatch) {
+  SessionId session = OpenSession();
+  for (int i = 0; i < 5; ++i) CreateOne();
+  ClaimAnswer answer = Claim(session, 5);
+  ASSERT_EQ(answer.claimed.size(), 5u);
+  std::vector<CommitItem> items;
+  for (Claimed& claimed : answer.claimed) items.push_back(Append(claimed, session));
+  items[0].token.value -= 1;
+  items[0].events[0].token = items[0].token;            // stale
+  items[2].events[0].type = std::string(51, 'x');       // refused by the table
+  items[3].base_seq += 7, items[3].events[0].seq += 7;  // decided on another head
+
+  db().Exec("SELECT 1");  // a connection of our own that holds one lease row
+  auto holder = std::thread([&] {
+    db().Exec("BEGIN; UPDATE leases SET token = token + 1 WHERE subject_id = " + Sql(items[4].subject) +
+              "; SELECT pg_sleep(1.5); ROLLBACK");
+  });
+  while (db().Count("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()") == 0) {
+  }
+  auto outcomes = store().Commit(items);
+  holder.join();
+  ASSERT_TRUE(outcomes.ok()) << outcomes.error();
+  EXPECT_EQ((*outcomes)[0].kind, Kind::kFenced);
+  EXPECT_EQ((*outcomes)[1].kind, Kind::kCommitted);
+  EXPECT_EQ((*outcomes)[2].kind, Kind::kRejected);
+  EXPECT_NE((*outcomes)[2].error.find("event_rows"), std::string::npos) << (*outcomes)[2].error;
+  EXPECT_EQ((*outcomes)[3].kind, Kind::kFenced);
+  EXPECT_EQ((*outcomes)[4].kind, Kind::kBusy);
+  EXPECT_EQ(Head(items[0].subject), 1);
+  EXPECT_EQ(Head(items[1].subject), 2);
+  EXPECT_EQ(Head(items[2].subject), 1);
+  EXPECT_EQ(Head(items[4].subject), 1);
+  EXPECT_EQ(CommitOne(items[4]).kind, Kind::kCommitted) << "busy goes with the next batch";
+}
+
+TEST_F(PgCommitTest, CompletionWithoutAttemptOrTwiceIsRejected) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  Claimed before = claimed;
+  CommitItem item = Append(claimed, session);
+  item.completions = {{"ghost", 1, item.last_timestamp, Sha256("x"), 2}};
+  EXPECT_EQ(CommitOne(item).kind, Kind::kRejected);
+  EXPECT_EQ(Head(item.subject), 1);
+  item.attempts = {{"ghost", 1, {}, item.last_timestamp}};
+  EXPECT_EQ(CommitOne(item).kind, Kind::kCommitted);
+  CommitItem twice = Append(claimed, session);
+  twice.completions = item.completions;
+  EXPECT_EQ(CommitOne(twice).kind, Kind::kRejected);
+}
+
+TEST_F(PgCommitTest, ReleaseAndCloseCompareTheWakeUpCounter) {
+  SessionId session = OpenSession();
+  SubjectId subject = CreateOne();
+  Claimed claimed = ClaimOne(session);
+  InboxPost post{subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt};
+  auto posted = store().Post(post);
+  ASSERT_TRUE(posted.ok()) << posted.error();
+  EXPECT_EQ(posted->holder, session);
+
+  Claimed stale = claimed;
+  CommitItem close = Append(stale, session, 1, Disposition::kClose);
+  CommitOutcome moved = CommitOne(close);
+  EXPECT_EQ(moved.kind, Kind::kMoved);
+  EXPECT_EQ(moved.wake, claimed.wake + 1);
+  EXPECT_EQ(Head(subject), 1);
+
+  auto inbox = store().ReadInbox(subject, claimed.token);
+  ASSERT_TRUE(inbox.ok()) << inbox.error();
+  ASSERT_EQ(inbox->rows.size(), 1u);
+  EXPECT_EQ(inbox->rows[0].id, post.id);
+  auto beat = store().Heartbeat(session, milliseconds(60'000));
+  ASSERT_TRUE(beat.ok());
+  EXPECT_EQ(beat->woken, std::vector<SubjectId>{subject});
+
+  claimed.wake = inbox->wake;
+  CommitItem release = Append(claimed, session, 1, Disposition::kRelease);
+  release.consumed_inbox = {post.id};
+  release.timers_set = {{"t1", claimed.db_now + std::chrono::hours(1)}, {"t2", claimed.db_now}};
+  release.waiting = Waiting{"timer", claimed.db_now + std::chrono::hours(1)};
+  EXPECT_EQ(CommitOne(release).kind, Kind::kCommitted);
+  EXPECT_EQ(Rows("inbox", subject), 0);
+  EXPECT_EQ(Rows("timers", subject), 2);
+  EXPECT_EQ(Claim(session).claimed.size(), 0u) << "released without a ready row";
+  EXPECT_EQ(CommitOne(Append(claimed, session)).kind, Kind::kFenced) << "the session does not hold it any more";
+
+  // A timer that fires makes it ready; then it is closed, and its other timer is gone.
+  auto fired = store().FireTimers(100);
+  ASSERT_TRUE(fired.ok()) << fired.error();
+  EXPECT_EQ(fired->fired, 1);
+  Claimed last = ClaimOne(session);
+  ASSERT_EQ(last.inbox.size(), 1u);
+  EXPECT_EQ(last.inbox[0].kind, "timer");
+  EXPECT_EQ(ParseJson(last.inbox[0].payload)->at("timer_id"), "t2");
+  EXPECT_EQ(last.timers.size(), 1u);
+  CommitItem end = Append(last, session, 1, Disposition::kClose);
+  end.consumed_inbox = {last.inbox[0].id};
+  EXPECT_EQ(CommitOne(end).kind, Kind::kCommitted);
+  EXPECT_EQ(Rows("timers", subject), 0);
+  post.id = InboxId{NewUuid7()};
+  EXPECT_EQ(store().Post(post).code(), Code::kConflict);
+}
+
+TEST_F(PgCommitTest, EverythingElseOfAnItem) {
+  SessionId session = OpenSession();
+  CreateItem create = NewItem();
+  create.kind = "workflow";
+  create.listing = ListingRow{"report", "1.0.0", "ann", "PENDING", "steps: []", R"({"a":"b"})"};
+  SubjectId subject = CreateOne(create);
+  Claimed claimed = ClaimOne(session);
+  for (int round = 1; round <= 3; ++round) {
+    CommitItem item = Append(claimed, session);
+    item.listing = ListingChange{"RUNNING", std::nullopt, item.last_timestamp, std::nullopt};
+    item.outbox = {{"topic", "key", "{}"}};
+    item.tasks = {{"t", round, "remote", 2, "{}", std::nullopt}};
+    item.compensations = {{"undo:a", "io.fs.delete", "{}", "executed", "", item.last_timestamp}};
+    item.timers_set = {{"again", item.last_timestamp}};
+    item.timers_cleared = {"again"};
+    item.snapshot = Snapshot{};
+    item.snapshot->id = NewUuid7();
+    item.snapshot->last_event_seq = item.base_seq + 1;
+    item.snapshot->state_root = item.state_root;
+    item.snapshot->chain = item.chain;
+    item.snapshot->created_at = item.last_timestamp;
+    if (round == 2) {
+      item.snapshot->chunks = {Sha256("c1"), Sha256("c2")};
+    } else {
+      item.snapshot->inline_state = R"({"n":1})";
+    }
+    CommitOutcome outcome = CommitOne(item);
+    ASSERT_EQ(outcome.kind, Kind::kCommitted) << outcome.error;
+  }
+  EXPECT_EQ(Rows("snapshot_rows", subject), 2) << "the last two are kept";
+  EXPECT_EQ(Rows("outbox", subject), 3);
+  EXPECT_EQ(Rows("tasks", subject), 3);
+  EXPECT_EQ(Rows("timers", subject), 1);
+  EXPECT_EQ(db().Value("SELECT count(*) || ' ' || bool_and(success) FROM compensation_log WHERE workflow_id = " + Sql(subject)), "3 true");
+  EXPECT_EQ(db().Value("SELECT status || ' ' || (started_at IS NOT NULL) FROM workflows WHERE id = " + Sql(subject)), "RUNNING true");
+
+  CommitItem drain = Append(claimed, session, 1, Disposition::kRelease);
+  drain.requeue = true;
+  ASSERT_EQ(CommitOne(drain).kind, Kind::kCommitted);
+  Claimed again = ClaimOne(session);
+  ASSERT_TRUE(again.snapshot.has_value());
+  EXPECT_EQ(again.snapshot->last_event_seq, 4);
+  EXPECT_EQ(again.events.size(), 1u);
+  EXPECT_EQ(again.barren_takeovers, 0);
+
+  CommitItem incapable = Append(again, session, 1, Disposition::kRelease);
+  incapable.requeue = true;
+  incapable.required_version = kEventSchemaVersion + 1;
+  ASSERT_EQ(CommitOne(incapable).kind, Kind::kCommitted);
+  EXPECT_TRUE(Claim(session).claimed.empty()) << "needs a newer worker";
+  ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok());
+  EXPECT_TRUE(Claim(session).claimed.empty()) << "and still does after a wake-up";
+}
+
+TEST_F(PgCommitTest, ReadBackTellsWhatLanded) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  CommitItem landed = Append(claimed, session);
+  ASSERT_EQ(CommitOne(landed).kind, Kind::kCommitted);
+  CommitItem not_sent = Append(claimed, session);
+  CommitItem stale = not_sent;
+  stale.token.value -= 1;
+  auto answer = store().ReadBack(std::vector{landed, not_sent, stale});
+  ASSERT_TRUE(answer.ok()) << answer.error();
+  EXPECT_EQ((*answer)[0].kind, Kind::kCommitted);
+  EXPECT_EQ((*answer)[1].kind, Kind::kBusy);
+  EXPECT_EQ((*answer)[2].kind, Kind::kFenced);
+  CommitOutcome again = CommitOne(landed);
+  EXPECT_EQ(again.kind, Kind::kFenced) << "sent twice it lands once";
+  EXPECT_EQ(Head(landed.subject), 2);
+}
+
+TEST_F(PgCommitTest, SubjectTwiceInABatchIsRefused) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  CommitItem item = Append(claimed, session);
+  EXPECT_EQ(store().Commit(std::vector{item, item}).code(), Code::kInvalid);
+}
+
+TEST_F(PgCommitTest, BrokenConnectionIsAnUnknownOutcomeAndThePoolRecovers) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  ASSERT_EQ(CommitOne(Append(claimed, session)).kind, Kind::kCommitted);
+  CommitItem item = Append(claimed, session);
+  // The commit waits for its head row while its backend is ended.
+  std::thread blocker([&] {
+    db().Exec("BEGIN; SELECT 1 FROM subject_head WHERE subject_id = " + Sql(item.subject) + " FOR UPDATE; SELECT pg_sleep(0.8); ROLLBACK");
+  });
+  while (db().Count("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()") == 0) {
+  }
+  std::thread killer([&] {
+    while (db().Count(
+               "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'acl-commit' AND wait_event_type = "
+               "'Lock' AND datname = current_database()") == 0) {
+    }
+  });
+  auto outcome = store().Commit(std::span(&item, 1));
+  killer.join();
+  blocker.join();
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.code(), Code::kOutcomeUnknown) << outcome.error();
+  auto back = store().ReadBack(std::span(&item, 1));
+  ASSERT_TRUE(back.ok()) << back.error();
+  EXPECT_EQ(back->front().kind, Kind::kBusy);
+  EXPECT_EQ(CommitOne(item).kind, Kind::kCommitted);
+}
+
+}  // namespace
+}  // namespace acl

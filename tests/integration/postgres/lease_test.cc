@@ -1,0 +1,309 @@
+// Sessions, create, claim, reap, quarantine, direct commands, loops (DESIGN.md section 2, "Protocols").
+#include "tests/integration/postgres/store_fixture.h"
+
+namespace acl {
+namespace {
+
+class PgLeaseTest : public test::PgStoreTest {};
+
+TEST_F(PgLeaseTest, HeartbeatRefusesExpiredAndDead) {
+  SessionId session = OpenSession();
+  ASSERT_TRUE(store().Heartbeat(session, milliseconds(60'000)).ok());
+  Expire(session);
+  EXPECT_EQ(store().Heartbeat(session, milliseconds(60'000)).code(), Code::kLeaseLost);
+  SessionId other = OpenSession();
+  ASSERT_TRUE(store().CloseSession(other).ok());
+  ASSERT_TRUE(store().CloseSession(other).ok()) << "closing twice is no error";
+  EXPECT_EQ(store().Heartbeat(other, milliseconds(60'000)).code(), Code::kLeaseLost);
+  ClaimRequest request;
+  request.session = other;
+  EXPECT_EQ(store().Claim(request).code(), Code::kLeaseLost);
+  request.session = SessionId{NewUuid7()};
+  EXPECT_EQ(store().Claim(request).code(), Code::kLeaseLost);
+}
+
+TEST_F(PgLeaseTest, CreateIsIdempotentByRequestKey) {
+  CreateItem first = NewItem(2);
+  first.request_key = "key-" + queue();
+  first.request_hash = Sha256("body");
+  CreateItem repeat = NewItem(2), other_body = NewItem(2), fresh = NewItem(2);
+  repeat.request_key = other_body.request_key = first.request_key;
+  repeat.request_hash = first.request_hash;
+  other_body.request_hash = Sha256("another body");
+  auto outcomes = store().Create(std::vector{first, repeat, other_body, fresh});
+  ASSERT_TRUE(outcomes.ok()) << outcomes.error();
+  using Kind = CreateOutcome::Kind;
+  EXPECT_EQ((*outcomes)[0].kind, Kind::kCreated);
+  EXPECT_EQ((*outcomes)[1].kind, Kind::kReplayed);
+  EXPECT_EQ((*outcomes)[1].subject, first.subject);
+  EXPECT_EQ((*outcomes)[1].token, (*outcomes)[0].token);
+  EXPECT_EQ((*outcomes)[2].kind, Kind::kKeyConflict);
+  EXPECT_EQ((*outcomes)[3].kind, Kind::kCreated);
+  auto later = store().Create(std::span(&repeat, 1));
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(later->front().kind, Kind::kReplayed);
+  EXPECT_EQ(later->front().subject, first.subject);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM event_rows WHERE subject_id IN (" + Sql(first.subject) + "," + Sql(repeat.subject) + ")"), 2);
+  EXPECT_EQ(store().Create(std::span(&fresh, 1)).code(), Code::kConflict) << "an id is never used twice";
+}
+
+TEST_F(PgLeaseTest, CreatedEventsVerifyAlsoAcrossANewEpoch) {
+  CreateOne();  // the seal cache knows the old epoch now
+  db().Exec("SET ROLE acl_owner; UPDATE fleet_epoch SET base = base + 3");
+  SubjectId subject = CreateOne(NewItem(3));
+  SessionId session = OpenSession();
+  ClaimAnswer answer = Claim(session, 10);
+  ASSERT_EQ(answer.claimed.size(), 2u);
+  for (const Claimed& claimed : answer.claimed) {
+    Hash256 chain = ChainStart(claimed.subject);
+    for (const Event& event : claimed.events) {
+      EXPECT_TRUE(Verify(event, chain).ok()) << Verify(event, chain).error();
+      EXPECT_LT(event.token, claimed.token);
+      EXPECT_LE(event.timestamp, claimed.db_now + std::chrono::seconds(1));
+      chain = event.chain;
+    }
+    EXPECT_EQ(chain, claimed.head.chain);
+    if (claimed.subject == subject) {
+      EXPECT_EQ(claimed.events[0].token.epoch(), claimed.token.epoch());
+    }
+  }
+}
+
+TEST_F(PgLeaseTest, ClaimTakesAtMostMaxInBandOrderAndFiltersKinds) {
+  std::vector<CreateItem> items;
+  for (int i = 0; i < 12; ++i) items.push_back(NewItem());
+  items[7].band = 0;
+  items[3].kind = "other";
+  ASSERT_TRUE(store().Create(items).ok());
+  SessionId session = OpenSession();
+  ClaimRequest request;
+  request.session = session;
+  request.queues = {"nothing here", queue()};
+  request.max = 4;
+  request.kinds = {"counter"};
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer.ok()) << answer.error();
+  ASSERT_EQ(answer->claimed.size(), 4u);
+  bool urgent = false;
+  for (const Claimed& claimed : answer->claimed) urgent = urgent || claimed.subject == items[7].subject;
+  EXPECT_TRUE(urgent);
+  request.max = 100;
+  EXPECT_EQ(store().Claim(request)->claimed.size(), 7u);
+  request.kinds = {};
+  EXPECT_EQ(store().Claim(request)->claimed.size(), 1u);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM ready WHERE queue = '" + queue() + "'"), 0);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM lease_history WHERE session_id = " + Sql(session)), 12);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM workflow_leases WHERE owner_id = " + Sql(session)), 12);
+  auto held = store().HeldBy(session, milliseconds(0));
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(held->size(), 12u);
+  EXPECT_TRUE(store().HeldBy(session, milliseconds(3'600'000))->empty());
+}
+
+TEST_F(PgLeaseTest, ReadyRowsOfHeldSubjectsAreDropped) {
+  SessionId session = OpenSession();
+  SubjectId subject = CreateOne();
+  ClaimOne(session);
+  db().Exec("INSERT INTO ready SELECT queue, band, 0, clock_timestamp(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
+            Sql(subject));
+  ClaimAnswer answer = Claim(session);
+  EXPECT_TRUE(answer.claimed.empty());
+  EXPECT_EQ(answer.dropped, 1);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM ready WHERE queue = '" + queue() + "'"), 0);
+}
+
+TEST_F(PgLeaseTest, ReapFreesInBatchesUnderNewTokens) {
+  SessionId session = OpenSession(), living = OpenSession(), living_too = OpenSession();
+  for (int i = 0; i < 5; ++i) CreateOne();
+  ClaimAnswer before = Claim(session, 5);
+  ASSERT_EQ(before.claimed.size(), 5u);
+  Expire(session);
+  auto first = store().Reap(3);
+  ASSERT_TRUE(first.ok()) << first.error();
+  EXPECT_GE(first->sessions_died, 1);
+  EXPECT_EQ(first->leases_freed, 3);
+  EXPECT_TRUE(first->more);
+  auto second = store().Reap(3);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->sessions_died, 0);
+  EXPECT_EQ(second->leases_freed, 2);
+  EXPECT_FALSE(second->more);
+  EXPECT_EQ(db().Value("SELECT reaped FROM worker_sessions WHERE session_id = " + Sql(session)), "t");
+
+  CommitItem stale = Append(before.claimed[0], session);
+  EXPECT_EQ(CommitOne(stale).kind, CommitOutcome::Kind::kFenced);
+  ClaimAnswer after = Claim(living, 5);
+  ASSERT_EQ(after.claimed.size(), 5u);
+  for (const Claimed& claimed : after.claimed) {
+    EXPECT_EQ(claimed.barren_takeovers, 1);
+    EXPECT_GT(claimed.token.value, before.claimed[0].token.value + 1) << "the reap took one, the claim another";
+  }
+  (void)living_too;
+}
+
+TEST_F(PgLeaseTest, FifthTakeoverWithoutProgressIsQuarantined) {
+  SubjectId subject = CreateOne();
+  SessionId living = OpenSession(), witness = OpenSession();
+  for (int takeover = 0; takeover < 5; ++takeover) {
+    SessionId victim = OpenSession();
+    db().Exec("UPDATE ready SET ready_at = clock_timestamp() WHERE subject_id = " + Sql(subject));
+    Claimed claimed = ClaimOne(victim);
+    EXPECT_EQ(claimed.barren_takeovers, takeover);
+    Expire(victim);
+    ASSERT_EQ(store().Reap(100)->leases_freed, 1);
+    double wait = std::stod(
+        db().Value("SELECT round(extract(epoch FROM ready_at - clock_timestamp())) FROM ready WHERE subject_id = " + Sql(subject)));
+    if (takeover >= 1) {
+      EXPECT_GE(wait, double((1 << (takeover - 1)) - 1)) << "back-off from the second takeover on";
+    } else {
+      EXPECT_LE(wait, 0.0);
+    }
+  }
+  db().Exec("UPDATE ready SET ready_at = clock_timestamp() WHERE subject_id = " + Sql(subject));
+  ClaimAnswer answer = Claim(living);
+  EXPECT_TRUE(answer.claimed.empty());
+  EXPECT_EQ(answer.quarantined, 1);
+  EXPECT_EQ(db().Value("SELECT reason FROM quarantine WHERE subject_id = " + Sql(subject)), "takeovers_without_progress");
+  ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok()) << "inputs are kept while it stands still";
+  EXPECT_TRUE(Claim(living).claimed.empty());
+
+  ASSERT_TRUE(store().ReleaseQuarantine(subject, "ann").ok());
+  EXPECT_EQ(store().ReleaseQuarantine(subject, "ann").code(), Code::kNotFound);
+  Claimed back = ClaimOne(living);
+  EXPECT_EQ(back.barren_takeovers, 0);
+  EXPECT_EQ(back.inbox.size(), 1u);
+  (void)witness;
+}
+
+TEST_F(PgLeaseTest, MassDeathAndCleanEndsAreNotCounted) {
+  SessionId one = OpenSession(), two = OpenSession();
+  db().Exec("UPDATE worker_sessions SET dead_at = clock_timestamp(), reaped = true WHERE dead_at IS NULL AND session_id NOT IN (" +
+            Sql(one) + "," + Sql(two) + ")");
+  CreateOne();
+  ClaimOne(one);
+  Expire(one);
+  Expire(two);
+  EXPECT_EQ(store().Reap(100)->sessions_died, 2);
+  SessionId third = OpenSession();
+  EXPECT_EQ(ClaimOne(third).barren_takeovers, 0);
+  ASSERT_TRUE(store().CloseSession(third).ok());
+  EXPECT_EQ(store().Reap(100)->leases_freed, 1);
+  EXPECT_EQ(ClaimOne(OpenSession()).barren_takeovers, 0);
+}
+
+TEST_F(PgLeaseTest, HolderQuarantinesAndNothingRuns) {
+  SessionId session = OpenSession();
+  SubjectId subject = CreateOne();
+  Claimed claimed = ClaimOne(session);
+  EXPECT_EQ(store().Quarantine(subject, session, Token{claimed.token.value - 1}, "r", "d").code(), Code::kLeaseLost);
+  ASSERT_TRUE(store().Quarantine(subject, session, claimed.token, "journal_corrupt", "event 3").ok());
+  EXPECT_EQ(CommitOne(Append(claimed, session)).kind, CommitOutcome::Kind::kFenced);
+  EXPECT_TRUE(Claim(session).claimed.empty());
+}
+
+TEST_F(PgLeaseTest, PostsAreIdempotentAndWakeAFreeSubject) {
+  SessionId session = OpenSession();
+  SubjectId subject = CreateOne();
+  Claimed claimed = ClaimOne(session);
+  CommitItem release = Append(claimed, session, 1, Disposition::kRelease);
+  ASSERT_EQ(CommitOne(release).kind, CommitOutcome::Kind::kCommitted);
+  InboxPost post{subject, InboxId{NewUuid7()}, "cancel", R"({"by":"ann"})", "cancel-1"};
+  auto first = store().Post(post);
+  ASSERT_TRUE(first.ok()) << first.error();
+  EXPECT_FALSE(first->replayed);
+  EXPECT_FALSE(first->holder.has_value());
+  EXPECT_EQ(first->queue, queue());
+  post.id = InboxId{NewUuid7()};
+  EXPECT_TRUE(store().Post(post)->replayed);
+  post.payload = R"({"by":"bob"})";
+  EXPECT_EQ(store().Post(post).code(), Code::kConflict);
+  Claimed woken = ClaimOne(session);
+  ASSERT_EQ(woken.inbox.size(), 1u);
+  EXPECT_EQ(woken.inbox[0].payload, R"({"by":"ann"})");
+  post.subject = SubjectId{NewUuid7()};
+  EXPECT_EQ(store().Post(post).code(), Code::kNotFound);
+  EXPECT_EQ(store().ReadInbox(subject, Token{1}).code(), Code::kLeaseLost);
+}
+
+TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
+  CreateItem create = NewItem();
+  create.make_ready = false;
+  SubjectId subject = CreateOne(create);
+  Token used;
+  auto done = store().Direct(subject, [&](const Claimed& claimed) -> Result<CommitItem> {
+    Claimed copy = claimed;
+    used = claimed.token;
+    EXPECT_EQ(claimed.events.size(), 1u);
+    return Append(copy, SessionId{}, 2);
+  });
+  ASSERT_TRUE(done.ok()) << done.error();
+  EXPECT_EQ(done->kind, CommitOutcome::Kind::kCommitted);
+  EXPECT_EQ(db().Value("SELECT head_seq FROM subject_head WHERE subject_id = " + Sql(subject)), "3");
+  EXPECT_EQ(db().Value("SELECT (session_id IS NULL) || ' ' || token FROM leases WHERE subject_id = " + Sql(subject)),
+            "true " + std::to_string(used.value));
+  EXPECT_EQ(
+      db().Value("SELECT head_seq FROM lease_history WHERE subject_id = " + Sql(subject) + " AND token = " + std::to_string(used.value)),
+      "1");
+
+  auto refused = store().Direct(subject, [](const Claimed&) -> Result<CommitItem> { return Error{Code::kDenied, "no"}; });
+  EXPECT_EQ(refused.code(), Code::kDenied);
+  EXPECT_EQ(db().Value("SELECT token FROM leases WHERE subject_id = " + Sql(subject)), std::to_string(used.value))
+      << "a refusal leaves nothing";
+  auto never = [](const Claimed&) -> Result<CommitItem> { return Error{Code::kInternal, "must not be asked"}; };
+  ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok());
+  EXPECT_EQ(store().Direct(subject, never).code(), Code::kConflict) << "unread inbox";
+  ClaimOne(OpenSession());
+  EXPECT_EQ(store().Direct(subject, never).code(), Code::kConflict) << "held";
+  EXPECT_EQ(store().Direct(SubjectId{NewUuid7()}, never).code(), Code::kNotFound);
+}
+
+TEST_F(PgLeaseTest, LoopsAreHeldByOneAtATime) {
+  SessionId one = OpenSession(), two = OpenSession();
+  std::string name = "reaper-" + queue();
+  auto first = store().HoldLoop(name, one, milliseconds(60'000));
+  ASSERT_TRUE(first.ok()) << first.error();
+  ASSERT_TRUE(first->has_value());
+  EXPECT_FALSE(store().HoldLoop(name, two, milliseconds(60'000))->has_value());
+  auto renewed = store().HoldLoop(name, one, milliseconds(60'000));
+  EXPECT_EQ((*renewed)->token, (*first)->token);
+  EXPECT_GT((*renewed)->expires_at, (*first)->expires_at);
+  db().Exec("UPDATE loop_leases SET expires_at = clock_timestamp() - interval '1 s' WHERE name = '" + name + "'");
+  auto taken = store().HoldLoop(name, two, milliseconds(60'000));
+  ASSERT_TRUE(taken->has_value());
+  EXPECT_GT((*taken)->token, (*first)->token);
+  ASSERT_TRUE(store().CloseSession(two).ok());
+  EXPECT_TRUE(store().HoldLoop(name, one, milliseconds(60'000))->has_value()) << "the holder is known dead";
+}
+
+TEST_F(PgLeaseTest, ContentsAreWriteOnceAndVerified) {
+  std::string small = "small", empty, large(3'000'000, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 7) large[i] = char(i);
+  std::vector<std::pair<Hash256, std::string>> contents = {
+      {Sha256(small), small}, {Sha256(empty), empty}, {Sha256(large), large}, {Sha256(small), small}};
+  ASSERT_TRUE(store().PutContents(contents).ok());
+  ASSERT_TRUE(store().PutContents(contents).ok()) << "again is no error";
+  for (const auto& [hash, bytes] : contents) {
+    auto read = store().GetContent(hash);
+    ASSERT_TRUE(read.ok()) << read.error();
+    EXPECT_EQ(*read, bytes);
+  }
+  EXPECT_EQ(store().GetContent(Sha256("missing")).code(), Code::kNotFound);
+  std::vector<std::pair<Hash256, std::string>> wrong = {{Sha256("a"), "b"}};
+  EXPECT_EQ(store().PutContents(wrong).code(), Code::kInvalid);
+  db().Exec("SET session_replication_role = replica; UPDATE content_chunks SET bytes = 'damaged' WHERE hash = '\\x" + ToHex(Sha256(small)) +
+            "'");
+  EXPECT_EQ(store().GetContent(Sha256(small)).code(), Code::kCorrupt);
+}
+
+TEST(PgStoreUnreachableTest, SaysSo) {
+  PgStoreOptions options;
+  options.conninfo = "host=127.0.0.1 port=1 dbname=none connect_timeout=2";
+  PgStore store(options);
+  auto answer = store.Reap(1);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.code(), Code::kUnavailable);
+  EXPECT_NE(answer.message().find("cannot be reached"), std::string::npos) << answer.message();
+}
+
+}  // namespace
+}  // namespace acl

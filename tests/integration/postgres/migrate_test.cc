@@ -1,0 +1,219 @@
+// Migrations: applied once, verified afterwards, refused when the database is newer; roles and triggers (issue 3, section 2).
+#include "shared/postgres/migrate.h"
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/support/test_database.h"
+
+namespace acl {
+namespace {
+
+using pg::EmbeddedMigrations;
+using pg::Migrate;
+using pg::Migration;
+using test::TestDatabase;
+
+std::unique_ptr<TestDatabase> Empty() {
+  auto made = TestDatabase::Create(false);
+  EXPECT_TRUE(made.ok()) << made.message();
+  return made.ok() ? std::move(*made) : nullptr;
+}
+
+TEST(MigrateTest, EmbeddedFilesAreTheOnesInTheFolder) {
+  ASSERT_GE(EmbeddedMigrations().size(), 10u);
+  for (const Migration& migration : EmbeddedMigrations()) {
+    std::ifstream in(std::string(ACL_SOURCE_DIR) + "/migrations/" + migration.file);
+    std::stringstream text;
+    text << in.rdbuf();
+    EXPECT_EQ(text.str(), migration.text) << migration.file;
+    EXPECT_EQ(migration.text.rfind("-- migrate:up", 0), 0u) << migration.file << ": dbmate reads from '-- migrate:up' on";
+  }
+}
+
+TEST(MigrateTest, AppliesAllThenNothing) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  auto before = pg::ReadDatabaseStatus(db->conninfo());
+  ASSERT_TRUE(before.ok()) << before.message();
+  EXPECT_EQ(before->pending.size(), EmbeddedMigrations().size());
+  EXPECT_FALSE(before->ready());
+
+  auto first = Migrate(db->conninfo());
+  ASSERT_TRUE(first.ok()) << first.message();
+  EXPECT_EQ(first->applied_now.size(), EmbeddedMigrations().size());
+  auto second = Migrate(db->conninfo());
+  ASSERT_TRUE(second.ok()) << second.message();
+  EXPECT_TRUE(second->applied_now.empty());
+  EXPECT_EQ(second->already_applied, int(EmbeddedMigrations().size()));
+
+  auto after = pg::ReadDatabaseStatus(db->conninfo());
+  ASSERT_TRUE(after.ok()) << after.message();
+  EXPECT_TRUE(after->ready());
+  EXPECT_GE(after->epoch, 1);
+  EXPECT_GE(after->server_version_number, 150000);
+}
+
+TEST(MigrateTest, TwoAtOnceApplyEachFileOnce) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  std::optional<Result<pg::MigrationReport>> one, two;
+  std::thread other([&] { two = Migrate(db->conninfo()); });
+  one = Migrate(db->conninfo());
+  other.join();
+  ASSERT_TRUE(one->ok()) << one->message();
+  ASSERT_TRUE(two->ok()) << two->message();
+  EXPECT_EQ((*one)->applied_now.size() + (*two)->applied_now.size(), EmbeddedMigrations().size());
+}
+
+TEST(MigrateTest, ChangedFileIsRefused) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  ASSERT_TRUE(Migrate(db->conninfo()).ok());
+  std::vector<Migration> changed = EmbeddedMigrations();
+  changed[1].text += "\n-- an afterthought\n";
+  auto refused = Migrate(db->conninfo(), changed);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::kConflict);
+  EXPECT_NE(refused.message().find(changed[1].file), std::string::npos) << refused.message();
+}
+
+TEST(MigrateTest, NewerDatabaseIsRefused) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  ASSERT_TRUE(Migrate(db->conninfo()).ok());
+  std::vector<Migration> older = EmbeddedMigrations();
+  std::string last = older.back().Version();
+  older.pop_back();
+  auto refused = Migrate(db->conninfo(), older);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::kConflict);
+  EXPECT_NE(refused.message().find(last), std::string::npos) << refused.message();
+}
+
+TEST(MigrateTest, FailingFileLeavesNothing) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  std::vector<Migration> broken = EmbeddedMigrations();
+  broken.push_back({"9999_broken.sql", "-- migrate:up\nCREATE TABLE half_done (a int);\nSELECT no_such_function();\n"});
+  auto failed = Migrate(db->conninfo(), broken);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.message().find("9999_broken.sql"), std::string::npos) << failed.message();
+  EXPECT_EQ(db->Value("SELECT to_regclass('half_done')"), "NULL");
+  EXPECT_EQ(db->Count("SELECT count(*) FROM schema_migrations"), std::int64_t(EmbeddedMigrations().size()));
+}
+
+TEST(MigrateTest, DbmatesOwnRunIsAdopted) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  ASSERT_TRUE(Migrate(db->conninfo()).ok());
+  db->Exec("DELETE FROM migration_checksums");  // as if dbmate had applied them
+  auto adopted = Migrate(db->conninfo());
+  ASSERT_TRUE(adopted.ok()) << adopted.message();
+  EXPECT_TRUE(adopted->applied_now.empty());
+  EXPECT_EQ(db->Count("SELECT count(*) FROM migration_checksums"), std::int64_t(EmbeddedMigrations().size()));
+}
+
+class GuardsTest : public test::DatabaseTest {};
+
+TEST_F(GuardsTest, ServiceRoleMayNotChangeWhatIsWrittenOnce) {
+  for (const char* table : {"event_rows", "attempt_rows", "completion_rows", "lease_history", "compensation_rows"}) {
+    for (std::string sql : {std::string("DELETE FROM ") + table, std::string("TRUNCATE ") + table,
+                            std::string("UPDATE ") + table + " SET subject_id = subject_id"}) {
+      EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
+    }
+  }
+  for (const char* sql :
+       {"DELETE FROM leases", "DELETE FROM subjects", "UPDATE subjects SET queue = 'x'", "UPDATE fleet_epoch SET base = 0",
+        "SELECT remove_contents(gen_random_uuid(), 1)", "SELECT new_epoch(0)", "CREATE TABLE mine (a int)"}) {
+    EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
+  }
+}
+
+TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
+  db().Exec(
+      "INSERT INTO subjects VALUES ('00000000-0000-7000-8000-0000000000a1', gen_random_uuid(), 'counter', 'q', 1, now());"
+      "INSERT INTO leases (subject_id, token) VALUES ('00000000-0000-7000-8000-0000000000a1', 100);"
+      "INSERT INTO event_rows SELECT '00000000-0000-7000-8000-0000000000a1', 1, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), "
+      "sha256('a'), "
+      "sha256('a'), '{}';"
+      "INSERT INTO attempt_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, now());"
+      "INSERT INTO completion_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, 1, now(), sha256('a'));"
+      "INSERT INTO lease_history (subject_id, token, head_seq, barren, granted_at) VALUES ('00000000-0000-7000-8000-0000000000a1', 1, 0, "
+      "0, now())");
+  for (const char* table : {"event_rows", "attempt_rows", "completion_rows", "lease_history"}) {
+    for (std::string sql : {std::string("DELETE FROM ") + table, std::string("TRUNCATE ") + table,
+                            std::string("UPDATE ") + table + " SET token = token + 1"}) {
+      EXPECT_EQ(db().Refusal(sql).code, Code::kDenied) << sql;
+      EXPECT_EQ(db().Refusal(sql, "acl_owner").code, Code::kDenied) << sql;
+    }
+  }
+  EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL").code, Code::kDenied)
+      << "a superuser by hand is not the maintenance function";
+  EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL, seq = 9", "acl_owner").code, Code::kDenied);
+  EXPECT_EQ(db().Refusal("DELETE FROM leases").code, Code::kDenied);
+  EXPECT_EQ(db().Refusal("UPDATE leases SET token = 99").code, Code::kDenied);
+  EXPECT_EQ(db().Value("SELECT remove_contents('00000000-0000-7000-8000-0000000000a1', 1)"), "1");
+  EXPECT_EQ(db().Value("SELECT payload FROM event_rows WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'"), "NULL");
+}
+
+TEST_F(GuardsTest, DocumentedNamesAndColumns) {
+  // Document 000, 11.7, and document 002, database schema: names and types.
+  const std::map<std::string, std::string> shapes = {
+      {"events",
+       "event_id uuid,workflow_id uuid,event_seq bigint,event_type character varying(50),payload jsonb,timestamp timestamp with time "
+       "zone,schema_version character varying(10),producer_version character varying(20),checksum character varying(64)"},
+      {"workflow_leases",
+       "workflow_id uuid,owner_id text,acquired_at timestamp with time zone,lease_expires_at timestamp with time "
+       "zone,fencing_token bigint,heartbeat_at timestamp with time zone"},
+      {"step_attempts",
+       "workflow_id uuid,step_id character varying(100),attempt_id integer,started_at timestamp with time zone,fencing_token bigint"},
+      {"completed_steps",
+       "workflow_id uuid,step_id character varying(100),attempt_id integer,completed_at timestamp with time "
+       "zone,result_snapshot_ref text,result_checksum character varying(64)"},
+      {"snapshots",
+       "snapshot_id uuid,workflow_id uuid,step_number integer,last_event_seq bigint,state_inline jsonb,state_s3_key "
+       "text,state_checksum character varying(64),created_at timestamp with time zone"},
+      {"workflows",
+       "id text,name text,version text,owner text,status text,spec_yaml text,created_at timestamp with time zone,updated_at timestamp "
+       "with time zone,completed_at timestamp with time zone,error_message text"},
+      {"workflow_steps",
+       "id bigint,workflow_id text,step_name text,status text,inputs_json text,outputs_json text,started_at timestamp with time "
+       "zone,completed_at timestamp with time zone,error_message text"},
+      {"compensation_log",
+       "id bigint,workflow_id text,step_name text,compensation_action text,inputs_json text,executed_at timestamp with time "
+       "zone,success boolean,error_message text"}};
+  for (const auto& [name, shape] : shapes) {
+    std::string have = db().Value(
+        "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ',' ORDER BY attnum) FROM pg_attribute "
+        "WHERE attrelid = '" +
+        name + "'::regclass AND attnum > 0");
+    EXPECT_EQ(have.rfind(shape, 0), 0u) << name << "\n have " << have << "\n want " << shape;
+    EXPECT_NO_THROW(db().Exec("SELECT * FROM " + name, "acl_service"));
+  }
+}
+
+TEST_F(GuardsTest, NewEpochRaisesEveryLaterToken) {
+  auto before = pg::ReadDatabaseStatus(db().conninfo());
+  ASSERT_TRUE(before.ok()) << before.message();
+  Token above{(before->epoch + 300'000) << 32};
+  auto epoch = pg::NewEpoch(db().conninfo(), above);
+  ASSERT_TRUE(epoch.ok()) << epoch.message();
+  EXPECT_GT(*epoch, above.epoch());
+  EXPECT_GT(db().Count("SELECT (mint_tokens(ARRAY[0::bigint]))[1]"), above.value);
+  EXPECT_EQ(db().Value("SELECT mint_tokens(ARRAY[0, 9007199254740990]::bigint[])"),
+            "{" + std::to_string((*epoch << 32) + 1) + ",9007199254740991}");
+  EXPECT_NE(db().Refusal("SELECT mint_tokens(ARRAY[9007199254740991]::bigint[])").message.find("AC006"), std::string::npos);
+
+  db().Exec("SET ROLE acl_owner; UPDATE fleet_epoch SET system_identifier = 1");
+  auto moved = pg::ReadDatabaseStatus(db().conninfo());
+  ASSERT_TRUE(moved.ok()) << moved.message();
+  EXPECT_FALSE(moved->right_cluster);
+  EXPECT_NE(db().Refusal("SELECT mint_tokens(ARRAY[1]::bigint[])").message.find("AC004"), std::string::npos);
+  ASSERT_TRUE(pg::NewEpoch(db().conninfo(), std::nullopt).ok());
+  EXPECT_NO_THROW(db().Exec("SELECT mint_tokens(ARRAY[1]::bigint[])"));
+}
+
+}  // namespace
+}  // namespace acl

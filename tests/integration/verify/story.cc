@@ -1,0 +1,244 @@
+#include "tests/integration/verify/story.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/sha256.h"
+#include "shared/base/uuid7.h"
+#include "shared/postgres/pg_queries.h"
+#include "shared/workflow/workflow_kind.h"
+
+namespace acl::test {
+namespace {
+
+constexpr const char* kReport = "the report";  // content of the file that a step writes
+
+CapabilitySpec Capability(const std::string& id, EffectClass effect, bool honours_key) {
+  CapabilitySpec spec;
+  spec.id = id;
+  spec.summary = "scripted";
+  spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
+  spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
+  spec.effect = effect;
+  spec.honours_key = honours_key;
+  return spec;
+}
+
+StepResult Never(const Json&, CallContext&) { return {}; }  // the story runs the steps
+
+PgStoreOptions OptionsOf(const std::string& conninfo) {
+  PgStoreOptions options;
+  options.conninfo = conninfo;
+  options.statement_timeout = options.lock_timeout = milliseconds(60'000);
+  return options;
+}
+
+StepResult Says(const StepCall& call) {
+  StepResult result;
+  // Long enough that a handful of steps needs a snapshot in chunks.
+  result.outputs = Json{{"said", call.step.step_id + " " + std::string(2'000, 's')}, {"add", 3}};
+  return result;
+}
+
+StepResult Fails(const std::string& why, bool retryable) {
+  StepResult result;
+  result.outcome = StepResult::Outcome::kFailed;
+  result.error = why;
+  result.retryable = retryable;
+  return result;
+}
+
+}  // namespace
+
+Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabilities_(std::make_shared<CapabilityRegistry>()) {
+  capabilities_->Add(Capability("sim.pure", EffectClass::kPure, false), Never);
+  capabilities_->Add(Capability("sim.idempotent", EffectClass::kIdempotent, true), Never);
+  capabilities_->Add(Capability("sim.keyed", EffectClass::kNonIdempotent, true), Never);
+  workflow_ = workflow::MakeWorkflowKind(capabilities_);
+}
+
+SessionId Story::OpenSession() {
+  SessionRequest request;
+  request.worker_name = "story";
+  request.host = "here";
+  request.slots = 8;
+  request.version = "1";
+  request.ttl = milliseconds(3'600'000);
+  auto grant = store_.OpenSession(request);
+  EXPECT_TRUE(grant.ok()) << grant.error();
+  return grant.ok() ? grant->session : SessionId{};
+}
+
+// Every subject has a queue of its own, so that a claim finds this one.
+SubjectId Story::Create(const std::string& name, CreateItem item) {
+  item.queue = name;
+  auto outcomes = store_.Create(std::span(&item, 1));
+  EXPECT_TRUE(outcomes.ok()) << outcomes.error();
+  subjects_[name] = item.subject;
+  return item.subject;
+}
+
+SubjectId Story::CreateCounter(const std::string& name, const CounterOptions& options) {
+  return Create(name, counter_.MakeCreateItem(SubjectId{NewUuid7()}, options));
+}
+
+SubjectId Story::CreateRun(const std::string& name, int steps, bool with_undo, milliseconds retry_delay) {
+  const char* const effects[] = {"sim.idempotent", "sim.pure", "sim.keyed"};
+  WorkflowSpec spec;
+  spec.name = name;
+  spec.owner = "story";
+  spec.max_execution_time = std::chrono::seconds(36'000);
+  for (int i = 0; i < steps; ++i) {
+    StepSpec step;
+    step.name = fmt::format("s{}", i);
+    step.agent_name = "story";
+    step.capability = effects[i % 3];
+    step.inputs = Json{{"text", i > 0 ? fmt::format("{{{{s{}.said}}}}", i - 1) : "begin"}};
+    step.retry.max_attempts = 3;
+    step.retry.initial_delay = retry_delay;
+    if (with_undo) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
+    spec.steps.push_back(std::move(step));
+  }
+  workflow::CreateRequest request;
+  request.subject = SubjectId{NewUuid7()};
+  request.submitter = "story";
+  request.request_key = "key of " + name;
+  request.request_hash = Sha256(name);
+  auto item = workflow::MakeCreateItem(*workflow_, spec, std::move(request));
+  EXPECT_TRUE(item.ok()) << item.error();
+  return Create(name, std::move(*item));
+}
+
+void Story::Post(const std::string& name, const std::string& kind, const Json& payload) {
+  auto answer = store_.Post({subjects_[name], InboxId{NewUuid7()}, kind, payload.dump(), std::nullopt});
+  EXPECT_TRUE(answer.ok()) << answer.error();
+}
+
+// As the worker does, but when the story wants it.
+void Story::TakeSnapshot(SubjectRun& run) {
+  PgQueries queries(store_);
+  auto view = queries.GetSubject(run.subject());
+  ASSERT_TRUE(view.ok()) << view.error();
+  EncodedSnapshot encoded = EncodeSnapshot(run.state(), view->head.seq, view->head.chain);
+  if (!encoded.contents.empty()) {
+    Status put = store_.PutContents(encoded.contents);
+    ASSERT_TRUE(put.ok()) << put.error();
+  }
+  encoded.snapshot.id = NewUuid7();
+  encoded.snapshot.created_at = view->head.last_timestamp;
+  run.OnSnapshot(std::move(encoded.snapshot));
+}
+
+void Story::RunAs(const SessionId& session, const std::string& name, const Drive& drive) {
+  SCOPED_TRACE(name);
+  ClaimRequest request;
+  request.session = session;
+  request.queues = {name};
+  auto answer = store_.Claim(request);
+  ASSERT_TRUE(answer.ok()) << answer.error();
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  Claimed claimed = answer->claimed.front();
+  auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return store_.GetContent(hash); });
+  ASSERT_TRUE(restored.ok()) << restored.error();
+  const SubjectKind& kind = claimed.kind == "counter" ? static_cast<const SubjectKind&>(counter_) : *workflow_;
+  SubjectLimits limits;
+  limits.hold_wait = milliseconds(0);
+  WallTime now = claimed.db_now;
+  SubjectRun run(std::move(claimed), *restored, kind, session, limits);
+  for (int items = 0; items < drive.stop_after;) {
+    BuildContext context;
+    context.now = now += milliseconds(1);
+    context.free_slots = 4;
+    auto item = run.BuildItem(context);
+    ASSERT_TRUE(item.ok()) << item.error();
+    if (*item) {
+      auto outcomes = store_.Commit(std::span(&**item, 1));
+      ASSERT_TRUE(outcomes.ok()) << outcomes.error();
+      ASSERT_TRUE(outcomes->front().kind == CommitOutcome::Kind::kCommitted || outcomes->front().kind == CommitOutcome::Kind::kMoved)
+          << outcomes->front().error;
+      if (run.OnOutcome(outcomes->front()) == SubjectRun::After::kGone) return;
+      ++items;
+      if (drive.snapshot_every > 0 && items % drive.snapshot_every == 0) TakeSnapshot(run);
+    }
+    if (items >= drive.stop_after) return;
+    auto starts = run.TakeStarts();
+    ASSERT_TRUE(*item || !starts.empty()) << "nothing to do and nothing to wait for";
+    for (const StepCall& call : starts) run.OnStepDone(call.step.step_id, call.attempt_id, drive.script(call));
+  }
+}
+
+void Story::TellRuns() {
+  Status put = store_.PutContents(std::vector<std::pair<Hash256, std::string>>{{Sha256(kReport), kReport}});
+  EXPECT_TRUE(put.ok());
+
+  CreateRun("completed", 9, true);
+  bool failed_once = false;
+  Run("completed",
+      {[&](const StepCall& call) {
+         if (call.step.step_id == "s3" && !std::exchange(failed_once, true)) return Fails("a fault of the outside", true);
+         StepResult result = Says(call);
+         if (call.step.step_id == "s1") {
+           result.files.push_back({"out/report.md", Sha256(kReport), std::int64_t(std::string_view(kReport).size()), 0644, false});
+         }
+         return result;
+       },
+       1'000, 3});
+
+  CreateRun("rolled_back", 5, true);
+  Run("rolled_back", {[](const StepCall& call) { return call.step.step_id == "s3" ? Fails("for good", false) : Says(call); }});
+
+  CreateRun("paused", 3, false);
+  Post("paused", "pause", Json{{"reason", "a person wants to look"}, {"by", "story"}});
+  Run("paused", {Says});
+
+  CreateRun("retrying", 3, false, milliseconds(3'600'000));
+  Run("retrying", {[](const StepCall&) { return Fails("not yet", true); }});
+}
+
+void Story::TellCounters() {
+  CreateCounter("counted", {});
+  Run("counted", {Says, 1'000, 4});
+
+  CreateCounter("ready", {});
+  CreateCounter("held", {6, "i"});
+  Run("held", {Says, 3});
+
+  CreateCounter("taken_over", {6, "i"});
+  const SessionId lost = OpenSession();
+  RunAs(lost, "taken_over", {Says, 2});
+  EXPECT_TRUE(store_.CloseSession(lost).ok());
+  auto reaped = store_.Reap(100);
+  ASSERT_TRUE(reaped.ok()) << reaped.error();
+  EXPECT_EQ(reaped->leases_freed, 1);
+  Run("taken_over", {Says});
+
+  CreateCounter("direct", {2, "p", true});
+  Run("direct", {Says});  // waits for a signal
+  auto done = store_.Direct(subjects_["direct"], counter_.Increment(5));
+  ASSERT_TRUE(done.ok()) << done.error();
+  EXPECT_EQ(done->kind, CommitOutcome::Kind::kCommitted) << done->error;
+
+  CreateCounter("posted", {2, "p", true});
+  Run("posted", {Says});
+  Post("posted", "signal", Json{{"n", 1}});  // and nobody has read it
+
+  CreateCounter("quarantined", {});
+  ClaimRequest request;
+  request.session = session_;
+  request.queues = {"quarantined"};
+  auto answer = store_.Claim(request);
+  ASSERT_TRUE(answer.ok() && answer->claimed.size() == 1u);
+  Status put_away = store_.Quarantine(subjects_["quarantined"], session_, answer->claimed[0].token, "corrupt", "the story wants it");
+  EXPECT_TRUE(put_away.ok()) << put_away.error();
+
+  CreateCounter("erased", {});
+  Run("erased", {Says, 1'000, 2});
+}
+
+void Story::Tell() {
+  session_ = OpenSession();
+  TellRuns();
+  TellCounters();
+}
+
+}  // namespace acl::test

@@ -1,0 +1,56 @@
+#pragma once
+// A database as a small fleet leaves it behind: runs that completed, rolled back, wait, are held, were taken over, and the tiny kind
+// beside them; every row written by the production code (PgStore, SubjectRun, the kinds).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "shared/capability/capability.h"
+#include "shared/postgres/pg_store.h"
+#include "shared/workflow/create_run.h"
+#include "tests/support/counter_kind.h"
+#include "worker/subject_run.h"
+
+namespace acl::test {
+
+class Story {
+ public:
+  explicit Story(const std::string& conninfo);
+  // Writes all of it. Failures are the test's (EXPECT).
+  void Tell();
+  const std::map<std::string, SubjectId>& subjects() const { return subjects_; }  // by the name in the story
+  const SessionId& session() const { return session_; }
+  PgStore& store() { return store_; }
+
+ private:
+  using Script = std::function<StepResult(const StepCall&)>;
+  struct Drive {
+    Script script;
+    int stop_after = 1'000;  // items; then the lease is left as it is
+    int snapshot_every = 0;  // items; 0: none
+  };
+
+  SubjectId Create(const std::string& name, CreateItem item);
+  SubjectId CreateCounter(const std::string& name, const CounterOptions& options);
+  SubjectId CreateRun(const std::string& name, int steps, bool with_undo, milliseconds retry_delay = milliseconds(0));
+  SessionId OpenSession();
+  // Claims the subject and runs it until it is closed, waits, or enough items are committed.
+  void Run(const std::string& name, const Drive& drive) { RunAs(session_, name, drive); }
+  void RunAs(const SessionId& session, const std::string& name, const Drive& drive);
+  void Post(const std::string& name, const std::string& kind, const Json& payload);
+  void TakeSnapshot(SubjectRun& run);
+
+  void TellRuns();
+  void TellCounters();
+
+  PgStore store_;
+  SessionId session_;
+  std::shared_ptr<CapabilityRegistry> capabilities_;
+  std::shared_ptr<const SubjectKind> workflow_;
+  CounterKind counter_;
+  std::map<std::string, SubjectId> subjects_;
+};
+
+}  // namespace acl::test

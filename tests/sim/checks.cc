@@ -1,0 +1,115 @@
+// What must hold after a simulated run, whatever happened in it: invariants 1-7 of DESIGN.md section 2 over the in-memory store.
+
+#include <fmt/format.h>
+
+#include "tests/sim/world.h"
+
+namespace acl::test {
+
+void SimWorld::CheckAll() {
+  std::map<SubjectId, bool> was_closed;
+  for (const MemoryRecord& record : store_.Records()) {
+    if (record.what != MemoryRecord::What::kCommit) continue;
+    if (record.outcome == CommitOutcome::Kind::kFenced && record.held) {
+      report_.violations.push_back(fmt::format("{}: the holder of token {} decided on another head: its claim read too early",
+                                               record.subject.ToString(), record.token.value));
+    }
+    if (record.outcome != CommitOutcome::Kind::kCommitted) continue;
+    if (record.token != record.lease_token) {
+      report_.violations.push_back(fmt::format("invariant 4: {} took a commit of token {} while the lease had {}",
+                                               record.subject.ToString(), record.token.value, record.lease_token.value));
+    }
+    if (was_closed[record.subject])
+      report_.violations.push_back(fmt::format("{} took a commit after it was closed", record.subject.ToString()));
+    was_closed[record.subject] = record.disposition == Disposition::kClose;
+  }
+  for (const SubjectId& id : store_.Subjects()) {
+    auto subject = store_.Inspect(id);
+    ++report_.subjects;
+    CheckSubject(*subject);
+  }
+}
+
+void SimWorld::CheckSubject(const MemorySubject& subject) {
+  auto violated = [&](const std::string& what) { report_.violations.push_back(subject.id.ToString() + ": " + what); };
+  if (!subject.closed) {
+    std::string waits = subject.waiting ? subject.waiting->reason : "nothing";
+    violated(fmt::format("not closed after healing: held {} quarantined {} waits for {} events {}", subject.holder.has_value(),
+                         subject.quarantined(), waits, subject.events.size()));
+  } else {
+    ++report_.closed;
+  }
+  // 1, 2, 4: gapless, chained, written under granted tokens that only grow.
+  Hash256 chain = ChainStart(subject.id);
+  std::set<std::int64_t> granted;
+  for (const GrantView& grant : subject.grants) granted.insert(grant.token.value);
+  Token last;
+  std::map<std::string, int> inbox_events, completions;
+  Document state;
+  std::int64_t expected = 0;
+  for (const Event& event : subject.events) {
+    ++report_.events;
+    Trace(std::uint64_t(event.checksum[0]) << 8 | event.checksum[1]);
+    if (event.seq != ++expected) violated(fmt::format("invariant 1: event {} where {} belongs", event.seq, expected));
+    if (Status sound = Verify(event, chain); !sound) violated("invariant 2: " + sound.message());
+    chain = event.chain;
+    if (event.token < last) violated(fmt::format("invariant 4: token falls at event {}", event.seq));
+    if (event.seq > 1 && !granted.contains(event.token.value))
+      violated(fmt::format("invariant 4: event {} has a token nobody was granted", event.seq));
+    last = event.token;
+    auto payload = ParseJson(*event.payload);
+    if (!payload) {
+      violated("a stored payload does not parse");
+      continue;
+    }
+    if (payload->contains("inbox_id")) ++inbox_events[payload->at("inbox_id").get<std::string>()];
+    if (event.type == "step.completed") ++completions[payload->at("step_id").get<std::string>()];
+    if (payload->contains(kDeltaKey)) {
+      if (Status applied = state.Apply(payload->at(std::string(kDeltaKey))); !applied) violated("replay: " + applied.message());
+      if (ToHex(state.Root()) != payload->at(std::string(kRootKey)))
+        violated(fmt::format("invariant 5: another root at event {}", event.seq));
+    }
+  }
+  if (subject.head.seq != expected || subject.head.chain != chain || subject.head.state_root != state.Root())
+    violated("the head row is not the last event's");
+  // 5: every kept snapshot and what came after it give the same state.
+  for (const Snapshot& snapshot : subject.snapshots) {
+    std::vector<Event> later;
+    for (const Event& event : subject.events) {
+      if (event.seq > snapshot.last_event_seq) later.push_back(event);
+    }
+    auto restored = Restore(subject.id, snapshot, later, [&](const Hash256& hash) { return store_.GetContent(hash); });
+    if (!restored) {
+      violated("invariant 5: " + restored.message());
+    } else if (restored->state.Root() != state.Root()) {
+      violated("invariant 5: a snapshot gives another state");
+    }
+  }
+  // 3: each step once, as the completion rows say, of an attempt that exists.
+  for (const auto& [step_id, times] : completions) {
+    if (times != 1) violated(fmt::format("invariant 3: step {} completed {} times", step_id, times));
+    auto row = subject.completions.find(step_id);
+    if (row == subject.completions.end()) {
+      violated("invariant 3: no completion row of " + step_id);
+      continue;
+    }
+    bool attempt = false;
+    for (const AttemptRow& candidate : subject.attempts)
+      attempt |= candidate.step_id == step_id && candidate.attempt_id == row->second.attempt_id;
+    if (!attempt) violated("invariant 3: the completion of " + step_id + " names no attempt");
+  }
+  // An acknowledged signal is in the journal exactly once; nothing else came in.
+  for (const std::string& id : acked_signals_[subject.id]) {
+    if (inbox_events[id] != 1) violated(fmt::format("acknowledged signal {} stands {} times in the journal", id, inbox_events[id]));
+  }
+  if (subject.closed && !subject.inbox.empty()) violated("closed with unread inbox rows");
+  // An effect whose receiver honours no key: once for its completion, once more for each time a person said "again".
+  int resolved = 0;
+  for (const Event& event : subject.events) resolved += event.type == "step.resolved";
+  for (const auto& [key, times] : unkeyed_effects_) {
+    if (key.first == subject.id && times > 1 + resolved) violated(fmt::format("step {} acted {} times on the outside", key.second, times));
+  }
+  load_.Check(subject, state, report_.violations);
+}
+
+}  // namespace acl::test

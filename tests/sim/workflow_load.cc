@@ -1,0 +1,169 @@
+#include "tests/sim/workflow_load.h"
+
+#include <fmt/format.h>
+
+#include "shared/capability/capability.h"
+#include "shared/workflow/create_run.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/run_view.h"
+#include "shared/workflow/workflow_kind.h"
+
+namespace acl::test {
+
+namespace {
+
+CapabilitySpec Capability(const std::string& id, EffectClass effect, bool honours_key) {
+  CapabilitySpec spec;
+  spec.id = id;
+  spec.summary = "simulated";
+  spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
+  spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
+  spec.effect = effect;
+  spec.honours_key = honours_key;
+  return spec;
+}
+
+const std::vector<std::string>& CapabilityIds() {
+  static const std::vector<std::string> ids{"sim.pure", "sim.read", "sim.idempotent", "sim.keyed", "sim.unkeyed", "sim.repeated"};
+  return ids;
+}
+
+StepResult Never(const Json&, CallContext&) { return {}; }  // the simulator runs the steps
+
+}  // namespace
+
+WorkflowLoad::WorkflowLoad() {
+  auto registry = std::make_shared<CapabilityRegistry>();
+  registry->Add(Capability("sim.pure", EffectClass::kPure, false), Never);
+  registry->Add(Capability("sim.read", EffectClass::kRead, false), Never);
+  registry->Add(Capability("sim.idempotent", EffectClass::kIdempotent, true), Never);
+  registry->Add(Capability("sim.keyed", EffectClass::kNonIdempotent, true), Never);
+  registry->Add(Capability("sim.unkeyed", EffectClass::kNonIdempotent, false), Never);
+  registry->Add(Capability("sim.repeated", EffectClass::kNonIdempotent, false), Never);  // its steps say on_unknown_outcome: retry
+  kind_ = workflow::MakeWorkflowKind(registry);
+  kinds_.Add(kind_);
+}
+
+CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
+  WorkflowSpec spec;
+  spec.name = "simulated";
+  spec.owner = "sim";
+  spec.max_execution_time = std::chrono::seconds(random.Below(10) == 0 ? 20 : 3600);
+  spec.enable_auto_rollback = random.Below(5) != 0;
+  spec.initial_state = Json{{"start", random.Below(100)}};
+  const int steps = 1 + int(random.Below(random.Below(6) == 0 ? 60 : 9));
+  const bool graph = random.Below(3) == 0;
+  for (int i = 0; i < steps; ++i) {
+    StepSpec step;
+    step.name = fmt::format("s{}", i);
+    step.agent_name = "sim";
+    step.capability = CapabilityIds()[random.Below(CapabilityIds().size())];
+    step.inputs = Json{{"text", i > 0 ? fmt::format("{{{{s{}.said}}}} and {{{{start}}}}", i - 1) : "begin"}};
+    if (graph && i > 0) {
+      for (int parent = 0; parent < i; ++parent) {
+        if (random.Below(4) == 0) step.depends_on.push_back(fmt::format("s{}", parent));
+      }
+    }
+    step.retry.max_attempts = 1 + int(random.Below(4));
+    step.retry.initial_delay = milliseconds(random.Below(2) * 400);
+    step.retry.jitter = 0.5;
+    step.on_unknown_outcome = random.Below(3) == 0 ? UnknownOutcome::kFail : UnknownOutcome::kAsk;
+    if (step.capability == "sim.repeated") step.on_unknown_outcome = UnknownOutcome::kRetry;
+    if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
+    spec.steps.push_back(std::move(step));
+  }
+  workflow::CreateRequest request;
+  request.subject = id;
+  request.submitter = "sim";
+  auto item = workflow::MakeCreateItem(*kind_, spec, std::move(request));
+  ACL_CHECK(item.ok(), "a simulated workflow can be created");
+  return std::move(*item);
+}
+
+std::pair<std::string, Json> WorkflowLoad::MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) {
+  if (uncertain) {
+    Document state;
+    for (const Event& event : subject.events) {
+      auto payload = ParseJson(*event.payload);
+      if (payload && payload->contains(kDeltaKey)) (void)state.Apply(payload->at(std::string(kDeltaKey))).ok();
+    }
+    auto view = workflow::ViewOf(state);
+    std::string step_id = view && !view->uncertain.empty() ? view->uncertain.front() : "s0";
+    const auto draw = random.Below(3);
+    Json payload = {{"step_id", step_id}, {"decision", draw == 0 ? "completed" : draw == 1 ? "failed" : "retry"}, {"by", "sim"}};
+    if (draw == 0) payload["outputs"] = Json{{"said", "a person says so"}};
+    return {"resolve", std::move(payload)};
+  }
+  switch (random.Below(12)) {
+    case 0: return {"cancel", Json{{"reason", "sim"}, {"compensate", random.Below(2) == 0}, {"by", "sim"}}};
+    case 1:
+    case 2: return {"pause", Json{{"reason", "sim"}, {"by", "sim"}}};
+    case 3:
+    case 4:
+    case 5: return {"resume", Json{{"by", "sim"}}};
+    case 6: return {"nonsense", Json{{"x", 1}}};
+    default: return {"signal", Json{{"name", "n"}, {"payload", random.Below(100)}}};
+  }
+}
+
+StepResult WorkflowLoad::RunStep(Random& random, const StepCall& call) {
+  StepResult result;
+  result.duration = milliseconds(5);
+  const auto draw = random.Below(24);
+  if (draw < 3) {
+    result.outcome = StepResult::Outcome::kFailed;
+    result.error = "a fault of the outside";
+    result.retryable = random.Below(6) != 0;
+  } else if (draw == 3) {
+    result.outcome = StepResult::Outcome::kUnknown;
+  } else if (draw == 4) {
+    result.outcome = StepResult::Outcome::kTimedOut;
+  } else {
+    result.outputs = Json{{"said", fmt::format("{} {}", call.step.step_id, random.Below(1000))}, {"success", true}};
+  }
+  return result;
+}
+
+std::optional<std::pair<std::string, Json>> WorkflowLoad::MakeStop(const MemorySubject& subject) {
+  if (subject.waiting && subject.waiting->reason == "paused") return std::pair<std::string, Json>{"resume", Json{{"by", "sim"}}};
+  return std::nullopt;
+}
+
+void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) {
+  auto violated = [&](const std::string& what) { violations.push_back(subject.id.ToString() + ": " + what); };
+  auto view = workflow::ViewOf(state);
+  if (!view) return violated("its state cannot be viewed: " + view.message());
+  if (!subject.closed) return;
+  ++ended_[view->status];
+  if (!view->closed) violated("closed while its state is not");
+  if (view->status != "COMPLETED" && view->status != "FAILED" && view->status != "ROLLED_BACK") violated("closed as " + view->status);
+  if (subject.listing && subject.listing->status != view->status) {
+    violated(fmt::format("the listing says {}, the state {}", subject.listing->status, view->status));
+  }
+  if (view->status == "COMPLETED" && view->steps_completed != view->steps_total) violated("COMPLETED with steps left");
+  if (view->status == "ROLLED_BACK") {
+    for (const auto& compensation : view->compensations) {
+      if (compensation.status == "FAILED") violated("ROLLED_BACK though " + compensation.step_id + " failed");
+    }
+  }
+  // 7: compensations in reverse order of completion, each at most once.
+  std::map<std::string, int> completed_at;
+  int order = 0, last_undone = 1 << 30;
+  std::set<std::string> undone;
+  for (const Event& event : subject.events) {
+    if (event.type == workflow::event::kStepCompleted || event.type == workflow::event::kStepResolved) {
+      auto payload = ParseJson(*event.payload);
+      completed_at[payload->at("step_id").get<std::string>()] = ++order;
+    }
+    if (event.type != workflow::event::kCompensationCompleted && event.type != workflow::event::kCompensationFailed) continue;
+    auto payload = ParseJson(*event.payload);
+    const std::string undo = payload->value("step_id", "");
+    if (!undone.insert(undo).second) violated("invariant 7: " + undo + " ended twice");
+    auto forward = completed_at.find(undo.substr(undo.find(':') + 1));
+    if (forward == completed_at.end()) continue;
+    if (forward->second > last_undone) violated("invariant 7: " + undo + " ran out of order");
+    last_undone = forward->second;
+  }
+}
+
+}  // namespace acl::test

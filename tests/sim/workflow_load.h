@@ -1,0 +1,30 @@
+#pragma once
+// Workflow runs under simulation: random specs (sequences and graphs, every effect class, retries, sagas), random results, people who
+// pause, resume, cancel and resolve. The engine's own rules are checked at the end.
+
+#include "tests/sim/world.h"
+
+namespace acl::test {
+
+class WorkflowLoad final : public SimLoad {
+ public:
+  WorkflowLoad();
+  const KindRegistry& kinds() const override { return kinds_; }
+  CreateItem MakeSubject(Random& random, const SubjectId& id) override;
+  std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) override;
+  DirectDecider MakeDirect(Random&, const MemorySubject&) override { return nullptr; }
+  StepResult RunStep(Random& random, const StepCall& call) override;
+  bool ActsEveryTime(const StepCall& call) override { return call.step.call.value("capability", "") == "sim.unkeyed"; }
+  std::optional<std::pair<std::string, Json>> MakeStop(const MemorySubject& subject) override;
+  void Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) override;
+
+  // How runs ended, by status: every way must be met.
+  const std::map<std::string, int>& ended() const { return ended_; }
+
+ private:
+  std::shared_ptr<const SubjectKind> kind_;
+  KindRegistry kinds_;
+  std::map<std::string, int> ended_;
+};
+
+}  // namespace acl::test

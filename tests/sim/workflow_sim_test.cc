@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/sim/workflow_load.h"
+
+namespace acl::test {
+namespace {
+
+TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
+  const char* text = std::getenv("ACL_SIM_SEEDS");
+  const int count = text ? std::atoi(text) : 40;
+  SimReport sum;
+  std::map<std::string, int> ended;
+  for (int seed = 1; seed <= count && sum.violations.size() < 20; ++seed) {
+    if (const char* only = std::getenv("ACL_SIM_SEED"); only && std::atoi(only) != seed) continue;
+    WorkflowLoad load;
+    SimOptions options;
+    options.subjects = 8;
+    sum.Add(SimWorld(std::uint64_t(seed), load, options).Run());
+    for (const auto& [status, times] : load.ended()) ended[status] += times;
+  }
+  std::cout << "sim: " << sum.ToString() << "\nsim: ended";
+  for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
+  std::cout << "\n";
+  std::string first;
+  for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
+  EXPECT_TRUE(sum.violations.empty()) << first;
+  if (std::getenv("ACL_SIM_SEED")) return;
+  EXPECT_GT(ended["COMPLETED"], 0);
+  EXPECT_GT(ended["FAILED"], 0);
+  EXPECT_GT(ended["ROLLED_BACK"], 0);
+  EXPECT_GT(sum.takeovers, 0);
+  EXPECT_GT(sum.stale_commits_refused, 0);
+  EXPECT_GT(sum.unknown_landed, 0);
+  EXPECT_GT(sum.uncertain_resolved, 0);
+}
+
+}  // namespace
+}  // namespace acl::test

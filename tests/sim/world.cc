@@ -1,0 +1,355 @@
+#include "tests/sim/world.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace acl::test {
+
+namespace {
+
+constexpr auto kTtl = milliseconds(2'000);
+
+FaultyStore::Rates FaultRates() { return {.unavailable = 0.03, .lost_request = 0.02, .lost_answer = 0.05}; }
+
+}  // namespace
+
+struct SimWorld::Worker {
+  Worker(SimWorld& world, int number)
+      : name(fmt::format("w{}", number)),
+        store(world.store_, world.random_.Next(), FaultRates()),
+        random(world.random_.Next()),
+        carry_out{store, world.clock_, world.ids_, {}} {}
+
+  std::string name;
+  FaultyStore store;
+  SeededRandom random;
+  CarryOutContext carry_out;
+  std::unique_ptr<WorkerCore> core;
+  std::uint64_t incarnation = 0, wake_generation = 0;
+  bool frozen = false;
+  std::vector<std::function<void()>> deferred;  // what a frozen process will find when it goes on
+};
+
+void SimReport::Add(const SimReport& other) {
+  subjects += other.subjects;
+  closed += other.closed;
+  events += other.events;
+  takeovers += other.takeovers;
+  stale_commits_refused += other.stale_commits_refused;
+  unknown_commits += other.unknown_commits;
+  unknown_landed += other.unknown_landed;
+  signals_acked += other.signals_acked;
+  signals_at_close += other.signals_at_close;
+  direct_commands += other.direct_commands;
+  crashes += other.crashes;
+  freezes += other.freezes;
+  uncertain_resolved += other.uncertain_resolved;
+  snapshots += other.snapshots;
+  effects += other.effects;
+  stale_effects_refused += other.stale_effects_refused;
+  for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
+}
+
+std::string SimReport::ToString() const {
+  return fmt::format(
+      "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
+      "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
+      "violations {}",
+      subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
+      direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, violations.size());
+}
+
+SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
+    : load_(load),
+      options_(options),
+      random_(seed),
+      store_(clock_, options.mutants),
+      client_store_(store_, random_.Next(), FaultRates()),
+      ids_(clock_, random_) {
+  report_.seed = seed;
+}
+
+SimWorld::~SimWorld() = default;
+
+void SimWorld::After(Micros delay, std::function<void()> run) { planned_.push({clock_.now() + delay, ++order_, std::move(run)}); }
+
+SimReport SimWorld::Run() {
+  const Micros begin = clock_.now();
+  faults_end_ = begin + options_.fault_time;
+  for (int i = 0; i < options_.workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, i));
+    StartWorker(*workers_.back());
+  }
+  for (int i = 0; i < options_.subjects; ++i) {
+    After(Ms(0, std::uint64_t(options_.fault_time.count()) * 700),
+          [this] { CreateSubject(0, std::make_shared<CreateItem>(load_.MakeSubject(random_, SubjectId{ids_.Make()}))); });
+  }
+  After(Ms(500, 1'500), [this] { Nemesis(); });
+  After(Ms(100, 300), [this] { Upkeep(); });
+  After(Ms(200, 600), [this] { Clients(); });
+  const Micros end = faults_end_ + options_.heal_time;
+  while (!planned_.empty() && clock_.now() < end) {
+    Planned next = planned_.top();
+    planned_.pop();
+    clock_.Set(next.at);
+    next.run();
+    if (clock_.now() > faults_end_ && created_.size() == std::size_t(options_.subjects) && AllClosed()) break;
+  }
+  for (const auto& worker : workers_) Collect(*worker);
+  CheckAll();
+  return report_;
+}
+
+bool SimWorld::AllClosed() const {
+  for (const SubjectId& id : created_) {
+    auto subject = store_.Inspect(id);
+    if (!subject || !subject->closed) return false;
+  }
+  return true;
+}
+
+// ---- workers
+
+void SimWorld::StartWorker(Worker& worker) {
+  WorkerConfig config;
+  config.session.worker_name = worker.name;
+  config.session.ttl = kTtl;
+  config.session.queues = {"default"};
+  config.trust_margin = milliseconds(300);
+  config.heartbeat_every = milliseconds(500);
+  config.run_slots = 8;
+  config.step_slots = 4;
+  config.claim_batch = 1 + int(random_.Below(6));
+  config.commit_batch = random_.Below(4) == 0 ? 1 : 64;
+  config.reconcile_every = milliseconds(5'000);
+  config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
+  ++worker.incarnation;
+  worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random);
+  worker.core->Start(clock_.Steady());
+  Pump(worker);
+}
+
+void SimWorld::Pump(Worker& worker) {
+  if (!worker.core || worker.frozen) return;
+  for (Command& command : worker.core->TakeCommands(clock_.Steady())) {
+    Trace(command.index() + 1);
+    if (auto* run = std::get_if<command::RunStep>(&command)) {
+      RunStep(worker, std::move(*run));
+    } else {
+      Carry(worker, std::move(command));
+    }
+  }
+  const auto wait = std::chrono::duration_cast<Micros>(worker.core->NextWake(clock_.Steady()) - clock_.Steady());
+  const std::uint64_t generation = ++worker.wake_generation, incarnation = worker.incarnation;
+  After(std::max(wait, Micros(1'000)), [this, &worker, generation, incarnation] {
+    if (worker.incarnation != incarnation || worker.wake_generation != generation) return;
+    if (worker.frozen) {
+      worker.deferred.push_back([this, &worker] { Pump(worker); });
+    } else {
+      Pump(worker);
+    }
+  });
+}
+
+void SimWorld::Deliver(Worker& worker, std::uint64_t incarnation, Report report) {
+  if (worker.incarnation != incarnation || !worker.core) return;
+  if (worker.frozen) {
+    worker.deferred.push_back([this, &worker, incarnation, report = std::move(report)] { Deliver(worker, incarnation, report); });
+    return;
+  }
+  report(*worker.core, clock_.Steady());
+  Pump(worker);
+}
+
+// The request travels, is carried out by the store, the answer travels back. A process that dies meanwhile never hears it.
+void SimWorld::Carry(Worker& worker, Command command) {
+  const SteadyTime sent = clock_.Steady();
+  const std::uint64_t incarnation = worker.incarnation;
+  const Micros there = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : Ms(0, 3);
+  After(there, [this, &worker, incarnation, sent, command = std::make_shared<Command>(std::move(command))] {
+    Report report = CarryOut(worker.carry_out, *command, sent);
+    const Micros back = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : Ms(0, 3);
+    After(back, [this, &worker, incarnation, report = std::move(report)] { Deliver(worker, incarnation, report); });
+  });
+}
+
+void SimWorld::RunStep(Worker& worker, command::RunStep run) {
+  const std::uint64_t incarnation = worker.incarnation;
+  // The effect reaches the outside at the start; it refuses a token below one it has seen.
+  Token& seen = outside_token_[run.call.subject];
+  const bool stale = run.call.token < seen;
+  seen = std::max(seen, run.call.token);
+  if (stale) ++report_.stale_effects_refused;
+  Micros takes = Ms(1, 150);
+  if (faults() && random_.Below(12) == 0) takes = Ms(1'000, 6'000);
+  auto call = std::make_shared<StepCall>(std::move(run.call));
+  After(takes, [this, &worker, incarnation, call, stop = run.stop, stale] {
+    if (worker.incarnation != incarnation) return;  // the process died in mid-step
+    auto finish = [this, &worker, incarnation, call, stop, stale] {
+      StepResult result;
+      if (stop.stopped()) {
+        result.outcome = StepResult::Outcome::kCancelled;
+        result.error = "stopped";
+      } else if (stale) {
+        result.outcome = StepResult::Outcome::kFailed;
+        result.error = "the receiver refused a stale token";
+      } else {
+        result = load_.RunStep(random_, *call);
+        ++report_.effects;
+        if (load_.ActsEveryTime(*call) && result.outcome == StepResult::Outcome::kSucceeded) {
+          ++unkeyed_effects_[{call->subject, call->step.step_id}];
+        }
+      }
+      Deliver(worker, incarnation, [call, result](WorkerCore& core, SteadyTime now) {
+        core.OnStepDone(now, call->subject, call->token, call->step.step_id, call->attempt_id, result);
+      });
+    };
+    if (worker.frozen) {
+      worker.deferred.push_back(finish);
+    } else {
+      finish();
+    }
+  });
+}
+
+void SimWorld::Collect(const Worker& worker) {
+  if (!worker.core) return;
+  const WorkerCounts& counts = worker.core->counts();
+  report_.stale_commits_refused += counts.fenced;
+  report_.unknown_commits += counts.unknown_commits;
+  report_.unknown_landed += counts.unknown_landed;
+  report_.takeovers += counts.takeovers;
+  report_.snapshots += counts.snapshots;
+  report_.signals_at_close += counts.moved;
+}
+
+// ---- faults
+
+void SimWorld::Nemesis() {
+  if (!faults()) {
+    // Heal: everything runs again, nothing fails.
+    client_store_.SetRates({});
+    for (auto& worker : workers_) {
+      worker->store.SetRates({});
+      worker->store.SetDown(false);
+    }
+    return;
+  }
+  Worker& victim = *workers_[random_.Below(workers_.size())];
+  switch (random_.Below(4)) {
+    case 0:
+    case 1: {  // kill -9, back after a while
+      if (victim.core) {
+        ++report_.crashes;
+        Collect(victim);
+        victim.core.reset();
+        ++victim.incarnation;
+        victim.deferred.clear();
+        victim.frozen = false;
+        After(Ms(50, 4'000), [this, &victim] {
+          if (!victim.core) StartWorker(victim);
+        });
+      }
+      break;
+    }
+    case 2: {  // SIGSTOP, often past the lease, then SIGCONT
+      if (victim.core && !victim.frozen) {
+        ++report_.freezes;
+        victim.frozen = true;
+        const std::uint64_t incarnation = victim.incarnation;
+        After(Ms(300, 6'000), [this, &victim, incarnation] {
+          if (victim.incarnation != incarnation) return;
+          victim.frozen = false;
+          for (auto& late : std::exchange(victim.deferred, {})) late();
+          Pump(victim);
+        });
+      }
+      break;
+    }
+    default: {  // the database is out of its reach for a while
+      victim.store.SetDown(true);
+      After(Ms(200, 4'000), [&victim] { victim.store.SetDown(false); });
+      break;
+    }
+  }
+  After(Ms(300, 2'500), [this] { Nemesis(); });
+}
+
+void SimWorld::Upkeep() {
+  (void)store_.Reap(1 + int(random_.Below(8))).ok();
+  (void)store_.FireTimers(1 + int(random_.Below(16))).ok();
+  After(Ms(100, 400), [this] { Upkeep(); });
+}
+
+// ---- clients
+
+void SimWorld::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
+  item->request_key = item->subject.ToString();
+  auto answer = client_store_.Create(std::span(item.get(), 1));
+  if (answer) {
+    if (tries > 0 && answer->front().kind == CreateOutcome::Kind::kReplayed && answer->front().subject != item->subject) {
+      report_.violations.push_back("a replayed create answered with another subject");
+    }
+    created_.push_back(item->subject);
+    return;
+  }
+  After(Ms(50, 400), [this, tries, item] { CreateSubject(tries + 1, item); });
+}
+
+void SimWorld::PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries) {
+  InboxPost post{subject, *id, kind, DumpJson(payload), id->ToString()};
+  auto answer = client_store_.Post(post);
+  if (answer) {
+    ++report_.signals_acked;
+    if (!acked_signals_[subject].insert(id->ToString()).second) report_.violations.push_back("one signal acknowledged twice to one caller");
+    return;
+  }
+  if (answer.code() == Code::kConflict) {
+    ++report_.signals_at_close;  // closed before it: a definite no
+    return;
+  }
+  After(Ms(20, 300), [this, subject, kind, payload, id, tries] { PostSignal(subject, kind, payload, id, tries + 1); });
+}
+
+void SimWorld::Clients() {
+  for (const SubjectId& id : created_) {
+    auto subject = store_.Inspect(id);
+    if (!subject || subject->closed) continue;
+    const bool uncertain = subject->waiting && subject->waiting->reason == "uncertain" && !subject->holder;
+    if (uncertain) {
+      auto [kind, payload] = load_.MakeSignal(random_, *subject, true);
+      ++report_.uncertain_resolved;
+      PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0);
+    } else if (!faults()) {
+      if (auto stop = load_.MakeStop(*subject); stop && random_.Below(4) == 0) {
+        PostSignal(id, stop->first, stop->second, std::make_shared<InboxId>(ids_.Make()), 0);
+        // One more right behind it: signals at the moment of closing are what this is about.
+        auto [kind, payload] = load_.MakeSignal(random_, *subject, false);
+        After(Ms(0, 12), [=, this] { PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0); });
+      }
+    } else if (random_.Below(6) == 0) {
+      auto [kind, payload] = load_.MakeSignal(random_, *subject, false);
+      After(Ms(0, 40), [=, this] { PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0); });
+    } else if (random_.Below(8) == 0) {
+      if (DirectDecider decide = load_.MakeDirect(random_, *subject)) {
+        if (client_store_.Direct(id, decide)) ++report_.direct_commands;
+      }
+    }
+  }
+  // A person looks at what was quarantined (five takeovers without progress) and lets it go on.
+  for (const SubjectId& id : created_) {
+    auto subject = store_.Inspect(id);
+    if (subject && subject->quarantined()) {
+      if (subject->quarantines.back().reason.find("takeover") == std::string::npos &&
+          subject->quarantines.back().detail.find("takeover") == std::string::npos) {
+        report_.violations.push_back(
+            fmt::format("{} quarantined: {} ({})", id.ToString(), subject->quarantines.back().reason, subject->quarantines.back().detail));
+      }
+      (void)store_.ReleaseQuarantine(id, "sim").ok();
+    }
+  }
+  After(Ms(150, 500), [this] { Clients(); });
+}
+
+}  // namespace acl::test

@@ -1,0 +1,128 @@
+#pragma once
+// The simulator: the production WorkerCore, several of them, over the in-memory store, on one thread with a virtual clock and seeded
+// faults (crash, freeze past the lease, requests and answers lost, slow steps). First faults, then healing and progress. The same seed
+// gives the same run, byte for byte (trace_hash).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shared/base/random.h"
+#include "shared/kernel/memory_store.h"
+#include "tests/support/faulty_store.h"
+#include "worker/carry_out.h"
+
+namespace acl::test {
+
+class SimClock final : public Clock {
+ public:
+  WallTime Wall() const override { return WallTime(std::chrono::microseconds(1'800'000'000'000'000 + now_.count())); }
+  SteadyTime Steady() const override { return SteadyTime(now_); }
+  void Set(std::chrono::microseconds now) { now_ = now; }
+  std::chrono::microseconds now() const { return now_; }
+
+ private:
+  std::chrono::microseconds now_{1'000'000};
+};
+
+// What a run met; zeros over all seeds mean that the simulation does not exercise what it claims to.
+struct SimReport {
+  std::uint64_t seed = 0;
+  std::int64_t subjects = 0, closed = 0, events = 0, takeovers = 0, stale_commits_refused = 0, unknown_commits = 0, unknown_landed = 0;
+  std::int64_t signals_acked = 0, signals_at_close = 0, direct_commands = 0, crashes = 0, freezes = 0, uncertain_resolved = 0,
+               snapshots = 0;
+  std::int64_t effects = 0, stale_effects_refused = 0;
+  std::uint64_t trace_hash = 0;
+  std::vector<std::string> violations;
+
+  void Add(const SimReport& other);
+  std::string ToString() const;
+};
+
+// What runs in the simulated fleet: brought by the test (counters, workflows).
+class SimLoad {
+ public:
+  virtual ~SimLoad() = default;
+  virtual const KindRegistry& kinds() const = 0;
+  virtual CreateItem MakeSubject(Random& random, const SubjectId& id) = 0;
+  // An outside input for a subject: kind and payload. `uncertain`: the subject waits for a person to resolve a step.
+  virtual std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) = 0;
+  // A synchronous command, or nullptr.
+  virtual DirectDecider MakeDirect(Random& random, const MemorySubject& subject) = 0;
+  // Result of a step that ran to its end.
+  virtual StepResult RunStep(Random& random, const StepCall& call) = 0;
+  // The outside acts anew on every success of this call: no key is honoured and nobody asked for a repeat.
+  virtual bool ActsEveryTime(const StepCall& call) { return call.step.effect == EffectClass::kNonIdempotent; }
+  // Ends a subject that would wait for ever once the faults are over; nullopt if it ends by itself.
+  virtual std::optional<std::pair<std::string, Json>> MakeStop(const MemorySubject& subject) = 0;
+  // Invariants of the kind itself over a finished subject.
+  virtual void Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) = 0;
+};
+
+struct SimOptions {
+  int workers = 3;
+  int subjects = 12;
+  std::chrono::seconds fault_time{40};
+  std::chrono::seconds heal_time{240};
+  MemoryStore::Mutants mutants{};
+};
+
+class SimWorld {
+ public:
+  SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options);
+  ~SimWorld();
+  SimReport Run();
+
+ private:
+  struct Worker;
+  using Micros = std::chrono::microseconds;
+  struct Planned {
+    Micros at;
+    std::uint64_t order;
+    std::function<void()> run;
+    bool operator<(const Planned& other) const { return std::tie(other.at, other.order) < std::tie(at, order); }
+  };
+
+  void After(Micros delay, std::function<void()> run);
+  Micros Ms(std::uint64_t low, std::uint64_t high) { return Micros(1000 * (low + random_.Below(high - low + 1))); }
+  bool faults() const { return clock_.now() < faults_end_; }
+  void Trace(std::uint64_t value) { report_.trace_hash = report_.trace_hash * 0x100000001b3ull ^ value; }
+  void StartWorker(Worker& worker);
+  void Pump(Worker& worker);
+  void Carry(Worker& worker, Command command);
+  void RunStep(Worker& worker, command::RunStep run);
+  void Deliver(Worker& worker, std::uint64_t incarnation, Report report);
+  void Collect(const Worker& worker);
+  void Nemesis();
+  void Upkeep();
+  void Clients();
+  void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
+  void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
+  void CheckAll();
+  void CheckSubject(const MemorySubject& subject);
+  bool AllClosed() const;
+
+  SimLoad& load_;
+  const SimOptions options_;
+  SeededRandom random_;
+  SimClock clock_;
+  MemoryStore store_;
+  FaultyStore client_store_;
+  Uuid7Maker ids_;
+  std::priority_queue<Planned> planned_;
+  std::uint64_t order_ = 0;
+  Micros faults_end_{};
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<SubjectId> created_;
+  std::map<SubjectId, std::set<std::string>> acked_signals_;
+  // The outside that steps act on: highest token seen, and effects applied by (subject, step).
+  std::map<SubjectId, Token> outside_token_;
+  std::map<std::pair<SubjectId, std::string>, int> unkeyed_effects_;
+  SimReport report_;
+};
+
+}  // namespace acl::test

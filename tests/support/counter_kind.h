@@ -1,0 +1,31 @@
+#pragma once
+// A second, tiny kind of subject: proof that the kernel knows subjects, not workflows. A counter runs `steps` steps one after another,
+// counts signals, can be stopped, and takes synchronous commands (increment) through KernelStore::Direct.
+//
+// State: "counter" = {steps, done, signals, value, stopped, closed}; per open step "step:<id>" = {tries, retry_at?, uncertain?}.
+
+#include "shared/kernel/kind.h"
+#include "shared/kernel/store.h"
+
+namespace acl::test {
+
+struct CounterOptions {
+  int steps = 5;
+  std::string effects = "prin";  // the effect class of step i is effects[i % size]: p(ure) r(ead) i(dempotent) n(on-idempotent)
+  bool wait_for_stop = false;    // all steps done, it goes on waiting for signals until a "stop" comes
+};
+
+class CounterKind final : public SubjectKind {
+ public:
+  std::string_view Name() const override { return "counter"; }
+  Decision Decide(const Document& state, const Input& input, WallTime now) const override;
+  Json Evolve(const Document& state, const EventDraft& draft) const override;
+  Next WhatNext(const Document& state, const NextContext& context) const override;
+
+  // The first event and everything a new counter needs.
+  CreateItem MakeCreateItem(const SubjectId& subject, const CounterOptions& options) const;
+  // A synchronous command: adds to the value, refused (as an event) once closed.
+  DirectDecider Increment(int by) const;
+};
+
+}  // namespace acl::test

@@ -1,0 +1,109 @@
+#include "tests/support/faulty_store.h"
+
+namespace acl::test {
+
+namespace {
+
+const char* FaultName(FaultyStore::Fault fault) {
+  switch (fault) {
+    case FaultyStore::Fault::kNone: return "none";
+    case FaultyStore::Fault::kUnavailable: return "unavailable";
+    case FaultyStore::Fault::kLostRequest: return "lost_request";
+    case FaultyStore::Fault::kLostAnswer: return "lost_answer";
+  }
+  return "?";
+}
+
+}  // namespace
+
+FaultyStore::Fault FaultyStore::Draw(const std::string& function, bool changes) {
+  if (down_) return Fault::kUnavailable;
+  auto& script = scripted_[function];
+  if (!script.empty()) {
+    Fault fault = script.front();
+    script.erase(script.begin());
+    return fault;
+  }
+  double draw = random_.Unit();
+  if (draw < rates_.unavailable) return Fault::kUnavailable;
+  if (!changes) return Fault::kNone;
+  draw -= rates_.unavailable;
+  if (draw < rates_.lost_request) return Fault::kLostRequest;
+  draw -= rates_.lost_request;
+  return draw < rates_.lost_answer ? Fault::kLostAnswer : Fault::kNone;
+}
+
+template <class Answer, class Call>
+Answer FaultyStore::Through(const char* function, bool changes, Call call) {
+  Fault fault = Draw(function, changes);
+  if (fault != Fault::kNone) ++injected_[std::string(function) + "/" + FaultName(fault)];
+  if (fault == Fault::kUnavailable) return Error{Code::kUnavailable, std::string(function) + ": injected: the database cannot be reached"};
+  if (hook_) hook_(function, false);
+  Error unknown{Code::kOutcomeUnknown, std::string(function) + ": injected: the answer was lost"};
+  if (fault == Fault::kLostRequest) return unknown;
+  Answer answer = call();
+  if (hook_) hook_(function, true);
+  if (fault == Fault::kLostAnswer) return unknown;
+  return answer;
+}
+
+Result<SessionGrant> FaultyStore::OpenSession(const SessionRequest& request) {
+  return Through<Result<SessionGrant>>("OpenSession", true, [&] { return inner_.OpenSession(request); });
+}
+Result<HeartbeatAnswer> FaultyStore::Heartbeat(const SessionId& session, milliseconds ttl) {
+  return Through<Result<HeartbeatAnswer>>("Heartbeat", true, [&] { return inner_.Heartbeat(session, ttl); });
+}
+Status FaultyStore::CloseSession(const SessionId& session) {
+  return Through<Status>("CloseSession", true, [&] { return inner_.CloseSession(session); });
+}
+Result<std::vector<CreateOutcome>> FaultyStore::Create(std::span<const CreateItem> items) {
+  return Through<Result<std::vector<CreateOutcome>>>("Create", true, [&] { return inner_.Create(items); });
+}
+Result<ClaimAnswer> FaultyStore::Claim(const ClaimRequest& request) {
+  return Through<Result<ClaimAnswer>>("Claim", true, [&] { return inner_.Claim(request); });
+}
+Result<std::vector<CommitOutcome>> FaultyStore::Commit(std::span<const CommitItem> items) {
+  return Through<Result<std::vector<CommitOutcome>>>("Commit", true, [&] { return inner_.Commit(items); });
+}
+Result<std::vector<CommitOutcome>> FaultyStore::ReadBack(std::span<const CommitItem> items) {
+  return Through<Result<std::vector<CommitOutcome>>>("ReadBack", false, [&] { return inner_.ReadBack(items); });
+}
+Result<KernelStore::InboxView> FaultyStore::ReadInbox(const SubjectId& subject, Token token) {
+  return Through<Result<InboxView>>("ReadInbox", false, [&] { return inner_.ReadInbox(subject, token); });
+}
+Result<PostAnswer> FaultyStore::Post(const InboxPost& post) {
+  return Through<Result<PostAnswer>>("Post", true, [&] { return inner_.Post(post); });
+}
+Result<CommitOutcome> FaultyStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
+  return Through<Result<CommitOutcome>>("Direct", true, [&] { return inner_.Direct(subject, decide); });
+}
+Result<ReapAnswer> FaultyStore::Reap(int max_leases) {
+  return Through<Result<ReapAnswer>>("Reap", true, [&] { return inner_.Reap(max_leases); });
+}
+Result<FireAnswer> FaultyStore::FireTimers(int max) {
+  return Through<Result<FireAnswer>>("FireTimers", true, [&] { return inner_.FireTimers(max); });
+}
+Result<std::vector<std::pair<SubjectId, Token>>> FaultyStore::HeldBy(const SessionId& session, milliseconds older_than) {
+  return Through<Result<std::vector<std::pair<SubjectId, Token>>>>("HeldBy", false, [&] { return inner_.HeldBy(session, older_than); });
+}
+Status FaultyStore::GiveBack(const SubjectId& subject, const SessionId& session, Token token) {
+  return Through<Status>("GiveBack", true, [&] { return inner_.GiveBack(subject, session, token); });
+}
+Status FaultyStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
+                               const std::string& detail) {
+  return Through<Status>("Quarantine", true, [&] { return inner_.Quarantine(subject, session, token, reason, detail); });
+}
+Status FaultyStore::ReleaseQuarantine(const SubjectId& subject, const std::string& by) {
+  return Through<Status>("ReleaseQuarantine", true, [&] { return inner_.ReleaseQuarantine(subject, by); });
+}
+Status FaultyStore::PutContents(std::span<const std::pair<Hash256, std::string>> contents) {
+  return Through<Status>("PutContents", true, [&] { return inner_.PutContents(contents); });
+}
+Result<std::string> FaultyStore::GetContent(const Hash256& hash) {
+  return Through<Result<std::string>>("GetContent", false, [&] { return inner_.GetContent(hash); });
+}
+Result<std::optional<LoopLease>> FaultyStore::HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
+  return Through<Result<std::optional<LoopLease>>>("HoldLoop", true, [&] { return inner_.HoldLoop(name, session, ttl); });
+}
+
+}  // namespace acl::test

@@ -1,0 +1,130 @@
+#include "shared/base/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace acl {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Refusal(std::string_view text, const JsonLimits& limits = {}) {
+  auto parsed = ParseJson(text, limits);
+  if (parsed.ok()) return "accepted as " + DumpJson(*parsed);
+  EXPECT_EQ(parsed.code(), Code::kInvalid);
+  return parsed.message();
+}
+
+TEST(ParseJson, KeepsKeyOrderAndKindOfNumber) {
+  const std::string text = R"({"z":1,"a":[1.5,-2,18446744073709551615,true,null,""],"m":{"ü":"\u00e4\ud83d\ude00"}})";
+  auto parsed = ParseJson(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.message();
+  EXPECT_EQ(DumpJson(*parsed), "{\"z\":1,\"a\":[1.5,-2,18446744073709551615,true,null,\"\"],\"m\":{\"ü\":\"ä\xf0\x9f\x98\x80\"}}");
+  EXPECT_TRUE((*parsed)["a"][0].is_number_float());
+  EXPECT_TRUE((*parsed)["a"][1].is_number_integer());
+  EXPECT_EQ((*parsed)["a"][2].get<std::uint64_t>(), std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST(ParseJson, AcceptsAnyTopLevelValue) {
+  for (const char* text : {"1", "-9223372036854775808", "\"x\"", "null", "true", " [ ] ", "{}", "1e308", "0.1"}) {
+    EXPECT_TRUE(ParseJson(text).ok()) << text;
+  }
+}
+
+TEST(ParseJson, SaysWhereAndWhat) {
+  EXPECT_EQ(Refusal("{\"a\":1,\n \"b\":2, \"a\":3}"),
+            "not valid JSON: line 2, column 9: the key \"a\" stands twice in the same object; remove one");
+  EXPECT_EQ(Refusal("[1,\n 18446744073709551616]"),
+            "not valid JSON: line 2, column 2: the integer \"18446744073709551616\" does not fit into 64 bits; write it as a string");
+  EXPECT_THAT(Refusal("[-9223372036854775809]"), HasSubstr("line 1, column 2: the integer \"-9223372036854775809\""));
+  EXPECT_EQ(Refusal(R"({"k": "x\u0000"})"),
+            "not valid JSON: line 1, column 7: the string holds \\u0000 (NUL), which cannot be stored; remove it");
+  EXPECT_THAT(Refusal(R"({"k\u0000": 1})"), HasSubstr("line 1, column 2: the key holds \\u0000 (NUL)"));
+  EXPECT_THAT(Refusal("[1e999]"), HasSubstr("line 1, column 2: the number is too large"));
+  EXPECT_THAT(Refusal("[1] 2"), HasSubstr("line 1, column 5: "));
+  EXPECT_THAT(Refusal("{\"ää\": nix}"), HasSubstr("line 1, column 9: "));  // columns count characters, not bytes
+  EXPECT_THAT(Refusal("[1, 2"), HasSubstr("line 1, column 6: "));
+  EXPECT_THAT(Refusal(""), HasSubstr("line 1, column 1: "));
+}
+
+TEST(ParseJson, RefusesWhatIsNotStrictJson) {
+  for (const char* text : {"NaN",
+                           "[Infinity]",
+                           "[-Infinity]",
+                           "[01]",
+                           "[1.]",
+                           "[.5]",
+                           "[+1]",
+                           "{'a':1}",
+                           "[1,]",
+                           "{\"a\":1,}",
+                           "// c\n1",
+                           "[1 2]",
+                           "\"\\ud800\"",
+                           "\"\\udc00\"",
+                           "\"\\ud800\\u0041\"",
+                           "\"a\nb\"",
+                           "\"\\x\"",
+                           "\xef\xbb\xbf{}",
+                           "\"\xc3\"",
+                           "\"\xed\xa0\x80\"",
+                           "\"\xc0\x80\"",
+                           "\"\xf5\x80\x80\x80\"",
+                           "{\"a\"}",
+                           "nul",
+                           "[",
+                           "]"}) {
+    auto parsed = ParseJson(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_THAT(parsed.message(), HasSubstr("line 1, column ")) << text;
+    EXPECT_TRUE(CheckStorable(Json(parsed.message())).ok()) << "a message must be valid UTF-8";
+  }
+}
+
+TEST(ParseJson, RefusesDepthAndSizeOverTheLimit) {
+  EXPECT_TRUE(ParseJson(std::string(64, '[') + std::string(64, ']')).ok());
+  EXPECT_THAT(Refusal(std::string(65, '[') + std::string(65, ']')), HasSubstr("column 65: nested deeper than 64 levels"));
+  EXPECT_THAT(Refusal(std::string(5'000'000, '[')), HasSubstr("nested deeper than 64 levels"));
+  EXPECT_THAT(Refusal("[1,2,3]", {.max_bytes = 6}), HasSubstr("7 bytes are more than the 6 allowed"));
+}
+
+TEST(ParseJson, FindsDuplicatesInLargeObjectsToo) {
+  std::string text = "{";
+  for (int i = 0; i < 50'000; ++i) text += "\"k" + std::to_string(i) + "\":0,";
+  EXPECT_TRUE(ParseJson(text + "\"last\":0}").ok());
+  for (const char* key : {"k3", "k15", "k16", "k17", "k49999"}) {
+    EXPECT_THAT(Refusal(text + "\"" + key + "\":0}"), HasSubstr("stands twice"));
+  }
+}
+
+TEST(ParseJson, CutsLongTokensInMessages) {
+  std::string key(100'000, 'k');
+  EXPECT_LT(Refusal("{\"" + key + "\":1,\"" + key + "\":2}").size(), 250u);
+  EXPECT_LT(Refusal("[\"" + key + "\xff\"]").size(), 250u);
+}
+
+TEST(DumpJson, NeverThrowsOnBadBytes) { EXPECT_EQ(DumpJson(Json("a\xff")), "\"a\xef\xbf\xbd\""); }
+
+TEST(CheckStorable, SaysThePlace) {
+  EXPECT_TRUE(CheckStorable(Json{{"a", {1, "ü", nullptr, 1.5}}}).ok());
+  auto message = [](const Json& value) { return CheckStorable(value).message(); };
+  EXPECT_THAT(message(Json{{"a", Json::array({1, "x\xff"})}}), HasSubstr("at \"/a/1\": the string is not valid UTF-8 (byte 1)"));
+  EXPECT_THAT(message(Json{{"a", std::string("x\0y", 3)}}), HasSubstr("at \"/a\": the string holds NUL"));
+  EXPECT_THAT(message(Json{{std::string("\0", 1), 1}}), HasSubstr("at the top: a key holds NUL"));
+  EXPECT_THAT(message(Json{{"a", std::numeric_limits<double>::infinity()}}), HasSubstr("not finite"));
+  EXPECT_THAT(message(Json::array({std::numeric_limits<double>::quiet_NaN()})), HasSubstr("not finite"));
+  EXPECT_THAT(message(Json::binary({1, 2})), HasSubstr("not JSON"));
+  Json deep = 1;
+  for (int i = 0; i < 64; ++i) deep = Json::array({deep});
+  EXPECT_TRUE(CheckStorable(deep).ok());
+  EXPECT_THAT(message(Json::array({deep})), HasSubstr("deeper than 64"));
+  EXPECT_FALSE(CheckStorable(Json("abcdef"), {.max_bytes = 3}).ok() && CheckStorable(Json{{"a", "abcdef"}}, {.max_bytes = 3}).ok());
+  for (const char* bad : {"\xed\xa0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\x80", "\xe2\x82"}) {
+    EXPECT_FALSE(CheckStorable(Json(bad)).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace acl

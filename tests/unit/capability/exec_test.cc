@@ -1,0 +1,230 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "shared/capability/process.h"
+#include "tests/unit/capability/fixture.h"
+
+namespace acl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class Exec : public CapabilityTest {
+ protected:
+  void SetUp() override {
+    CapabilityConfig config;
+    config.exec.allowed_programs = {
+        "sh", "cat", "echo", "ls", "env", "pwd", "not-installed-anywhere"};  // sh only because these tests need one
+    config.exec.max_output_bytes = 1000;
+    Start(config);
+  }
+  StepResult Shell(const std::string& script, double timeout = 30) {
+    StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", script}}, {"timeout", timeout}});
+    if (result.outcome == Outcome::kSucceeded) {
+      EXPECT_TRUE(state_.Apply(PatchFiles(state_, result.files)));
+    }
+    return result;
+  }
+};
+
+TEST(SplitCommand, SplitsLikeAShellWithoutExpanding) {
+  const std::pair<std::string, std::vector<std::string>> table[] = {
+      {"echo Hello, World!", {"echo", "Hello,", "World!"}},
+      {"a  'b c' \"d e\"", {"a", "b c", "d e"}},
+      {"a b\\ c", {"a", "b c"}},
+      {"a '$HOME' $HOME *", {"a", "$HOME", "$HOME", "*"}},
+      {"a ''", {"a", ""}},
+      {"a \"x\\\"y\\n\"", {"a", "x\"y\\n"}},
+      {"a '|' \";\"", {"a", "|", ";"}},
+  };
+  for (const auto& [command, words] : table) {
+    auto split = SplitCommand(command);
+    ASSERT_TRUE(split) << command << ": " << split.error();
+    EXPECT_EQ(*split, words) << command;
+  }
+  for (const char* bad : {"", "  ", "a 'b", "a \"b", "a \\", "a | b", "a; b", "a && b", "a > b", "a `b`", "a $(b)", "a\nb"})
+    EXPECT_FALSE(SplitCommand(bad)) << bad;
+}
+
+TEST_F(Exec, RunsAndReports) {
+  Json outputs = Apply("sys.exec.run", {{"command", "echo Hello, World!"}}).outputs;
+  EXPECT_EQ(outputs.dump(), R"({"stdout":"Hello, World!\n","stderr":"","exit_code":0,"success":true})");
+  StepResult failed = Shell("echo oops >&2; exit 3");
+  EXPECT_EQ(failed.outcome, Outcome::kSucceeded) << "an exit code is a result (K22)";
+  EXPECT_EQ(failed.outputs.dump(), R"({"stdout":"","stderr":"oops\n","exit_code":3,"success":false})");
+  EXPECT_EQ(Shell("kill -9 $$").outputs["exit_code"], 137);
+  EXPECT_EQ(Shell("cat; echo end").outputs["stdout"], "end\n") << "nothing on stdin";
+}
+
+TEST_F(Exec, ProgramsThatAreNotAllowedOrNotThere) {
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "rm"}, {"args", Json::array()}}), HasSubstr("not allowed"));
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "/bin/echo"}, {"args", Json::array()}}), HasSubstr("not allowed"));
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "echo a; rm -rf /"}}), HasSubstr("would need a shell"));
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "echo hi"}, {"args", Json::array()}}), HasSubstr("'echo hi' is not allowed"))
+      << "with args, command is a bare name";
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "not-installed-anywhere"}}), HasSubstr("not installed"));
+  Start();
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "true"}}}), HasSubstr("not allowed")) << "no shell by default";
+}
+
+TEST_F(Exec, ArgumentsArriveByteForByte) {
+  for (std::string hostile :
+       {"$(id)", "`id`", "a;b", "a|b", "*", "~", "'", "\"", "\\", "-n", "--output=x", " ", "", "ünï ☃", "a\nb", "%s%n", "${IFS}", "&&"}) {
+    StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "printf '[%s]' \"$1\"", "x", hostile}}});
+    EXPECT_EQ(result.outputs["stdout"], "[" + hostile + "]");
+  }
+}
+
+TEST_F(Exec, TheEnvironmentIsCleanAndCarriesTheKeys) {
+  ::setenv("ACL_TEST_SECRET", "do-not-leak", 1);
+  std::string text = Call("sys.exec.run", {{"command", "env"}}).outputs["stdout"];
+  std::set<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) names.insert(line.substr(0, line.find('=')));
+  EXPECT_THAT(names,
+              ElementsAre("FENCING_SCOPE", "FENCING_TOKEN", "HOME", "IDEMPOTENCY_KEY", "LANG", "LC_ALL", "PATH", "PWD", "TMPDIR", "TZ"));
+  EXPECT_THAT(text, HasSubstr("IDEMPOTENCY_KEY=key-1\n"));
+  EXPECT_THAT(text, HasSubstr("FENCING_TOKEN=77\n"));
+  EXPECT_THAT(text, HasSubstr("FENCING_SCOPE=run\n"));
+  EXPECT_THAT(text, Not(HasSubstr("do-not-leak")));
+}
+
+TEST_F(Exec, OnlyThreeDescriptorsAndNoSignalsBlocked) {
+  int leak = ::open("/dev/null", O_RDONLY);  // not close-on-exec
+  std::string fds = Shell("ls /proc/self/fd").outputs["stdout"];
+  ::close(leak);
+  EXPECT_EQ(fds, "0\n1\n2\n3\n") << "3 is ls's own";
+  std::string blocked = Shell("grep SigBlk /proc/self/status || cat /proc/self/status").outputs["stdout"];
+  EXPECT_THAT(blocked, HasSubstr("0000000000000000"));
+}
+
+TEST_F(Exec, SeesTheRunsFilesAndItsChangesComeBack) {
+  Write("in/a.txt", "alpha");
+  Write("in/gone.txt", "x");
+  Write("same", "1234");
+  Write("later", "x");
+  Json outputs =
+      Shell("cat in/a.txt; rm in/gone.txt; mkdir -p out/empty; printf beta > out/b.txt; printf 4321 > same; chmod 755 later; pwd").outputs;
+  EXPECT_EQ(outputs["stdout"], "alpha/workspace\n") << "the real folder never shows";
+  EXPECT_THAT(Paths(), ElementsAre("in/", "in/a.txt", "later", "out/", "out/b.txt", "out/empty/", "same"));
+  EXPECT_EQ(ContentOf("out/b.txt"), "beta");
+  EXPECT_EQ(ContentOf("same"), "4321") << "same size, other bytes";
+  EXPECT_EQ((*FindFile(state_, "later"))->mode, 0755);
+  EXPECT_EQ(Apply("sys.exec.run", {{"command", "cat"}, {"args", {"/workspace/out/b.txt"}}}).outputs["stdout"], "beta");
+}
+
+TEST_F(Exec, WhatDidNotChangeIsNoChange) {
+  Write("a", "1");
+  EXPECT_THAT(Shell("cat a; touch -r a b; rm b").files, IsEmpty());
+  EXPECT_THAT(Shell("touch a").files, IsEmpty()) << "a new time with the same bytes";
+}
+
+TEST_F(Exec, AFileMayBecomeADirectoryAndBack) {
+  Write("x", "1");
+  Shell("rm x; mkdir x; echo 2 > x/y");
+  EXPECT_THAT(Paths(), ElementsAre("x/", "x/y"));
+  Shell("rm -r x; echo 3 > x");
+  EXPECT_THAT(Paths(), ElementsAre("x"));
+  EXPECT_EQ(ContentOf("x"), "3\n");
+}
+
+TEST_F(Exec, LinksAndFifosAreIgnoredOrRefused) {
+  Write("keep", "1");
+  StepResult result = Shell("ln -s /etc/passwd link; ln -s / dirlink; mkfifo pipe; mkdir d; ln -s ../../.. d/up");
+  ASSERT_EQ(result.outcome, Outcome::kSucceeded) << result.error;
+  EXPECT_THAT(Paths(), ElementsAre("d/", "keep"));
+  EXPECT_EQ(result.outputs["warnings"].size(), 4u) << result.outputs;
+  StepResult replaced = Shell("rm keep; ln -s /etc/passwd keep");
+  EXPECT_EQ(replaced.outcome, Outcome::kFailed);
+  EXPECT_THAT(replaced.error, HasSubstr("a symbolic link in the place of 'keep'"));
+}
+
+TEST_F(Exec, NamesThatCannotBeStoredAreIgnoredWithAWarning) {
+  StepResult result = Shell("printf x > \"$(printf 'a\\nb')\"; printf x > \"$(printf '\\377')\"; printf x > good");
+  EXPECT_THAT(Paths(), ElementsAre("good"));
+  EXPECT_EQ(result.outputs["warnings"].size(), 2u);
+}
+
+TEST_F(Exec, OutputIsCappedAndMadeStorable) {
+  StepResult result = Shell("i=0; while [ $i -lt 3000 ]; do printf x; i=$((i+1)); done; printf 'a\\000b\\377' >&2");
+  EXPECT_EQ(result.outputs["stdout"].get<std::string>().size(), 1000u);
+  EXPECT_EQ(result.outputs["stdout_truncated"], true);
+  EXPECT_EQ(result.outputs["stderr"], "a\uFFFDb\uFFFD");
+  EXPECT_FALSE(result.outputs.contains("stderr_truncated"));
+}
+
+// The process of that id is gone, or only waits to be collected.
+bool IsGone(const std::string& pid) {
+  std::ifstream stat("/proc/" + pid + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return true;
+  return line.substr(line.rfind(')') + 2, 1) == "Z";
+}
+
+TEST_F(Exec, EverythingItStartedDiesWithIt) {
+  // A child in another session and a double fork: neither is in the program's process group, both would outlive a plain kill.
+  StepResult result = Shell(
+      "setsid sh -c 'echo $$ > pid1; exec sleep 1000' & (setsid sh -c 'echo $$ > pid2; exec sleep 1000' &) ; "
+      "while [ ! -s pid1 ] || [ ! -s pid2 ]; do :; done; echo done");
+  ASSERT_EQ(result.outcome, Outcome::kSucceeded) << result.error;
+  EXPECT_EQ(result.outputs["stdout"], "done\n");
+  for (const char* file : {"pid1", "pid2"}) {
+    std::string pid = ContentOf(file);
+    pid.pop_back();
+    EXPECT_TRUE(IsGone(pid)) << file;
+  }
+}
+
+TEST_F(Exec, TimeoutAndStopKillAndDropTheFiles) {
+  StepResult late = Shell("echo x > left; sleep 1000", 0.2);
+  EXPECT_EQ(late.outcome, Outcome::kTimedOut);
+  EXPECT_THAT(late.files, IsEmpty());
+  StepCall by_step = MakeCall("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "sleep 1000"}}});
+  by_step.step.timeout = milliseconds(200);
+  EXPECT_EQ(runner_->Call(by_step, {}).outcome, Outcome::kTimedOut);
+
+  StopToken stop;
+  std::string ready = work_.path + "/ready";  // opening it waits for the other side: the program runs
+  ASSERT_EQ(::mkfifo(ready.c_str(), 0600), 0);
+  std::thread stopper([&] {
+    Fd opened(::open(ready.c_str(), O_RDONLY | O_CLOEXEC));
+    stop.Stop();
+  });
+  Json args{"-c", "trap '' TERM INT HUP; echo x > \"$1\"; sleep 1000", "x", ready};
+  StepResult stopped = Call("sys.exec.run", {{"command", "sh"}, {"args", args}, {"timeout", 600}}, stop);
+  stopper.join();
+  EXPECT_EQ(stopped.outcome, Outcome::kCancelled);
+}
+
+TEST_F(Exec, FoldersAreRemovedAndNeverShared) {
+  Shell("echo x > f; mkdir locked; echo y > locked/g; chmod 0 locked");
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(work_.path)) {
+    if (entry.path().string().find("/runs/") != std::string::npos) left.push_back(entry.path());
+  }
+  EXPECT_THAT(left, IsEmpty());
+}
+
+TEST_F(Exec, AFileOverTheLimitFailsTheAttempt) {
+  CapabilityConfig config;
+  config.exec.allowed_programs = {"sh"};
+  config.files.max_file_bytes = 4096;
+  config.files.max_files = 5;
+  Start(config);
+  StepResult big = Shell("head -c 10000 /dev/zero > big; echo $?");
+  EXPECT_EQ(big.outcome, Outcome::kSucceeded);
+  ASSERT_TRUE(FindFile(state_, "big").ok());
+  EXPECT_LE((*FindFile(state_, "big"))->size, 4096) << "the program itself is stopped at the limit";
+  StepResult many = Shell("for i in 1 2 3 4 5 6 7; do echo > f$i; done");
+  EXPECT_EQ(many.outcome, Outcome::kFailed);
+  EXPECT_THAT(many.error, HasSubstr("more than 5 files"));
+}
+
+}  // namespace
+}  // namespace acl

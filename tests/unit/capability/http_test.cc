@@ -1,0 +1,196 @@
+#include "tests/unit/capability/fixture.h"
+#include "tests/unit/capability/small_server.h"
+
+namespace acl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Http : public CapabilityTest {
+ protected:
+  void SetUp() override { Allow(); }
+  void Allow() {
+    CapabilityConfig config;
+    config.http.allow_private_networks = true;  // the servers of these tests are on loopback
+    config.http.max_body_bytes = 10'000;
+    Start(config);
+  }
+};
+
+TEST_F(Http, GetAnswersWithAnyStatus) {
+  SmallServer server([](const std::string& request) {
+    return SmallServer::Answer(request.starts_with("GET /missing") ? "404 Not Found" : "200 OK", "héllo", "X-One: 1\r\nx-one: 2\r\n");
+  });
+  Json outputs = Apply("net.http.get", {{"url", server.Url()}, {"headers", {{"X-Mine", "yes"}, {"X-Number", 5}}}}).outputs;
+  EXPECT_EQ(outputs["status_code"], 200);
+  EXPECT_EQ(outputs["body"], "héllo");
+  EXPECT_EQ(outputs["headers"]["X-One"], "1, 2");
+  EXPECT_EQ(outputs["success"], true);
+  std::string request = server.requests().at(0);
+  EXPECT_THAT(request, HasSubstr("\r\nX-Mine: yes\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nX-Number: 5\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nIdempotency-Key: key-1\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nFencing-Token: 77\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nFencing-Scope: run\r\n"));
+  Json missing = Apply("net.http.get", {{"url", server.Url("/missing")}}).outputs;
+  EXPECT_EQ(missing["status_code"], 404);
+  EXPECT_EQ(missing["success"], false);
+}
+
+TEST_F(Http, PostAndPutSendTheirBody) {
+  SmallServer server([](const std::string&) { return SmallServer::Answer("201 Created", "{}"); });
+  Apply("net.http.post", {{"url", server.Url("/p")}, {"body", "{\"a\":1}"}});
+  Apply("net.http.put",
+        {{"url", server.Url("/q")}, {"body", "x"}, {"headers", {{"content-type", "text/plain"}, {"Idempotency-Key", "mine"}}}});
+  auto requests = server.requests();
+  EXPECT_THAT(requests.at(0), StartsWith("POST /p HTTP/1.1\r\n"));
+  EXPECT_THAT(requests.at(0), HasSubstr("\r\nContent-Type: application/json\r\n"));
+  EXPECT_THAT(requests.at(0), HasSubstr("\r\n\r\n{\"a\":1}"));
+  EXPECT_THAT(requests.at(1), StartsWith("PUT /q HTTP/1.1\r\n"));
+  EXPECT_THAT(requests.at(1), HasSubstr("\r\ncontent-type: text/plain\r\n"));
+  EXPECT_THAT(requests.at(1), Not(HasSubstr("application/")));
+  EXPECT_THAT(requests.at(1), HasSubstr("\r\nIdempotency-Key: mine\r\n"));
+  EXPECT_THAT(requests.at(1), Not(HasSubstr("key-1")));
+}
+
+TEST_F(Http, LoopbackIsRefusedByDefaultInEverySpelling) {
+  SmallServer server([](const std::string&) { return SmallServer::Answer("200 OK", "secret"); });
+  Start();
+  std::string port = ":" + std::to_string(server.port()) + "/";
+  for (std::string host : {"127.0.0.1",
+                           "127.1",
+                           "0x7f.1",
+                           "0x7f000001",
+                           "2130706433",
+                           "0177.0.0.1",
+                           "017700000001",
+                           "localhost",
+                           "LOCALHOST",
+                           "localhost.",
+                           "127.0.0.1.",
+                           "[::1]",
+                           "[::ffff:127.0.0.1]",
+                           "[::ffff:7f00:1]",
+                           "[0:0:0:0:0:ffff:127.0.0.1]",
+                           "0",
+                           "0.0.0.0",
+                           "[::]",
+                           "127.255.255.254",
+                           "[::127.0.0.1]",
+                           "[64:ff9b::7f00:1]"}) {
+    StepResult result = Call("net.http.get", {{"url", "http://" + host + port}, {"timeout", 5}});
+    EXPECT_EQ(result.outcome, Outcome::kFailed) << host << " " << result.outputs;
+  }
+  EXPECT_EQ(server.connections(), 0) << "nothing reached the listener";
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url()}}), HasSubstr("not public (loopback)"));
+}
+
+TEST_F(Http, RedirectsAreFollowedWithinBoundsAndCheckedAnew) {
+  SmallServer* other = nullptr;
+  SmallServer server([&](const std::string& request) -> std::optional<std::string> {
+    auto to = [](const std::string& where) { return SmallServer::Answer("302 Found", "", "Location: " + where + "\r\n"); };
+    if (request.starts_with("GET /once ")) return to("/end");
+    if (request.starts_with("GET /loop ")) return to("/loop");
+    if (request.starts_with("GET /file ")) return to("file:///etc/passwd");
+    if (request.starts_with("GET /user ")) return to("http://a:b@127.0.0.1/");
+    if (request.starts_with("GET /other ")) return to(other->Url("/x"));
+    return SmallServer::Answer("200 OK", "end");
+  });
+  SmallServer second([](const std::string&) { return SmallServer::Answer("200 OK", "second"); });
+  other = &second;
+  EXPECT_EQ(Apply("net.http.get", {{"url", server.Url("/once")}}).outputs["body"], "end");
+  EXPECT_EQ(Apply("net.http.get", {{"url", server.Url("/once")}, {"follow_redirects", false}}).outputs["status_code"], 302);
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/loop")}}), HasSubstr("more than 5 redirects"));
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/file")}}), HasSubstr("scheme 'file'"));
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/user")}}), HasSubstr("user or password"));
+  // Another origin gets no secrets, neither the caller's nor ours.
+  Json headers{{"Authorization", "Bearer t"}, {"Cookie", "c=1"}, {"X-Plain", "p"}};
+  EXPECT_EQ(Apply("net.http.get", {{"url", server.Url("/other")}, {"headers", headers}}).outputs["body"], "second");
+  std::string there = second.requests().at(0);
+  EXPECT_THAT(there, HasSubstr("X-Plain: p"));
+  for (const char* secret : {"Authorization", "Cookie", "Idempotency-Key", "Fencing-Token"}) EXPECT_THAT(there, Not(HasSubstr(secret)));
+  // POST does not follow.
+  EXPECT_EQ(Apply("net.http.post", {{"url", server.Url("/once")}}).outputs["status_code"], 200) << "only GET /once redirects";
+}
+
+TEST_F(Http, ALostAnswerIsUnknownOnlyWhereItMatters) {
+  SmallServer server([](const std::string&) { return std::nullopt; });  // takes the request, closes
+  EXPECT_EQ(Call("net.http.post", {{"url", server.Url()}, {"body", "x"}}).outcome, Outcome::kUnknown);
+  StepResult get = Call("net.http.get", {{"url", server.Url()}});
+  EXPECT_EQ(get.outcome, Outcome::kFailed);
+  EXPECT_TRUE(get.retryable);
+  StepResult put = Call("net.http.put", {{"url", server.Url()}, {"body", "x"}});
+  EXPECT_EQ(put.outcome, Outcome::kFailed);
+  EXPECT_TRUE(put.retryable);
+}
+
+TEST_F(Http, ARefusedConnectionIsAKnownFailure) {
+  int port = 0;
+  {
+    port = SmallServer([](const std::string&) { return std::nullopt; }).port();
+  }
+  StepResult result = Call("net.http.post", {{"url", "http://127.0.0.1:" + std::to_string(port) + "/"}});
+  EXPECT_EQ(result.outcome, Outcome::kFailed) << "nothing was sent";
+  EXPECT_TRUE(result.retryable);
+}
+
+TEST_F(Http, TimeoutAndStopEndTheCall) {
+  std::atomic<bool> release{false};
+  SmallServer server([&](const std::string&) -> std::optional<std::string> {
+    release.wait(false);
+    return std::nullopt;
+  });
+  EXPECT_EQ(Call("net.http.get", {{"url", server.Url()}, {"timeout", 0.2}}).outcome, Outcome::kTimedOut);
+  release = true;
+  release.notify_all();
+  StopToken stop;
+  stop.Stop();
+  EXPECT_EQ(Call("net.http.get", {{"url", server.Url()}}, stop).outcome, Outcome::kNotStarted);
+}
+
+TEST_F(Http, APostThatTimesOutAfterSendingIsUnknown) {
+  std::atomic<bool> release{false};
+  SmallServer server([&](const std::string&) -> std::optional<std::string> {
+    release.wait(false);
+    return std::nullopt;
+  });
+  StepResult result = Call("net.http.post", {{"url", server.Url()}, {"timeout", 0.5}});
+  release = true;
+  release.notify_all();
+  EXPECT_EQ(result.outcome, Outcome::kUnknown) << result.error;
+}
+
+TEST_F(Http, CapsHold) {
+  SmallServer server([](const std::string& request) {
+    if (request.starts_with("GET /headers")) return SmallServer::Answer("200 OK", "", "X-Big: " + std::string(70'000, 'x') + "\r\n");
+    return SmallServer::Answer("200 OK", std::string(20'000, 'x'));
+  });
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url()}}), HasSubstr("larger than allowed"));
+  EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/headers")}}), HasSubstr("larger than allowed"));
+}
+
+TEST_F(Http, BytesThatCannotBeStoredAreReplaced) {
+  SmallServer server([](const std::string&) { return SmallServer::Answer("200 OK", std::string("a\0b\xff", 4)); });
+  EXPECT_EQ(Apply("net.http.get", {{"url", server.Url()}}).outputs["body"], "a\uFFFDb\uFFFD");
+}
+
+TEST_F(Http, HeadersThatWouldSmuggleAreRefused) {
+  const Json table[] = {
+      {{"X", "a\r\nY: b"}},     {{"X\r\nY", "b"}}, {{"Host", "evil"}},     {{"content-length", "5"}}, {{"Transfer-Encoding", "chunked"}},
+      {{"fencing-token", "1"}}, {{"", "x"}},       {{"X", Json::array()}}, {{"X", nullptr}},          {{"X Y", "b"}}};
+  for (const auto& headers : table)
+    EXPECT_THAT(FailureOf("net.http.get", {{"url", "http://127.0.0.1:1/"}, {"headers", headers}}), HasSubstr("headers:")) << headers;
+}
+
+TEST_F(Http, ProxiesOfTheEnvironmentAreNotUsed) {
+  SmallServer proxy([](const std::string&) { return SmallServer::Answer("200 OK", "proxy"); });
+  SmallServer server([](const std::string&) { return SmallServer::Answer("200 OK", "direct"); });
+  ::setenv("http_proxy", proxy.Url().c_str(), 1);
+  EXPECT_EQ(Apply("net.http.get", {{"url", server.Url()}}).outputs["body"], "direct");
+  ::unsetenv("http_proxy");
+}
+
+}  // namespace
+}  // namespace acl

@@ -1,0 +1,183 @@
+#include <future>
+
+#include "shared/capability/workspace.h"
+
+#include "tests/unit/capability/fixture.h"
+
+namespace acl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Runner : public CapabilityTest {
+ protected:
+  // A registry with one more capability of the test's own.
+  void StartWith(const std::string& id, CapabilityHandler handler, EffectClass effect = EffectClass::kPure,
+                 FalseSuccess false_success = FalseSuccess::kFailure, int threads = 2) {
+    runner_.reset();
+    registry_ = CapabilityRegistry();
+    CapabilityConfig config;
+    RegisterStandardCapabilities(registry_, config);
+    CapabilitySpec spec;
+    spec.id = id;
+    spec.effect = effect;
+    spec.false_success = false_success;
+    registry_.Add(spec, std::move(handler));
+    auto made = CapabilityRunner::Make(registry_, contents_, config, {.work_folder = work_.path, .threads = threads, .max_queued = 2});
+    ASSERT_TRUE(made) << made.error();
+    runner_ = std::move(*made);
+  }
+  static StepResult Give(Json outputs) {
+    StepResult result;
+    result.outputs = std::move(outputs);
+    return result;
+  }
+};
+
+TEST_F(Runner, UnknownCapabilitiesFailWithTheNearest) {
+  StepResult result = Call("io.fs.writ_file", Json::object());
+  EXPECT_EQ(result.outcome, Outcome::kFailed);
+  EXPECT_FALSE(result.retryable);
+  EXPECT_THAT(result.error, HasSubstr("did you mean 'io.fs.write_file'?"));
+  EXPECT_THAT(FailureOf("crm.create_account", Json::object()), HasSubstr("airun capability list"));
+}
+
+TEST_F(Runner, WrongParametersFailWithEveryMistake) {
+  StepResult result = Call("io.fs.write_file", {{"path", 1}});
+  EXPECT_FALSE(result.retryable);
+  EXPECT_THAT(result.error, HasSubstr("'path' must be a string"));
+  EXPECT_THAT(result.error, HasSubstr("missing parameter 'content'"));
+}
+
+TEST_F(Runner, ACallThatHoldsAnErrorIsNotMade) {
+  StepCall call = MakeCall("test.echo", Json::object());
+  call.step.call = CallToJson({"test.echo", Json::object(), "input 'x': no such step"});
+  StepResult result = runner_->Call(call, {});
+  EXPECT_EQ(result.outcome, Outcome::kFailed);
+  EXPECT_FALSE(result.retryable);
+  EXPECT_EQ(result.error, "input 'x': no such step");
+}
+
+TEST_F(Runner, TestHelpers) {
+  EXPECT_EQ(Apply("test.echo", {{"outputs", {{"z", 1}, {"a", 2.0}}}}).outputs.dump(), R"({"z":1,"a":2.0})");
+  StepResult failed = Call("test.fail", {{"message", "boom"}});
+  EXPECT_EQ(failed.error, "boom");
+  EXPECT_TRUE(failed.retryable);
+  EXPECT_EQ(Apply("test.sleep", {{"seconds", 0}}).outcome, Outcome::kSucceeded);
+  EXPECT_THAT(FailureOf("human.approve", Json::object()), HasSubstr("not supported yet"));
+}
+
+TEST_F(Runner, TimeoutAndStop) {
+  StepCall call = MakeCall("test.sleep", {{"seconds", 1000}});
+  call.step.timeout = milliseconds(30);
+  EXPECT_EQ(runner_->Call(call, {}).outcome, Outcome::kTimedOut);
+  std::promise<StepResult> done;
+  StopToken stop;
+  std::promise<void> started;
+  StartWith("test.wait", [&](const Json&, CallContext& context) {
+    started.set_value();
+    while (!context.stop.stopped()) std::this_thread::yield();
+    StepResult result;
+    result.outcome = Outcome::kCancelled;
+    return result;
+  });
+  runner_->Run(MakeCall("test.wait", Json::object()), stop, [&](StepResult result) { done.set_value(std::move(result)); });
+  started.get_future().wait();
+  stop.Stop();
+  EXPECT_EQ(done.get_future().get().outcome, Outcome::kCancelled);
+}
+
+TEST_F(Runner, AThrowingHandlerIsAFailureOrUnknown) {
+  auto thrower = [](const Json&, CallContext&) -> StepResult { throw std::runtime_error("oops"); };
+  StartWith("test.throws", thrower);
+  EXPECT_THAT(FailureOf("test.throws", Json::object()), HasSubstr("oops"));
+  StartWith("test.throws", thrower, EffectClass::kNonIdempotent);
+  EXPECT_EQ(Call("test.throws", Json::object()).outcome, Outcome::kUnknown) << "it may have happened";
+}
+
+TEST_F(Runner, OutputsThatCannotBeStoredFail) {
+  Json outputs;
+  StartWith("test.gives", [&](const Json&, CallContext&) { return Give(outputs); });
+  outputs = {{"a", std::string("x\0y", 3)}};
+  EXPECT_THAT(FailureOf("test.gives", Json::object()), HasSubstr("cannot be stored"));
+  outputs = {{"a", "\xff"}};
+  EXPECT_THAT(FailureOf("test.gives", Json::object()), HasSubstr("cannot be stored"));
+  outputs = {{"a", std::string(9u << 20, 'x')}};
+  EXPECT_THAT(FailureOf("test.gives", Json::object()), HasSubstr("8388608 are allowed"));
+  outputs = Json::array();
+  EXPECT_THAT(FailureOf("test.gives", Json::object()), HasSubstr("not a map"));
+}
+
+TEST_F(Runner, SuccessFalseIsAFailureUnlessTheCapabilitySaysOtherwise) {
+  auto handler = [](const Json&, CallContext& context) {
+    EXPECT_TRUE(context.workspace->Write("f", "x", false));
+    return Give({{"success", false}, {"error_message", "no luck"}});
+  };
+  StartWith("test.gives", handler);
+  StepResult failed = Call("test.gives", Json::object());
+  EXPECT_EQ(failed.outcome, Outcome::kFailed);
+  EXPECT_THAT(failed.error, HasSubstr("no luck"));
+  EXPECT_THAT(failed.files, IsEmpty()) << "a failure's layer is thrown away";
+  StartWith("test.gives", handler, EffectClass::kPure, FalseSuccess::kResult);
+  StepResult result = Call("test.gives", Json::object());
+  EXPECT_EQ(result.outcome, Outcome::kSucceeded);
+  EXPECT_EQ(result.files.size(), 1u);
+}
+
+TEST_F(Runner, SlowCallsNeverBlockTheCallerAndTheQueueIsBounded) {
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  std::promise<void> started;
+  StartWith(
+      "test.slow",
+      [&, first = std::make_shared<std::atomic<bool>>(true)](const Json&, CallContext&) {
+        if (first->exchange(false)) started.set_value();
+        released.wait();
+        return Give(Json::object());
+      },
+      EffectClass::kPure, FalseSuccess::kFailure, 1);
+  std::mutex mutex;
+  std::vector<Outcome> outcomes;
+  auto run = [&] {
+    runner_->Run(MakeCall("test.slow", Json::object()), {}, [&](StepResult result) {
+      std::lock_guard lock(mutex);
+      outcomes.push_back(result.outcome);
+    });
+  };
+  run();
+  started.get_future().wait();  // the one thread is busy from here on
+  for (int i = 0; i < 3; ++i) run();
+  {
+    std::lock_guard lock(mutex);
+    EXPECT_THAT(outcomes, ElementsAre(Outcome::kNotStarted)) << "two wait, the third is turned away";
+  }
+  std::thread closer([&] { runner_.reset(); });
+  release.set_value();
+  closer.join();
+  EXPECT_EQ(outcomes.size(), 4u) << "every call is answered, once";
+}
+
+TEST_F(Runner, AWorkFolderOfADeadWorkerIsRemovedOfALivingOneKept) {
+  std::string abandoned = work_.path + "/w-0000000000000000";
+  ASSERT_TRUE(MakeFolders(abandoned + "/runs/x"));
+  auto second = WorkFolder::Open(work_.path);
+  ASSERT_TRUE(second) << second.error();
+  EXPECT_FALSE(std::filesystem::exists(abandoned));
+  Write("a", "x");  // the fixture's runner still has its folder
+  EXPECT_EQ(Apply("io.fs.read_file", {{"path", "a"}}).outputs["content"], "x");
+  std::string path = (*second)->path();
+  second->reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Runner, AWorkFolderThatCannotBeMadeIsSaid) {
+  CapabilityConfig config;
+  auto made = CapabilityRunner::Make(registry_, contents_, config, {.work_folder = "/proc/nope"});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.message(), HasSubstr("/proc/nope"));
+}
+
+}  // namespace
+}  // namespace acl

@@ -1,0 +1,129 @@
+#pragma once
+// The API over memory, with real HTTP left out: requests go through the router to the handler.
+
+#include <gtest/gtest.h>
+
+#include "coordinator/api/api.h"
+#include "coordinator/api/contents.h"
+#include "coordinator/api/event_feed.h"
+#include "shared/base/sha256.h"
+#include "shared/capability/standard.h"
+#include "shared/http/url.h"
+#include "shared/kernel/memory_queries.h"
+#include "shared/workflow/workflow_kind.h"
+#include "tests/support/manual_clock.h"
+
+namespace acl::coordinator {
+
+inline constexpr const char* kYaml = R"(
+name: hello
+steps:
+  - name: greet
+    capability: test.echo
+    inputs: {text: hi}
+)";
+
+class ApiFixture : public ::testing::Test {
+ protected:
+  ApiFixture() {
+    RegisterStandardCapabilities(*registry_, {});
+    kind_ = workflow::MakeWorkflowKind(registry_);
+    Bell bell;
+    bell.work = [this](const std::string& queue) { rung_.push_back("work " + queue); };
+    bell.subject = [this](const SessionId&, const SubjectId& subject) { rung_.push_back("subject " + subject.ToString()); };
+    api_ = std::make_unique<ApiContext>(
+        ApiContext{store_, queries_, *registry_, *kind_, ids_, feed_, contents_, bell, metrics_.counter({"hits", "help"})});
+    AddApiRoutes(router_, *api_);
+  }
+
+  struct Answer {
+    int status = 0;
+    Json body;
+    HttpHeaders headers;
+    std::string text;
+    HttpResponse response;
+    std::string Header(const std::string& name) const {
+      for (const auto& [key, value] : headers) {
+        if (key == name) return value;
+      }
+      return "";
+    }
+    std::string code() const { return body.is_object() ? body.value("code", "") : ""; }
+  };
+
+  Answer Ask(const std::string& method, const std::string& target, const std::string& body = "", HttpHeaders headers = {}) {
+    HttpRequest request;
+    request.method = method;
+    const auto mark = target.find('?');
+    request.path = target.substr(0, mark);
+    if (mark != std::string::npos) request.query = *ParseQuery(target.substr(mark + 1));
+    request.headers = std::move(headers);
+    request.body = body;
+    auto match = router_.Find(method, request.path);
+    if (match.route == nullptr) {
+      ADD_FAILURE() << "no route " << method << " " << target;
+      return {};
+    }
+    request.params = match.params;
+    Answer answer;
+    answer.response = match.route->handler(request);
+    answer.status = answer.response.status;
+    answer.headers = answer.response.headers;
+    answer.text = answer.response.body;
+    answer.body = Json::parse(answer.text, nullptr, false);
+    return answer;
+  }
+  Answer Post(const std::string& target, const Json& body, const std::string& key = "") {
+    HttpHeaders headers = {{"content-type", "application/json"}};
+    if (!key.empty()) headers.emplace_back("idempotency-key", key);
+    return Ask("POST", target, body.is_null() ? "" : body.dump(), headers);
+  }
+  std::string Submit(const Json& more = Json::object()) {
+    Json body = {{"workflow", kYaml}};
+    body.update(more);
+    const auto answer = Post("/v1/workflows", body);
+    EXPECT_EQ(answer.status, 201) << answer.text;
+    return answer.status == 201 ? answer.body["id"] : "";
+  }
+  // Ends a run as a worker would, without running it.
+  void Close(const std::string& id) {
+    auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)});
+    auto claimed = store_.Claim({.session = session->session, .max = 100});
+    ASSERT_TRUE(claimed);
+    for (const auto& one : claimed->claimed) {
+      if (one.subject.ToString() != id) continue;
+      CommitItem item;
+      item.subject = one.subject;
+      item.session = session->session;
+      item.token = one.token;
+      item.base_seq = one.head.seq;
+      item.chain = one.head.chain;
+      item.state_root = one.head.state_root;
+      item.last_timestamp = one.head.last_timestamp;
+      item.disposition = Disposition::kClose;
+      item.expected_wake = one.wake;
+      item.listing = ListingChange{.status = "COMPLETED"};
+      auto outcome = store_.Commit({&item, 1});
+      ASSERT_TRUE(outcome);
+      ASSERT_EQ(outcome->front().kind, CommitOutcome::Kind::kCommitted) << outcome->front().error;
+      return;
+    }
+    FAIL() << "run " << id << " was not claimed";
+  }
+
+  test::ManualClock clock_;
+  SeededRandom random_{1};
+  Metrics metrics_;
+  MemoryStore store_{clock_};
+  MemoryQueries queries_{store_, clock_};
+  Uuid7Maker ids_{clock_, random_};
+  std::shared_ptr<CapabilityRegistry> registry_ = std::make_shared<CapabilityRegistry>();
+  std::shared_ptr<const SubjectKind> kind_;
+  EventFeed feed_{queries_, clock_};
+  KnownContents contents_;
+  std::vector<std::string> rung_;
+  std::unique_ptr<ApiContext> api_;
+  Router router_;
+};
+
+}  // namespace acl::coordinator

@@ -1,0 +1,93 @@
+#include "coordinator/api_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "shared/base/sha256.h"
+
+namespace acl::coordinator {
+namespace {
+
+class FakeKeyStore final : public KeyStore {
+ public:
+  Result<std::vector<ApiKeyRow>> Keys() override {
+    if (down) return Error{Code::kUnavailable, "away"};
+    return rows;
+  }
+  std::vector<ApiKeyRow> rows;
+  bool down = false;
+};
+
+const std::string kId = "0123456789ab";
+const std::string kSecret(64, 'c');
+const std::string kKey = "acl_" + kId + "_" + kSecret;
+
+int StatusOf(const ApiKeys& keys, const std::string& header, std::string* principal = nullptr) {
+  HttpRequest request;
+  if (!header.empty()) request.headers = {{"authorization", header}};
+  auto refusal = keys.Authorize(request);
+  if (principal != nullptr) *principal = request.principal;
+  return refusal ? refusal->status : 200;
+}
+
+class ApiKeysTest : public ::testing::Test {
+ protected:
+  ApiKeysTest() {
+    SetLogLevel(LogLevel::kOff);
+    store_.rows = {{kId, "ci", Sha256(kSecret), kDefaultProject}};
+  }
+  ~ApiKeysTest() override { SetLogLevel(LogLevel::kInfo); }
+  FakeKeyStore store_;
+  ApiKeys keys_{store_, std::chrono::milliseconds(1'000)};
+};
+
+TEST_F(ApiKeysTest, TakesAKnownKeyAndNamesItsOwner) {
+  ASSERT_TRUE(keys_.Refresh().ok());
+  std::string principal;
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey, &principal), 200);
+  EXPECT_EQ(principal, "ci");
+  EXPECT_EQ(StatusOf(keys_, "bearer " + kKey), 200);
+}
+
+TEST_F(ApiKeysTest, RefusesEverythingElse) {
+  ASSERT_TRUE(keys_.Refresh().ok());
+  const std::string other_secret = "acl_" + kId + "_" + std::string(63, 'c') + "d", other_id = "acl_0123456789ac_" + kSecret;
+  for (const std::string& header :
+       {std::string(), std::string("Bearer"), std::string("Bearer "), "Basic " + kKey, kKey, "Bearer " + other_secret, "Bearer " + other_id,
+        "Bearer " + kKey + " ", "Bearer " + kKey.substr(1), "Bearer " + kSecret}) {
+    EXPECT_EQ(StatusOf(keys_, header), 401) << header;
+  }
+}
+
+TEST_F(ApiKeysTest, ARevokedKeyIsRefusedAfterTheNextReading) {
+  ASSERT_TRUE(keys_.Refresh().ok());
+  store_.rows.clear();
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 200);
+  ASSERT_TRUE(keys_.Refresh().ok());
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 401);
+}
+
+TEST_F(ApiKeysTest, BeforeTheFirstReadingNobodyIsJudged) {
+  store_.down = true;
+  EXPECT_FALSE(keys_.Refresh().ok());
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 503);
+  EXPECT_EQ(StatusOf(keys_, ""), 401);
+  store_.down = false;
+  ASSERT_TRUE(keys_.Refresh().ok());
+  store_.down = true;
+  EXPECT_FALSE(keys_.Refresh().ok());
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 200);  // those known stay in force
+}
+
+TEST(ApiKeyText, HasOneForm) {
+  ASSERT_TRUE(ParseApiKey(kKey));
+  EXPECT_EQ(ParseApiKey(kKey)->key_id, kId);
+  EXPECT_EQ(ParseApiKey(kKey)->secret, kSecret);
+  std::string upper = kKey;
+  upper[5] = 'A';
+  for (const std::string& text : {std::string(), upper, kKey + "0", "bcl" + kKey.substr(3), std::string(kKey).replace(16, 1, "-")}) {
+    EXPECT_FALSE(ParseApiKey(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace acl::coordinator

@@ -1,0 +1,204 @@
+#include "coordinator/duty.h"
+
+#include <future>
+
+#include "coordinator/duties.h"
+#include "shared/telemetry/names.h"
+#include "tests/support/faulty_store.h"
+#include "tests/unit/coordinator/api_fixture.h"
+
+namespace acl::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Counts turns and lets a test wait for one.
+class TurnCounter {
+ public:
+  Result<milliseconds> Note() {
+    std::lock_guard lock(mutex_);
+    ++turns_;
+    changed_.notify_all();
+    return milliseconds(1);
+  }
+  bool AwaitMore(int than) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return turns_ > than; });
+  }
+  int turns() {
+    std::lock_guard lock(mutex_);
+    return turns_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int turns_ = 0;
+};
+
+class DutyTest : public ::testing::Test {
+ protected:
+  DutyTest() {
+    SetLogLevel(LogLevel::kOff);
+    EXPECT_TRUE(watch_.Start().ok());
+    EXPECT_TRUE(watch_.AwaitReady(milliseconds(20'000)));
+  }
+  ~DutyTest() override { SetLogLevel(LogLevel::kInfo); }
+
+  SessionId Session() { return store_.OpenSession({.worker_name = "c", .ttl = milliseconds(600'000)})->session; }
+  std::unique_ptr<Duty> Make(TurnCounter& counter, milliseconds ttl, std::function<void()> on_lost = {}) {
+    Duty::Options options{"test", ttl, Session(), [&counter] { return counter.Note(); }, std::move(on_lost)};
+    return std::make_unique<Duty>(std::move(options), store_, watch_, clock_, nullptr);
+  }
+
+  SystemClock clock_;
+  MemoryStore store_{clock_};
+  DatabaseWatch watch_{[] { return DatabaseState{true, ""}; }, nullptr};
+};
+
+TEST_F(DutyTest, TurnsWhileItHoldsTheLeaseAndStops) {
+  TurnCounter counter;
+  bool lost = false;
+  auto duty = Make(counter, milliseconds(600'000), [&] { lost = true; });
+  ASSERT_TRUE(duty->Start().ok());
+  EXPECT_TRUE(counter.AwaitMore(3));
+  EXPECT_TRUE(duty->held());
+  duty->Stop();
+  duty->Stop();
+  EXPECT_FALSE(duty->held());
+  EXPECT_TRUE(lost);
+}
+
+TEST_F(DutyTest, OnlyOneOfTwoTurns) {
+  TurnCounter first_turns, second_turns;
+  auto first = Make(first_turns, milliseconds(600'000)), second = Make(second_turns, milliseconds(600'000));
+  ASSERT_TRUE(first->Start().ok());
+  ASSERT_TRUE(first_turns.AwaitMore(0));
+  ASSERT_TRUE(second->Start().ok());
+  ASSERT_TRUE(first_turns.AwaitMore(first_turns.turns() + 20));
+  EXPECT_EQ(second_turns.turns(), 0);
+  first->Stop();
+  second->Stop();
+}
+
+TEST_F(DutyTest, AnotherTakesOverWhenTheHolderIsSilent) {
+  TurnCounter first_turns, second_turns;
+  auto first = Make(first_turns, milliseconds(100)), second = Make(second_turns, milliseconds(100));
+  ASSERT_TRUE(first->Start().ok());
+  ASSERT_TRUE(first_turns.AwaitMore(0));
+  ASSERT_TRUE(second->Start().ok());
+  first->Stop();  // it does not give the lease back: the other waits it out, as after a crash
+  EXPECT_TRUE(second_turns.AwaitMore(3));
+  EXPECT_TRUE(second->held());
+}
+
+TEST_F(DutyTest, WaitsForTheDatabase) {
+  std::atomic<bool> up{false};
+  DatabaseWatch watch(
+      [&]() -> Result<DatabaseState> {
+        if (!up) return Error{Code::kUnavailable, "away"};
+        return DatabaseState{true, ""};
+      },
+      nullptr);
+  ASSERT_TRUE(watch.Start().ok());
+  TurnCounter counter;
+  Duty duty({"test", milliseconds(600'000), Session(), [&] { return counter.Note(); }, {}}, store_, watch, clock_, nullptr);
+  ASSERT_TRUE(duty.Start().ok());
+  EXPECT_EQ(counter.turns(), 0);
+  up = true;
+  EXPECT_TRUE(counter.AwaitMore(0));
+  duty.Stop();
+}
+
+TEST_F(DutyTest, AFailingTurnIsTriedAgain) {
+  TurnCounter counter;
+  std::atomic<int> failures{0};
+  Duty duty({"test",
+             milliseconds(600'000),
+             Session(),
+             [&]() -> Result<milliseconds> {
+               if (failures++ < 3) return Error{Code::kTimeout, "slow"};
+               return counter.Note();
+             },
+             {}},
+            store_, watch_, clock_, nullptr);
+  ASSERT_TRUE(duty.Start().ok());
+  EXPECT_TRUE(counter.AwaitMore(0));
+  duty.Stop();
+  EXPECT_GE(failures, 4);
+}
+
+class TurnsTest : public ApiFixture {
+ protected:
+  TurnContext context_{store_, queries_, clock_, metrics_, [this](const std::string& queue) { rung_.push_back(queue); }};
+};
+
+TEST_F(TurnsTest, TimersFireAndWaitForTheNext) {
+  Submit();
+  auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(600'000)});
+  auto claimed = store_.Claim({.session = session->session, .max = 1});
+  const Claimed& run = claimed->claimed.at(0);
+  CommitItem item{.subject = run.subject,
+                  .session = session->session,
+                  .token = run.token,
+                  .base_seq = run.head.seq,
+                  .chain = run.head.chain,
+                  .state_root = run.head.state_root,
+                  .last_timestamp = run.head.last_timestamp};
+  for (const auto& timer : run.timers) item.timers_cleared.push_back(timer.timer_id);
+  item.timers_set = {{"a", clock_.Wall() + milliseconds(50)}, {"b", clock_.Wall() + std::chrono::hours(1)}};
+  item.disposition = Disposition::kRelease;
+  item.expected_wake = run.wake;
+  item.waiting = Waiting{"timer", clock_.Wall() + milliseconds(50)};
+  ASSERT_EQ(store_.Commit({&item, 1})->front().kind, CommitOutcome::Kind::kCommitted);
+  rung_.clear();
+  auto turn = TimersTurn(context_, milliseconds(1'000));
+  EXPECT_EQ(*turn(), milliseconds(50));
+  EXPECT_TRUE(rung_.empty());
+  clock_.Advance(milliseconds(50));
+  EXPECT_EQ(*turn(), milliseconds(1'000));  // the next is an hour away: looks again before
+  EXPECT_EQ(rung_, (std::vector<std::string>{"default"}));
+  EXPECT_EQ(metrics_.counter(names::kTimersFired).Value(), 1);
+  EXPECT_EQ(store_.Inspect(run.subject)->inbox.size(), 1u);
+}
+
+TEST_F(TurnsTest, ReaperFreesWhatDeadSessionsHold) {
+  SetLogLevel(LogLevel::kOff);
+  Submit();
+  auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(1'000)});
+  ASSERT_EQ(store_.Claim({.session = session->session, .max = 1})->claimed.size(), 1u);
+  rung_.clear();
+  auto turn = ReaperTurn(context_, milliseconds(700));
+  EXPECT_EQ(*turn(), milliseconds(700));
+  EXPECT_EQ(metrics_.counter(names::kReaps).Value(), 0);
+  clock_.Advance(milliseconds(1'500));
+  while (*turn() == milliseconds(0)) {
+  }
+  EXPECT_EQ(metrics_.counter(names::kReaps).Value(), 1);
+  EXPECT_EQ(metrics_.counter(names::kSessionsDied).Value(), 1);
+  EXPECT_EQ(rung_, (std::vector<std::string>{"default"}));
+  SetLogLevel(LogLevel::kInfo);
+}
+
+TEST_F(TurnsTest, ReadyIsCountedRungAndForgotten) {
+  Submit();
+  Submit();
+  rung_.clear();
+  auto ready = CountReady(context_, milliseconds(300));
+  EXPECT_EQ(*ready.turn(), milliseconds(300));
+  const auto depth = [&] { return metrics_.gauge(names::kReadyDepth, {{"queue", "default"}}).Value(); };
+  EXPECT_EQ(depth(), 2);
+  EXPECT_EQ(rung_, (std::vector<std::string>{"default"}));
+  auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(600'000)});
+  ASSERT_EQ(store_.Claim({.session = session->session, .max = 8})->claimed.size(), 2u);
+  (void)ready.turn();
+  EXPECT_EQ(depth(), 0);
+  Submit();
+  (void)ready.turn();
+  EXPECT_EQ(depth(), 1);
+  ready.forget();
+  EXPECT_EQ(depth(), 0);
+}
+
+}  // namespace
+}  // namespace acl::coordinator

@@ -1,0 +1,402 @@
+#include "shared/http/server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "shared/http/problem.h"
+#include "shared/http/sse.h"
+#include "shared/telemetry/log.h"
+
+namespace acl {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A raw client: what is sent is exactly what is written here.
+class Client {
+ public:
+  explicit Client(std::uint16_t port) {
+    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    connected_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    timeval patience{20, 0};  // a hang fails the test instead of stopping it
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  }
+  ~Client() { Close(); }
+  void Close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  bool connected() const { return connected_; }
+  Client& Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      bytes.remove_prefix(std::size_t(sent));
+    }
+    return *this;
+  }
+  void EndSending() { ::shutdown(fd_, SHUT_WR); }
+  // One answer with Content-Length, head included.
+  std::string ReadOne() {
+    while (buffer_.find("\r\n\r\n") == std::string::npos) {
+      if (!Fill()) return std::exchange(buffer_, "");
+    }
+    const auto head_end = buffer_.find("\r\n\r\n") + 4;
+    const auto at = buffer_.find("Content-Length: ");
+    std::size_t length = at < head_end ? std::stoul(buffer_.substr(at + 16)) : 0;
+    while (buffer_.size() < head_end + length && Fill()) {
+    }
+    std::string out = buffer_.substr(0, head_end + length);
+    buffer_.erase(0, out.size());
+    return out;
+  }
+  std::string ReadUntil(std::string_view what) {
+    while (buffer_.find(what) == std::string::npos && Fill()) {
+    }
+    return buffer_;
+  }
+  std::string ReadToEnd() {
+    while (Fill()) {
+    }
+    return std::exchange(buffer_, "");
+  }
+
+ private:
+  bool Fill() {
+    char chunk[4096];
+    const auto got = ::recv(fd_, chunk, sizeof chunk, 0);
+    if (got <= 0) return false;
+    buffer_.append(chunk, std::size_t(got));
+    return true;
+  }
+  int fd_ = -1;
+  bool connected_ = false;
+  std::string buffer_;
+};
+
+int StatusOf(const std::string& answer) { return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0; }
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SetLogLevel(LogLevel::kOff);
+    options_.head_timeout = options_.idle_timeout = options_.body_timeout = milliseconds(15'000);
+    options_.max_head = 2048;
+  }
+  void TearDown() override {
+    server_.reset();
+    pool_.Stop();
+    SetLogLevel(LogLevel::kInfo);
+  }
+
+  void Run() {
+    Router router;
+    router.Add("GET", "/inline", {.on_server_thread = true}, [](const HttpRequest&) { return HttpResponse::OfText(200, "inline"); });
+    router.Add("GET", "/items/{id}", {},
+               [](const HttpRequest& r) { return HttpResponse::OfText(200, r.Param("id") + "|" + (r.Query("q") ? *r.Query("q") : "-")); });
+    router.Add("POST", "/echo", {.max_body = 1000}, [](const HttpRequest& r) { return HttpResponse::OfText(200, r.body); });
+    router.Add("POST", "/json", {.max_body = 1000, .content_types = {"application/json"}, .body_required = true},
+               [](const HttpRequest& r) { return HttpResponse::OfText(200, r.body); });
+    router.Add("POST", "/big", {.max_body = 4u << 20},
+               [](const HttpRequest& r) { return HttpResponse::OfText(200, std::to_string(r.body.size())); });
+    router.Add("GET", "/throws", {}, [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("a bug"); });
+    router.Add("GET", "/split", {}, [](const HttpRequest&) { return HttpResponse::OfText(200, "x").With("X-A", "b\r\nX-Evil: c"); });
+    router.Add("GET", "/wait", {}, [this](const HttpRequest&) {
+      entered_.set_value();
+      release_.get_future().wait();
+      return HttpResponse::OfText(200, "waited");
+    });
+    router.Add("GET", "/stream", {}, [this](const HttpRequest&) {
+      return SseResponse([this](std::shared_ptr<HttpStream> stream) { stream_.set_value(std::move(stream)); });
+    });
+    server_ = std::make_unique<HttpServer>(options_, std::move(router), &pool_, &metrics_);
+    const auto status = server_->Start();
+    ASSERT_TRUE(status.ok()) << status.error();
+  }
+  std::uint16_t port() const { return server_->address().port; }
+  std::string Ask(const std::string& request) {
+    Client client(port());
+    client.Send(request);
+    return client.ReadOne();
+  }
+  static std::string Get(const std::string& path, const std::string& extra = "") {
+    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + extra + "\r\n";
+  }
+  static std::string Post(const std::string& path, const std::string& body, const std::string& extra = "") {
+    return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + extra + "\r\n" +
+           body;
+  }
+
+  HttpServerOptions options_;
+  BlockingPool pool_{{.name = "test", .threads = 2, .max_queued = 8}};
+  Metrics metrics_;
+  std::promise<void> entered_, release_;
+  std::promise<std::shared_ptr<HttpStream>> stream_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpServerTest, AnswersOnOneConnectionAgainAndAgain) {
+  Run();
+  Client client(port());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(client.Send(Get("/inline")).ReadOne().find("\r\n\r\ninline"), std::string::npos);
+    EXPECT_NE(client.Send(Get("/items/a%20b?q=1%2B1")).ReadOne().find("\r\n\r\na b|1+1"), std::string::npos);
+    EXPECT_NE(client.Send(Post("/echo", "hello")).ReadOne().find("\r\n\r\nhello"), std::string::npos);
+  }
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+  Run();
+  Client client(port());
+  client.Send(Get("/items/1") + Post("/echo", "2") + Get("/inline") + Get("/items/4", "Connection: close\r\n"));
+  EXPECT_NE(client.ReadOne().find("\r\n\r\n1|-"), std::string::npos);
+  EXPECT_NE(client.ReadOne().find("\r\n\r\n2"), std::string::npos);
+  EXPECT_NE(client.ReadOne().find("\r\n\r\ninline"), std::string::npos);
+  EXPECT_NE(client.ReadToEnd().find("\r\n\r\n4|-"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, ReadsChunkedBodies) {
+  Run();
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_NE(Ask(head + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").find("\r\n\r\nabcde"), std::string::npos);
+  EXPECT_EQ(StatusOf(Ask(head + "zz\r\nabc\r\n0\r\n\r\n")), 400);
+  EXPECT_EQ(StatusOf(Ask(head + "3e9\r\n" + std::string(1001, 'x') + "\r\n0\r\n\r\n")), 413);
+}
+
+// What the gate refuses is answered once with 400, the connection is closed, and the smuggled rest is never a request of its own.
+TEST_F(HttpServerTest, ClosesAfterRefusedFramingAndReadsNothingMore) {
+  Run();
+  const std::string smuggled = Get("/items/smuggled");
+  for (const std::string& bad : {std::string("Transfer-Encoding: xchunked\r\n"), std::string("Transfer-Encoding: identity\r\n"),
+                                 std::string("Transfer-Encoding: chunked, identity\r\n"), std::string("Content-Length: 5, 5\r\n"),
+                                 std::string("Content-Length: 5\r\nContent-Length: 5\r\n"), std::string("X-A: 1\r\n folded\r\n"),
+                                 std::string("Host: other\r\n"), std::string("X_A: 1\r\n")}) {
+    Client client(port());
+    client.Send("POST /echo HTTP/1.1\r\nHost: localhost\r\n" + bad + "\r\n" + smuggled);
+    const auto all = client.ReadToEnd();
+    EXPECT_EQ(StatusOf(all), 400) << bad;
+    EXPECT_NE(all.find("Connection: close"), std::string::npos) << bad;
+    EXPECT_EQ(all.find("smuggled"), std::string::npos) << bad;
+    EXPECT_EQ(all.find("HTTP/1.1", 5), std::string::npos) << bad;  // one answer
+  }
+}
+
+TEST_F(HttpServerTest, RefusesBodiesWhereNoneBelongs) {
+  Run();
+  Client client(port());
+  client.Send("GET /inline HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" + Get("/inline"));
+  const auto all = client.ReadToEnd();
+  EXPECT_EQ(StatusOf(all), 400);
+  EXPECT_EQ(all.find("HTTP/1.1", 5), std::string::npos);
+  EXPECT_EQ(StatusOf(Ask("GET /inline HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")), 200);
+}
+
+TEST_F(HttpServerTest, BoundsHeadAndBody) {
+  Run();
+  EXPECT_EQ(StatusOf(Ask(Get("/inline", "X-A: " + std::string(3000, 'x') + "\r\n"))), 431);
+  EXPECT_EQ(StatusOf(Ask("GET /" + std::string(100'000, 'x'))), 431);  // never an end
+  EXPECT_EQ(StatusOf(Ask(Post("/echo", std::string(1001, 'x')))), 413);
+  EXPECT_EQ(StatusOf(Ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n")), 413);  // before the body is sent
+  EXPECT_NE(Ask(Post("/big", std::string(4u << 20, 'x'))).find("\r\n\r\n4194304"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, BoundsAllBodiesTogether) {
+  options_.max_bodies = 1000;
+  Run();
+  Client first(port());
+  first.Send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
+  ASSERT_EQ(first.ReadUntil("100 Continue").find("HTTP/1.1 100"), 0u);  // its 900 are reserved now
+  EXPECT_EQ(StatusOf(Ask(Post("/echo", std::string(200, 'x')))), 503);
+  first.Send(std::string(900, 'y'));
+  EXPECT_NE(first.ReadUntil("yyyy").find("200 OK"), std::string::npos);
+  EXPECT_EQ(StatusOf(Ask(Post("/echo", std::string(200, 'x')))), 200);
+}
+
+TEST_F(HttpServerTest, SaysWhatAPathTakes) {
+  Run();
+  const auto no_method = Ask("DELETE /echo HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(StatusOf(no_method), 405);
+  EXPECT_NE(no_method.find("Allow: POST, OPTIONS"), std::string::npos);
+  EXPECT_EQ(StatusOf(Ask("OPTIONS /echo HTTP/1.1\r\nHost: a\r\n\r\n")), 204);
+  const auto nothing = Ask(Get("/nothing"));
+  EXPECT_EQ(StatusOf(nothing), 404);
+  EXPECT_NE(nothing.find("application/problem+json"), std::string::npos);
+  EXPECT_NE(nothing.find("\"code\":\"no-such-route\""), std::string::npos);
+  EXPECT_EQ(StatusOf(Ask(Get("/items/%zz"))), 400);
+  EXPECT_EQ(StatusOf(Ask(Get("/items/1?q=%zz"))), 400);
+}
+
+TEST_F(HttpServerTest, ChecksContentTypes) {
+  Run();
+  EXPECT_EQ(StatusOf(Ask(Post("/json", "{}", "Content-Type: Application/JSON; charset=utf-8\r\n"))), 200);
+  EXPECT_EQ(StatusOf(Ask(Post("/json", "{}", "Content-Type: text/yaml\r\n"))), 415);
+  EXPECT_EQ(StatusOf(Ask(Post("/json", "{}"))), 415);
+  EXPECT_EQ(StatusOf(Ask(Post("/json", ""))), 400);
+}
+
+TEST_F(HttpServerTest, HeadHasTheLengthButNoBody) {
+  Run();
+  Client client(port());
+  client.Send("HEAD /inline HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  const auto all = client.ReadToEnd();
+  EXPECT_NE(all.find("Content-Length: 6"), std::string::npos);
+  EXPECT_TRUE(all.ends_with("\r\n\r\n")) << all;
+}
+
+TEST_F(HttpServerTest, AThrowingHandlerIs500AndASplitHeaderIsOneHeader) {
+  Run();
+  const auto thrown = Ask(Get("/throws"));
+  EXPECT_EQ(StatusOf(thrown), 500);
+  EXPECT_EQ(thrown.find("a bug"), std::string::npos);  // the log has it
+  EXPECT_EQ(Ask(Get("/split")).find("\r\nX-Evil"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, KeepsUsableRequestIdsOnly) {
+  Run();
+  EXPECT_NE(Ask(Get("/inline", "X-Request-Id: abc-1\r\n")).find("X-Request-Id: abc-1\r\n"), std::string::npos);
+  EXPECT_EQ(Ask(Get("/inline", "X-Request-Id: a b\r\n")).find("a b"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, TheAuthorizerIsAskedBeforeTheBody) {
+  options_.authorize = [](HttpRequest& request, const Route&) -> std::optional<HttpResponse> {
+    const auto* header = request.Header("authorization");
+    if (header != nullptr && *header == "Bearer right") return std::nullopt;
+    return Problem(401, "unauthorized", "no").With("WWW-Authenticate", "Bearer");
+  };
+  Run();
+  EXPECT_EQ(StatusOf(Ask("POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n")), 401);
+  EXPECT_EQ(StatusOf(Ask(Get("/inline", "Authorization: Bearer right\r\n"))), 200);
+}
+
+TEST_F(HttpServerTest, ATooSlowHeadIsCutOff) {
+  options_.head_timeout = milliseconds(30);
+  Run();
+  Client client(port());
+  client.Send("GET /inl");
+  EXPECT_EQ(client.ReadToEnd(), "");
+  Client silent(port());
+  EXPECT_EQ(silent.ReadToEnd(), "");
+}
+
+TEST_F(HttpServerTest, ClosesWhatIsMoreThanItsConnections) {
+  options_.max_connections = 1;
+  Run();
+  Client first(port());
+  EXPECT_EQ(StatusOf(first.Send(Get("/inline")).ReadOne()), 200);
+  Client second(port());
+  EXPECT_EQ(second.ReadToEnd(), "");
+  EXPECT_EQ(StatusOf(first.Send(Get("/inline")).ReadOne()), 200);
+}
+
+TEST_F(HttpServerTest, StreamsUntilTheHandleEnds) {
+  Run();
+  Client client(port());
+  client.Send(Get("/stream"));
+  auto stream = stream_.get_future().get();
+  EXPECT_EQ(stream->Write(FormatSseEvent("1", "x", "one")), HttpStream::Wrote::kOk);
+  EXPECT_NE(client.ReadUntil("data: one").find("text/event-stream"), std::string::npos);
+  EXPECT_EQ(stream->Write(FormatSseEvent("2", "x", "two")), HttpStream::Wrote::kOk);
+  client.ReadUntil("data: two");
+  stream->End();
+  EXPECT_TRUE(client.ReadToEnd().ends_with("0\r\n\r\n"));
+  EXPECT_EQ(stream->Write("late"), HttpStream::Wrote::kClosed);
+}
+
+TEST_F(HttpServerTest, AStreamToASlowReaderIsBounded) {
+  Run();
+  Client client(port());
+  client.Send(Get("/stream"));
+  auto stream = stream_.get_future().get();
+  const std::string part(100'000, 'x');
+  HttpStream::Wrote wrote = HttpStream::Wrote::kOk;
+  int parts = 0;
+  while (wrote == HttpStream::Wrote::kOk && parts < 1000) {
+    wrote = stream->Write(part);
+    ++parts;
+  }
+  EXPECT_EQ(wrote, HttpStream::Wrote::kFull);
+}
+
+TEST_F(HttpServerTest, AStreamLearnsThatItsReaderIsGone) {
+  Run();
+  {
+    Client client(port());
+    client.Send(Get("/stream"));
+    client.ReadUntil("\r\n\r\n");
+  }
+  auto stream = stream_.get_future().get();
+  while (!stream->closed()) std::this_thread::yield();
+  EXPECT_EQ(stream->Write("x"), HttpStream::Wrote::kClosed);
+}
+
+TEST_F(HttpServerTest, StopAnswersWhatRunsAndEndsTheRest) {
+  Run();
+  Client busy(port()), idle(port()), streaming(port());
+  EXPECT_EQ(StatusOf(idle.Send(Get("/inline")).ReadOne()), 200);
+  streaming.Send(Get("/stream"));
+  auto stream = stream_.get_future().get();
+  busy.Send(Get("/wait"));
+  entered_.get_future().wait();
+  auto stopped = std::async(std::launch::async, [&] { server_->Stop(); });
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  EXPECT_TRUE(streaming.ReadToEnd().ends_with("0\r\n\r\n"));
+  release_.set_value();
+  const auto answer = busy.ReadToEnd();
+  EXPECT_NE(answer.find("\r\n\r\nwaited"), std::string::npos);
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+  stopped.get();
+  EXPECT_EQ(stream->Write("x"), HttpStream::Wrote::kClosed);  // the handle outlives the server
+  server_->Stop();
+}
+
+TEST_F(HttpServerTest, AFullPoolIs503) {
+  Run();
+  std::promise<void> hold;
+  auto held = hold.get_future().share();
+  std::array<std::promise<void>, 2> started;  // one for each thread
+  for (auto& thread : started) {
+    ASSERT_TRUE(pool_.Post([held, &thread] {
+      thread.set_value();
+      held.wait();
+    }));
+  }
+  for (auto& thread : started) thread.get_future().wait();
+  while (pool_.Post([] {})) {
+  }
+  EXPECT_EQ(StatusOf(Ask(Get("/items/1"))), 503);
+  EXPECT_EQ(StatusOf(Ask(Get("/inline"))), 200);
+  hold.set_value();
+}
+
+TEST_F(HttpServerTest, APortInUseIsSaidWithAWayOut) {
+  Run();
+  HttpServer second({.listen = server_->address()}, Router(), nullptr, nullptr);
+  const auto status = second.Start();
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("Address already in use"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("choose another port"), std::string::npos) << status.message();
+}
+
+TEST_F(HttpServerTest, CountsRequestsByRouteNotByPath) {
+  Run();
+  Ask(Get("/items/1"));
+  Ask(Get("/items/2"));
+  Ask(Get("/nothing/a"));
+  Ask(Get("/nothing/b"));
+  server_->Stop();
+  const auto page = metrics_.Page();
+  EXPECT_NE(page.find("acl_http_requests_total{method=\"GET\",route=\"/items/{id}\",status=\"200\"} 2"), std::string::npos) << page;
+  EXPECT_NE(page.find("acl_http_requests_total{method=\"none\",route=\"none\",status=\"404\"} 2"), std::string::npos) << page;
+}
+
+}  // namespace
+}  // namespace acl

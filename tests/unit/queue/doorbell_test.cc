@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "shared/queue/doorbell_client.h"
+#include "shared/queue/doorbell_frame.h"
+#include "shared/queue/doorbell_server.h"
+
+namespace acl {
+namespace {
+
+SubjectId Subject(std::uint8_t last) {
+  SubjectId id;
+  id.uuid.bytes[15] = last;
+  return id;
+}
+
+// What happened, for a test to wait on.
+class Heard {
+ public:
+  void Add(const std::string& what) {
+    std::lock_guard lock(mutex_);
+    ++counts_[what];
+    changed_.notify_all();
+  }
+  bool WaitFor(const std::string& what, int times = 1) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return counts_[what] >= times; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, int> counts_;
+};
+
+TEST(DoorbellFrame, RoundTrips) {
+  std::string wire = doorbell::EncodeHello(SessionId{Subject(7).uuid}, {"default", "gpu"}, "w1");
+  std::uint8_t prefix[4];
+  std::memcpy(prefix, wire.data(), 4);
+  ASSERT_TRUE(doorbell::DecodeLength(prefix));
+  EXPECT_EQ(*doorbell::DecodeLength(prefix), wire.size() - 4);
+  auto message = doorbell::Decode(std::string_view(wire).substr(4));
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->kind, doorbell::Message::Kind::kHello);
+  EXPECT_EQ(message->session.uuid, Subject(7).uuid);
+  EXPECT_EQ(message->queues, (std::vector<std::string>{"default", "gpu"}));
+}
+
+TEST(DoorbellFrame, RefusesWhatIsNoFrameAndIgnoresNewerOnes) {
+  const std::uint8_t huge[4] = {0xff, 0xff, 0xff, 0xff}, zero[4] = {0, 0, 0, 0};
+  EXPECT_FALSE(doorbell::DecodeLength(huge));
+  EXPECT_FALSE(doorbell::DecodeLength(zero));
+  EXPECT_FALSE(doorbell::Decode("\x0a\xff\xff"));
+  auto newer = doorbell::Decode(std::string_view("\x08\x09\xfa\x01\x00", 5));  // schema 9, field 31
+  ASSERT_TRUE(newer);
+  EXPECT_EQ(newer->kind, doorbell::Message::Kind::kUnknown);
+}
+
+TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
+  Heard heard;
+  DoorbellServer::Options server_options;
+  server_options.on_closed = [&](const SubjectId& subject) { heard.Add("closed " + subject.ToString()); };
+  DoorbellServer server(std::move(server_options));
+  ASSERT_TRUE(server.Start().ok());
+
+  DoorbellClient::Options options;
+  options.coordinators = {server.address()};
+  options.queues = {"default"};
+  options.retry_min = std::chrono::milliseconds(10);
+  options.on_work = [&](const std::string& queue) { heard.Add("work " + queue); };
+  options.on_woken = [&](const SubjectId& subject) { heard.Add("woken " + subject.ToString()); };
+  DoorbellClient client(std::move(options));
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(heard.WaitFor("work default", 1)) << "a new line looks once";
+  const SessionId session{Subject(42).uuid};
+  client.SetSession(session);
+  client.TellClosed(Subject(1));  // after the hello on the same stream: once it is heard, so is the hello
+  ASSERT_TRUE(heard.WaitFor("closed " + Subject(1).ToString()));
+
+  server.RingWork("default");
+  EXPECT_TRUE(heard.WaitFor("work default", 2));
+  server.RingSubject(session, Subject(9));
+  EXPECT_TRUE(heard.WaitFor("woken " + Subject(9).ToString()));
+
+  server.CutAll();
+  EXPECT_TRUE(heard.WaitFor("work default", 3)) << "connected again";
+  client.TellClosed(Subject(2));
+  ASSERT_TRUE(heard.WaitFor("closed " + Subject(2).ToString()));
+  server.RingSubject(session, Subject(10));
+  EXPECT_TRUE(heard.WaitFor("woken " + Subject(10).ToString())) << "the session was told again";
+  client.Stop();
+  server.Stop();
+}
+
+TEST(Doorbell, SaysThatThePortIsTaken) {
+  DoorbellServer first({});
+  ASSERT_TRUE(first.Start().ok());
+  DoorbellServer::Options options;
+  options.listen = first.address();
+  DoorbellServer second(std::move(options));
+  Status started = second.Start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace acl

@@ -1,0 +1,290 @@
+#include "shared/spec/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/unit/spec/test_registry.h"
+
+namespace acl {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Loaded Load(const std::string& text, LoadOptions options = {}) {
+  static const CapabilityRegistry registry = test::SmallRegistry();
+  return LoadWorkflow(text, registry, options);
+}
+
+WorkflowSpec Good(const std::string& text, LoadOptions options = {}) {
+  Loaded loaded = Load(text, options);
+  for (const Finding& finding : loaded.findings) EXPECT_TRUE(loaded.ok()) << FormatFinding("text", finding);
+  return loaded.spec.value_or(WorkflowSpec{});
+}
+
+std::vector<std::string> Codes(const Loaded& loaded) {
+  std::vector<std::string> out;
+  for (const Finding& finding : loaded.findings)
+    out.push_back((finding.severity == Finding::Severity::kError ? "E " : "W ") + finding.code + " " + std::to_string(finding.mark.line) +
+                  ":" + std::to_string(finding.mark.column));
+  return out;
+}
+
+const std::string kOne = "name: w\nsteps:\n  - name: a\n    capability: test.fail\n";
+
+TEST(Loader, DefaultsAreThoseOfCompat) {
+  WorkflowSpec spec = Good(kOne);
+  EXPECT_EQ(spec.version, "1.0.0");
+  EXPECT_EQ(spec.max_execution_time, seconds(3600));
+  EXPECT_TRUE(spec.enable_auto_rollback);
+  EXPECT_EQ(spec.queue, "default");
+  EXPECT_EQ(spec.band, 1);
+  const StepSpec& step = spec.steps.at(0);
+  EXPECT_EQ(step.type, StepType::kAction);
+  EXPECT_EQ(step.risk, RiskLevel::kMedium);
+  EXPECT_EQ(step.retry.max_attempts, 3);
+  EXPECT_EQ(step.retry.initial_delay, milliseconds(0));
+  EXPECT_EQ(step.attempt_timeout, seconds(300));
+  EXPECT_FALSE(step.step_timeout);
+  EXPECT_FALSE(step.compensation);
+  EXPECT_EQ(step.on_unknown_outcome, UnknownOutcome::kAsk);
+}
+
+TEST(Loader, RetryAndTimeouts) {
+  WorkflowSpec spec =
+      Good(kOne +
+           "    max_retries: \"5\"\n    timeout_seconds: 10.0\n    step_timeout_seconds: 60\n    on_unknown_outcome: retry\n"
+           "    retry: {backoff: linear, initial_delay: 500ms, max_delay: 2m, multiplier: 3, jitter: 0.5}\n");
+  const StepSpec& step = spec.steps.at(0);
+  EXPECT_EQ(step.retry.max_attempts, 5);
+  EXPECT_EQ(step.retry.backoff, RetryPolicy::Backoff::kLinear);
+  EXPECT_EQ(step.retry.initial_delay, milliseconds(500));
+  EXPECT_EQ(step.retry.max_delay, milliseconds(120'000));
+  EXPECT_EQ(step.retry.multiplier, 3);
+  EXPECT_EQ(step.retry.jitter, 0.5);
+  EXPECT_EQ(step.attempt_timeout, seconds(10));
+  EXPECT_EQ(step.step_timeout, seconds(60));
+  EXPECT_EQ(step.on_unknown_outcome, UnknownOutcome::kRetry);
+  EXPECT_EQ(Good(kOne + "    retry: {}\n").steps[0].retry.initial_delay, milliseconds(1000));
+  EXPECT_EQ(Good(kOne + "    retry: {initial_delay: 90}\n").steps[0].retry.max_delay, milliseconds(90'000));
+}
+
+TEST(Loader, RealFilesCoercions) {
+  for (const char* yes : {"true", "yes", "on", "1", "'on'", "\"Yes\""})
+    EXPECT_TRUE(Good("enable_auto_rollback: " + std::string(yes) + "\n" + kOne).enable_auto_rollback) << yes;
+  for (const char* no : {"false", "no", "Off", "0"})
+    EXPECT_FALSE(Good("enable_auto_rollback: " + std::string(no) + "\n" + kOne).enable_auto_rollback) << no;
+  EXPECT_THAT(Codes(Load("enable_auto_rollback: 2\n" + kOne)), testing::ElementsAre("E wrong-type 1:23"));
+  EXPECT_THAT(Codes(Load("max_execution_time_seconds: 2.5\n" + kOne)), testing::ElementsAre("E wrong-type 1:29"));
+  EXPECT_THAT(Codes(Load("version: 1.0\n" + kOne)), testing::ElementsAre("E wrong-type 1:10"));
+  EXPECT_THAT(Load("version: 1.0\n" + kOne).findings[0].message, testing::HasSubstr("quote it"));
+}
+
+TEST(Loader, AttemptsNeverTurnZeroIntoThree) {
+  Loaded zero = Load(kOne + "    max_retries: 0\n");
+  EXPECT_THAT(Codes(zero), testing::ElementsAre("W no-retries 5:18"));
+  EXPECT_EQ(zero.spec->steps[0].retry.max_attempts, 1);
+  EXPECT_THAT(Codes(Load(kOne + "    max_retries: -1\n")), testing::ElementsAre("E out-of-range 5:18"));
+}
+
+TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
+  const std::string text =
+      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n  - {name: b, capability: test.fail, queue: gpu}\n";
+  Loaded validated = Load(text);
+  EXPECT_TRUE(validated.ok());
+  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28", "W not-supported-yet 6:45"));
+  LoadOptions submit;
+  submit.for_submit = true;
+  Loaded refused = Load(text, submit);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28", "E not-supported-yet 6:45"));
+  EXPECT_THAT(refused.findings[0].message, testing::HasSubstr("HUMAN_APPROVAL"));
+  EXPECT_TRUE(Load("queue: gpu\n" + kOne + "    queue: gpu\n", submit).ok());
+}
+
+TEST(Loader, StrictMakesUnknownThingsErrors) {
+  const std::string text = "nmae: x\n" + kOne +
+                           "  - {name: b, capability: io.fs.read_fil, inputs: {path: x}}\n  - {name: c, capability: io.fs.read_file, "
+                           "inputs: {path: x, mode: y}}\n";
+  EXPECT_THAT(Codes(Load(text)), testing::ElementsAre("W unknown-key 1:1", "W unknown-capability 6:27", "W unknown-parameter 7:62"));
+  Loaded loaded = Load(text);
+  EXPECT_THAT(loaded.findings[0].message, testing::HasSubstr("did you mean 'name'?"));
+  EXPECT_THAT(loaded.findings[1].message, testing::HasSubstr("did you mean 'io.fs.read_file'?"));
+  LoadOptions strict;
+  strict.strict = true;
+  EXPECT_THAT(Codes(Load(text, strict)),
+              testing::ElementsAre("E unknown-key 1:1", "E unknown-capability 6:27", "E unknown-parameter 7:62"));
+}
+
+TEST(Loader, TemplatesNamingWhatIsNotBefore) {
+  const std::string text =
+      "name: w\ninitial_state: {v: 1}\nsteps:\n"
+      "  - {name: a, capability: test.fail, inputs: {message: '{{b.x}} {{v}} {{run_id}}'}}\n"
+      "  - {name: b, capability: io.fs.read_file, inputs: {path: '{{a}}'}, compensation: {capability: test.fail, inputs: {message: "
+      "'{{b.content}}'}}}\n"
+      "  - {name: c, capability: test.fail, inputs: {message: '{{content}} {{contnet}} {{c.x}}'}}\n";
+  EXPECT_THAT(Codes(Load(text)), testing::ElementsAre("W template-order 4:5", "W unknown-reference 6:5", "W template-order 6:5"));
+  LoadOptions strict;
+  strict.strict_templates = true;
+  EXPECT_FALSE(Load(text, strict).ok());
+  // The plan order counts, not the file order.
+  EXPECT_TRUE(Load("name: w\nsteps:\n  - {name: a, capability: test.fail, depends_on: [b], inputs: {message: '{{b}}'}}\n  - {name: b, "
+                   "capability: test.fail}\n",
+                   strict)
+                  .findings.empty());
+  // After a capability nobody knows, any bare name may be one of its outputs.
+  EXPECT_THAT(Codes(Load("name: w\nsteps:\n  - {name: a, capability: crm.find}\n  - {name: b, capability: test.fail, inputs: {message: "
+                         "'{{account_id}}'}}\n")),
+              testing::ElementsAre("W unknown-capability 3:27"));
+}
+
+TEST(Loader, ParametersAreCheckedWhereLiteral) {
+  EXPECT_THAT(
+      Codes(Load("name: w\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs:\n      args: {}\n      timeout: '{{x}}'\n")),
+      testing::ElementsAre("W unknown-reference 3:5", "E bad-parameter 5:5", "E bad-parameter 6:7"));
+  EXPECT_TRUE(Load("name: w\nsteps: [{name: a, capability: io.fs.write_file, inputs: {file_path: x, content: y}}]\n").findings.empty());
+}
+
+TEST(Loader, AllFindingsOfAFileAtOnceSortedByPlace) {
+  Loaded loaded = Load(
+      "nam: x\nversion: 2\nsteps:\n  - {name: a, capability: test.fail, depends_on: [zz, a]}\n  - {name: a, capability: 5, risk_level: "
+      "low}\n  - {name: ' b'}\n  - 17\n");
+  EXPECT_THAT(Codes(loaded),
+              testing::ElementsAre("E missing-name 1:1", "W unknown-key 1:1", "E wrong-type 2:10", "E unknown-dependency 4:51",
+                                   "E self-dependency 4:55", "E duplicate-name 5:12", "E wrong-type 5:27", "E unknown-word 5:42",
+                                   "E missing-capability 6:5", "E bad-name 6:12", "E wrong-type 7:5"));
+}
+
+TEST(Loader, CyclesNameTheWayRound) {
+  Loaded loaded = Load(
+      "name: w\nsteps:\n  - {name: a, capability: test.fail, depends_on: [c]}\n  - {name: b, capability: test.fail, depends_on: [a]}\n  - "
+      "{name: c, capability: test.fail, depends_on: [b]}\n");
+  ASSERT_EQ(loaded.findings.size(), 1u);
+  EXPECT_THAT(loaded.findings[0].message, testing::HasSubstr("a -> c -> b -> a"));
+}
+
+TEST(Loader, NamesOfAllScripts) {
+  for (const char* name : {"Schritt 1", "größe", "步骤", "خطوة", "a.b-c_d", "\U0001F600"})
+    EXPECT_TRUE(Load("name: w\nsteps: [{name: \"" + std::string(name) + "\", capability: test.fail}]\n").ok()) << name;
+  for (const char* name : {"", " a", "a ", "a\\tb", "a\\u0000", "a\\u200bb", "a\\u202eb", "e\\u0301", "a/b", "a[0]", "a#1", "undo:a"})
+    EXPECT_FALSE(Load("name: w\nsteps: [{name: \"" + std::string(name) + "\", capability: test.fail}]\n").ok()) << name;
+  EXPECT_TRUE(Load("name: w\nsteps: [{name: " + std::string(200, 'a') + ", capability: test.fail}]\n").ok());
+  EXPECT_FALSE(Load("name: w\nsteps: [{name: " + std::string(201, 'a') + ", capability: test.fail}]\n").ok());
+}
+
+TEST(Loader, ManyFindingsAreCut) {
+  std::string text = kOne;
+  for (int i = 0; i < 2000; ++i) text += "zz" + std::to_string(i) + ": 1\n";
+  Loaded loaded = Load(text);
+  EXPECT_EQ(loaded.findings.size(), 501u);
+  EXPECT_EQ(loaded.findings.back().code, "more-findings");
+}
+
+TEST(Loader, LongChainsAndWideGraphs) {
+  std::string text = "name: w\nsteps:\n";
+  for (int i = 0; i < 4000; ++i)
+    text += "- {name: s" + std::to_string(i) + ", capability: test.fail, depends_on: [s" + std::to_string((i + 1) % 4000) + "]}\n";
+  LoadOptions options;
+  options.max_bytes = 1u << 20;
+  Loaded loaded = Load(text, options);
+  ASSERT_EQ(loaded.findings.size(), 1u);
+  EXPECT_EQ(loaded.findings[0].code, "dependency-cycle");
+}
+
+TEST(Plan, FirstInFileOrderWhoseDependenciesAreDone) {
+  WorkflowSpec spec = Good(
+      "name: w\nsteps:\n  - {name: a, capability: test.fail}\n  - {name: b, capability: test.fail, depends_on: [d]}\n  - {name: c, "
+      "capability: test.fail}\n  - {name: d, capability: test.fail, depends_on: [a]}\n  - {name: e, capability: test.fail}\n");
+  EXPECT_EQ(PlanOrder(spec), (std::vector<int>{0, 2, 3, 1, 4}));
+  EXPECT_EQ(EffectiveDependencies(spec), (std::vector<std::vector<int>>{{}, {3}, {0}, {0}, {1}}));
+}
+
+TEST(Plan, ADependencyOnANestedChildIsOneOnItsGroup) {
+  WorkflowSpec spec = Good(
+      "name: w\nsteps:\n  - {name: a, capability: test.fail, depends_on: [y]}\n  - {name: p, step_type: PARALLEL, steps: [{name: x, "
+      "capability: test.fail}, {name: y, capability: test.fail}]}\n");
+  EXPECT_EQ(PlanOrder(spec), (std::vector<int>{1, 0}));
+}
+
+// Against the definition, taken word for word.
+RC_GTEST_PROP(Plan, EqualsTheDefinition, ()) {
+  const int count = *rc::gen::inRange(1, 12);
+  WorkflowSpec spec;
+  for (int i = 0; i < count; ++i) {
+    StepSpec step;
+    step.name = std::to_string(i);
+    const unsigned mask = *rc::gen::arbitrary<unsigned>() & *rc::gen::arbitrary<unsigned>();
+    for (int on = 0; on < count; ++on)
+      if (on != i && (mask >> on & 1)) step.depends_on.push_back(std::to_string(on));
+    spec.steps.push_back(std::move(step));
+  }
+  std::vector<int> expected;
+  std::set<std::string> done;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int i = 0; i < count && !moved; ++i) {
+      const StepSpec& step = spec.steps[static_cast<std::size_t>(i)];
+      if (done.contains(step.name) ||
+          !std::all_of(step.depends_on.begin(), step.depends_on.end(), [&](const std::string& on) { return done.contains(on); }))
+        continue;
+      expected.push_back(i);
+      done.insert(step.name);
+      moved = true;
+    }
+  }
+  RC_ASSERT(PlanOrder(spec) == expected);
+}
+
+TEST(SpecJson, RoundTripKeepsEverything) {
+  WorkflowSpec spec = Good(
+      "name: w\nworkflow_id: id\nversion: '2'\ndescription: d\nmetadata: {owner: me, tags: [x]}\ninitial_state: {z: 1, a: [2.0]}\nqueue: "
+      "q\npriority: 3\nenable_auto_rollback: false\nmax_execution_time_seconds: 9\n"
+      "inputs: {i: {type: integer, default: 4}, s: string}\npolicy: [{agent_name: me}]\nglobal_compensation_steps: [{capability: "
+      "test.fail}, {name: last, capability: test.fail, inputs: {message: m}}]\n"
+      "steps:\n  - {name: a, capability: test.fail, step_timeout_seconds: 700, on_unknown_outcome: fail, retry: {backoff: fixed, jitter: "
+      "0.25}, compensation: {capability: io.fs.delete, inputs: {path: p}, description: u}}\n"
+      "  - {name: b, step_type: WAIT, wait: 5, queue: other, depends_on: [a], risk_level: CRITICAL}\n");
+  Json stored = SpecToJson(spec);
+  auto again = SpecFromJson(*ParseJson(DumpJson(stored)));
+  ASSERT_TRUE(again.ok()) << again.error();
+  EXPECT_EQ(SpecToJson(*again).dump(), stored.dump());
+  EXPECT_EQ(again->steps[1].queue, "other");
+  EXPECT_EQ(again->global_compensation_names, (std::vector<std::string>{"global:1", "last"}));
+  EXPECT_EQ(again->steps[0].agent_name, "me");
+}
+
+TEST(SpecJson, DamageIsCorruptNotACrash) {
+  Json stored = SpecToJson(Good(kOne));
+  for (const auto& [key, value] : stored.items()) {
+    Json damaged = stored;
+    damaged[key] = value.is_string() ? Json(5) : Json("x");
+    EXPECT_EQ(SpecFromJson(damaged).ok(), false) << key;
+  }
+  Json newer = stored;
+  newer["schema_version"] = 2;
+  EXPECT_EQ(SpecFromJson(newer).code(), Code::kCorrupt);
+  EXPECT_EQ(SpecFromJson(Json::array()).code(), Code::kCorrupt);
+}
+
+TEST(Inputs, CheckedAndDefaulted) {
+  WorkflowSpec spec =
+      Good("name: w\ninputs:\n  folder: string\n  count: {type: integer, default: 3}\n  note: {required: false}\n" + kOne.substr(8));
+  EXPECT_EQ(*CheckInputs(spec, *ParseJson(R"({"folder":"x"})")), *ParseJson(R"({"folder":"x","count":3})"));
+  auto wrong = CheckInputs(spec, *ParseJson(R"({"count":"x","foldr":1})"));
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.code(), Code::kInvalid);
+  for (const char* part : {"'folder' is missing", "'count' must be an integer", "'foldr'; did you mean 'folder'?"})
+    EXPECT_THAT(wrong.message(), testing::HasSubstr(part));
+  EXPECT_FALSE(CheckInputs(spec, Json::array()).ok());
+  EXPECT_EQ(*ReadInput(spec, "count", "12"), 12);
+  EXPECT_FALSE(ReadInput(spec, "count", "twelve").ok());
+  EXPECT_EQ(*ReadInput(spec, "folder", "12"), "12");
+  EXPECT_EQ(*ReadInput(spec, "note", "[1]"), *ParseJson("[1]"));
+  EXPECT_EQ(*ReadInput(spec, "note", "plain words"), "plain words");
+  EXPECT_FALSE(ReadInput(spec, "cuont", "1").ok());
+  EXPECT_EQ(*CheckInputs(Good(kOne), *ParseJson(R"({"any":1})")), *ParseJson(R"({"any":1})"));
+}
+
+}  // namespace
+}  // namespace acl

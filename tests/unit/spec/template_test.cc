@@ -1,0 +1,139 @@
+#include "shared/spec/template.h"
+
+#include <gtest/gtest.h>
+
+#include "shared/spec/template_scan.h"
+
+namespace acl {
+namespace {
+
+Json State() {
+  return *ParseJson(
+      R"({"run_id":"R1","n":7,"f":220.0,"yes":true,"nothing":null,"list":[1,"b",2.5],"empty":[],"map":{"z":1,"a":{"deep":"x"}},
+    "text":" Grüße ","tricky":"{{run_id}}","big":1e15,"e":0.00001,"step":{"out":{"k":"v"},"items":["p","q"]}})");
+}
+
+Json Expand(const Json& value, std::vector<std::string>* missing = nullptr) {
+  static const Json state = State();
+  auto out = ExpandTemplates(value, [](std::string_view name) {
+    auto it = state.find(std::string(name));
+    return it == state.end() ? nullptr : &*it;
+  });
+  EXPECT_TRUE(out.ok()) << (out.ok() ? Error{} : out.error());
+  if (!out) return nullptr;
+  if (missing) *missing = out->missing;
+  return out->value;
+}
+
+TEST(Template, WholeReferenceKeepsTheType) {
+  EXPECT_EQ(Expand("{{n}}"), 7);
+  EXPECT_EQ(Expand("{{ list }}"), *ParseJson(R"([1,"b",2.5])"));
+  EXPECT_EQ(Expand("{{map.a}}"), *ParseJson(R"({"deep":"x"})"));
+  EXPECT_EQ(Expand("{{yes}}"), true);
+  EXPECT_EQ(Expand("{{f}}").type(), Json::value_t::number_float);
+}
+
+TEST(Template, ASpaceAroundSplicesAsText) {
+  EXPECT_EQ(Expand("{{n}} "), "7 ");
+  EXPECT_EQ(Expand(" {{yes}}"), " true");
+  EXPECT_EQ(Expand("v={{f}}"), "v=220.0");
+  EXPECT_EQ(Expand("{{big}}!"), "1000000000000000.0!");
+  EXPECT_EQ(Expand("{{e}}!"), "1e-05!");
+}
+
+TEST(Template, MapsAndListsSpliceWithIndentTwoInKeyOrder) {
+  EXPECT_EQ(Expand("m: {{map}}"), "m: {\n  \"z\": 1,\n  \"a\": {\n    \"deep\": \"x\"\n  }\n}");
+  EXPECT_EQ(Expand("l: {{list}}{{empty}}"), "l: [\n  1,\n  \"b\",\n  2.5\n][]");
+}
+
+TEST(Template, MissingStaysLiteralAndIsNamedOnce) {
+  std::vector<std::string> missing;
+  EXPECT_EQ(Expand("a {{ nope.x }} {{nope.x}} {{nothing}} {{list.0}} {{map.}}", &missing),
+            "a {{ nope.x }} {{nope.x}} {{nothing}} {{list.0}} {{map.}}");
+  EXPECT_EQ(missing, (std::vector<std::string>{"nope.x", "nothing", "list.0", "map."}));
+  EXPECT_EQ(Expand("{{nope}}", &missing), "{{nope}}");
+}
+
+TEST(Template, WhatIsNotTheGrammarIsLiteral) {
+  std::vector<std::string> missing;
+  for (const char* text : {"{{}}", "{{ a b }}", "{{ n + 1 }}", "{{ n | nofilter }}", "{{ n | upper( }}", "{ {n}}", "{{n}", "{{\nn}}",
+                           "{{ n | }}", "{{ 'n' }}"})
+    EXPECT_EQ(Expand(text, &missing), text);
+  EXPECT_TRUE(missing.empty());
+  EXPECT_EQ(Expand("{{{n}}}"), "{7}");
+  EXPECT_EQ(Expand("{{{{n}}}}"), "{{7}}");
+}
+
+TEST(Template, ValuesAreNotScannedAgainAndKeysNotAtAll) {
+  EXPECT_EQ(Expand("{{tricky}}"), "{{run_id}}");
+  EXPECT_EQ(Expand("x{{tricky}}"), "x{{run_id}}");
+  EXPECT_EQ(Expand(*ParseJson(R"({"{{n}}":["{{n}}",{"a":"{{run_id}}"}]})")), *ParseJson(R"({"{{n}}":[7,{"a":"R1"}]})"));
+}
+
+TEST(Template, Filters) {
+  EXPECT_EQ(Expand("{{ nope | default('x') }}"), "x");
+  EXPECT_EQ(Expand("{{ nothing | default(5) }}"), 5);
+  EXPECT_EQ(Expand("{{ n | default(5) }}"), 7);
+  EXPECT_EQ(Expand("{{ map | json }}"), R"({"z":1,"a":{"deep":"x"}})");
+  EXPECT_EQ(Expand("{{ text | trim | upper }}"), "GRüßE");
+  EXPECT_EQ(Expand("{{ run_id | lower }}"), "r1");
+  EXPECT_EQ(Expand("{{ list | join(', ') }}"), "1, b, 2.5");
+  EXPECT_EQ(Expand("{{ step.items | join }}"), "p,q");
+  EXPECT_EQ(Expand("{{ list | length }}"), 3);
+  EXPECT_EQ(Expand("{{ text | length }}"), 7);
+  EXPECT_EQ(Expand("{{ list | first }}/{{ list | last }}"), "1/2.5");
+  EXPECT_EQ(Expand("{{ text | trim | last }}"), "e");
+  EXPECT_EQ(Expand("{{ empty | first | default(\"none\") }}"), "none");
+  EXPECT_EQ(Expand("{{ nope | default('it\\'s }} fine') }}"), "it's }} fine");
+}
+
+TEST(Template, BadFilterArgumentsAreErrorsThatNameTheReference) {
+  auto scope = [](std::string_view) -> const Json* {
+    static const Json value = 3;
+    return &value;
+  };
+  for (const char* text :
+       {"{{ n | upper }}", "{{ n | default }}", "{{ n | join }}", "{{ n | length }}", "{{ n | json(1) }}", "{{ n | first }}"}) {
+    auto out = ExpandTemplates(text, scope);
+    ASSERT_FALSE(out.ok()) << text;
+    EXPECT_EQ(out.code(), Code::kInvalid);
+    EXPECT_NE(out.message().find(text), std::string::npos) << out.message();
+  }
+}
+
+TEST(Template, OutputIsBounded) {
+  Json big = std::string(1000, 'x');
+  auto scope = [&](std::string_view) { return &big; };
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "{{a}}";
+  TemplateLimits limits;
+  limits.max_output_bytes = 49'999;
+  EXPECT_FALSE(ExpandTemplates(text, scope, limits).ok());
+  limits.max_output_bytes = 50'000;
+  EXPECT_TRUE(ExpandTemplates(text, scope, limits).ok());
+}
+
+TEST(Template, ReferencesAreListedOnceInOrder) {
+  EXPECT_EQ(TemplateReferences(*ParseJson(R"({"a":"{{x.y}} {{z}}","b":["{{ x.y | upper }}","{{no no}}"]})")),
+            (std::vector<std::string>{"x.y", "z"}));
+  EXPECT_TRUE(HasTemplate(*ParseJson(R"([["{{x}}"]])")));
+  EXPECT_FALSE(HasTemplate(*ParseJson(R"(["{{x y}}",{"{{x}}":1}])")));
+}
+
+TEST(Template, FloatsAsPythonPrintsThem) {
+  for (auto [value, text] : std::vector<std::pair<double, const char*>>{{0.1, "0.1"},
+                                                                        {-0.0, "-0.0"},
+                                                                        {1e16, "1e+16"},
+                                                                        {123456789012345680.0, "1.2345678901234568e+17"},
+                                                                        {9999999999999998.0, "9999999999999998.0"},
+                                                                        {0.0001, "0.0001"},
+                                                                        {0.00012345, "0.00012345"},
+                                                                        {1e-7, "1e-07"},
+                                                                        {1e300, "1e+300"},
+                                                                        {12.5, "12.5"},
+                                                                        {-36.0, "-36.0"}})
+    EXPECT_EQ(SpliceText(value), text);
+}
+
+}  // namespace
+}  // namespace acl

@@ -1,0 +1,172 @@
+#include "shared/verify/subject_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/journal/json_patch.h"
+
+namespace acl::verify {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+
+const ChunkReader kNoChunks = [](const Hash256&) -> Result<std::string> { return {Code::kNotFound, "no chunks here"}; };
+
+// A subject that is right in every respect: created under token 1, taken over as 5 after event 4, closed at event 8; steps a, b and c
+// completed, c and a undone.
+SubjectRows Good() {
+  SubjectRows rows;
+  rows.subject = *SubjectId::Parse("0190f5fe-7c00-7a00-8000-0123456789ab");
+  rows.grants = {{Token{2}, 1}, {Token{5}, 4}};
+  const std::vector<std::string> steps = {"", "a", "b", "c", "", "undo:c", "undo:a", ""};
+  Document state;
+  Hash256 chain = ChainStart(rows.subject);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Event event;
+    event.subject = rows.subject;
+    event.seq = std::int64_t(i) + 1;
+    event.type = "test.event";
+    event.token = Token{i == 0 ? 1 : i < 4 ? 2 : 5};
+    event.timestamp = WallTimeFromMicros(std::int64_t(i) * 1000);
+    Json delta = Json::array({PatchAdd({"last"}, event.seq)});
+    EXPECT_TRUE(state.Apply(delta).ok());
+    Json payload = {{"step_id", steps[i]}};
+    payload[std::string(kDeltaKey)] = delta;
+    payload[std::string(kRootKey)] = ToHex(state.Root());
+    event.payload = DumpJson(payload);
+    Seal(event, chain);
+    chain = event.chain;
+    if (i == 3 || i == 6) rows.snapshots.push_back(EncodeSnapshot(state, event.seq, chain).snapshot);
+    if (!steps[i].empty()) {
+      rows.attempts.push_back({steps[i], 1, event.token, event.timestamp});
+      rows.completions.push_back({{steps[i], 1, event.timestamp, Hash256{}, event.seq}, event.token});
+    }
+    rows.events.push_back(std::move(event));
+  }
+  rows.head = Head{8, chain, state.Root(), JournalId{}, rows.events.back().timestamp};
+  rows.lease = LeaseRow{Token{5}, std::nullopt, LeaseRow::State::kClosed, ""};
+  return rows;
+}
+
+Report ReportOf(const SubjectRows& rows) {
+  Report report;
+  CheckSubject(rows, {kNoChunks, {}}, report);
+  return report;
+}
+
+TEST(CheckSubject, RightIsClean) {
+  Report report = ReportOf(Good());
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  EXPECT_EQ(report.checked["journal.hashes"], 8);
+  EXPECT_EQ(report.checked["state.root"], 8);
+  EXPECT_EQ(report.checked["completion.event"], 5);
+  EXPECT_EQ(report.checked["snapshot.root"], 2);
+  EXPECT_EQ(report.checked["compensation.order"], 2);
+  EXPECT_EQ(report.checked["head.chain"], 1);
+}
+
+struct Damage {
+  const char* check;
+  const char* table;
+  std::function<void(SubjectRows&)> spoil;
+};
+
+class Damaged : public ::testing::TestWithParam<Damage> {};
+
+TEST_P(Damaged, IsFound) {
+  SubjectRows rows = Good();
+  GetParam().spoil(rows);
+  Report report = ReportOf(rows);
+  EXPECT_FALSE(report.clean());
+  EXPECT_THAT(report.violations,
+              Contains(::testing::AllOf(Field(&Violation::check, GetParam().check), Field(&Violation::table, GetParam().table))))
+      << DumpJson(ToJson(report));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Damaged,
+    ::testing::Values(Damage{"journal.sequence", "event_rows", [](SubjectRows& r) { r.events.erase(r.events.begin() + 2); }},
+                      Damage{"journal.hashes", "event_rows", [](SubjectRows& r) { *r.events[2].payload += " "; }},
+                      Damage{"journal.hashes", "event_rows", [](SubjectRows& r) { r.events[2].type = "other"; }},
+                      Damage{"journal.hashes", "event_rows", [](SubjectRows& r) { r.events[2].checksum[0] ^= 1; }},
+                      Damage{"journal.timestamps", "event_rows", [](SubjectRows& r) { r.events[2].timestamp = WallTimeFromMicros(0); }},
+                      Damage{"journal.start", "event_rows", [](SubjectRows& r) { r.events.erase(r.events.begin(), r.events.begin() + 3); }},
+                      Damage{"token.granted", "event_rows", [](SubjectRows& r) { r.grants.erase(r.grants.begin()); }},
+                      Damage{"token.order", "event_rows", [](SubjectRows& r) { r.events[5].token = Token{2}; }},
+                      Damage{"token.span", "event_rows", [](SubjectRows& r) { r.grants[1].head_seq = 6; }},
+                      Damage{"token.granted", "attempt_rows", [](SubjectRows& r) { r.attempts[0].token = Token{3}; }},
+                      Damage{"token.granted", "completion_rows", [](SubjectRows& r) { r.completions[0].token = Token{3}; }},
+                      Damage{"token.lease", "leases", [](SubjectRows& r) { r.lease->token = Token{4}; }},
+                      Damage{"completion.once", "completion_rows", [](SubjectRows& r) { r.completions.push_back(r.completions[0]); }},
+                      Damage{"completion.attempt", "completion_rows", [](SubjectRows& r) { r.attempts.erase(r.attempts.begin()); }},
+                      Damage{"completion.event", "completion_rows", [](SubjectRows& r) { r.completions[0].row.event_seq = 99; }},
+                      Damage{"completion.step", "completion_rows", [](SubjectRows& r) { r.completions[0].row.event_seq = 3; }},
+                      Damage{"completion.token", "completion_rows", [](SubjectRows& r) { r.completions[0].token = Token{5}; }},
+                      Damage{"compensation.order", "completion_rows",
+                             [](SubjectRows& r) { std::swap(r.completions[3].row.event_seq, r.completions[4].row.event_seq); }},
+                      Damage{"compensation.of_completed", "completion_rows",
+                             [](SubjectRows& r) { r.completions.erase(r.completions.begin()); }},
+                      Damage{"snapshot.decodes", "snapshot_rows", [](SubjectRows& r) { r.snapshots[0].inline_state = R"({"last":5})"; }},
+                      Damage{"snapshot.root", "snapshot_rows",
+                             [](SubjectRows& r) {
+                               Document other;
+                               other.Set("last", 77);
+                               r.snapshots[0] = EncodeSnapshot(other, 4, r.snapshots[0].chain).snapshot;
+                             }},
+                      Damage{"snapshot.chain", "snapshot_rows", [](SubjectRows& r) { r.snapshots[1].chain[0] ^= 1; }},
+                      Damage{"head.exists", "subject_head", [](SubjectRows& r) { r.head.reset(); }},
+                      Damage{"head.seq", "subject_head", [](SubjectRows& r) { r.events.pop_back(); }},
+                      Damage{"head.chain", "subject_head", [](SubjectRows& r) { r.head->chain[0] ^= 1; }},
+                      Damage{"head.state_root", "subject_head", [](SubjectRows& r) { r.head->state_root[0] ^= 1; }},
+                      Damage{"lease.exists", "leases", [](SubjectRows& r) { r.lease.reset(); }},
+                      Damage{"closed.rows", "leases", [](SubjectRows& r) { r.timers = 1; }},
+                      Damage{"closed.rows", "leases", [](SubjectRows& r) { r.unread_inbox = 1; }},
+                      Damage{"open.state", "leases", [](SubjectRows& r) { r.lease->state = LeaseRow::State::kOpen; }}));
+
+TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
+  auto clean = [](auto change) {
+    SubjectRows rows = Good();
+    rows.lease->state = LeaseRow::State::kOpen;
+    change(rows);
+    return ReportOf(rows).clean();
+  };
+  EXPECT_FALSE(clean([](SubjectRows&) {}));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.lease->session = r.grants.back().session = SessionId{}; }));
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->session = SessionId{}; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.ready_rows = 1; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.timers = 1; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.open_tasks = 1; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.lease->waiting_reason = "person"; }));
+  EXPECT_TRUE(clean([](SubjectRows& r) {
+    r.lease->state = LeaseRow::State::kQuarantined;
+    r.open_quarantines = 1;
+  }));
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->state = LeaseRow::State::kQuarantined; }));
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.unread_inbox = r.lease->wake = 1; })) << "nobody reads it";
+  EXPECT_TRUE(clean([](SubjectRows& r) { r.unread_inbox = r.lease->wake = r.ready_rows = 1; }));
+  EXPECT_FALSE(clean([](SubjectRows& r) {
+    r.lease->waiting_reason = "retry";
+    r.lease->next_wake = WallTimeFromMicros(1);
+  })) << "the timer is gone";
+}
+
+TEST(CheckSubject, AJournalWhoseStartWasDroppedVerifiesFromItsSnapshot) {
+  SubjectRows rows = Good();
+  rows.events.erase(rows.events.begin(), rows.events.begin() + 4);
+  Report report = ReportOf(rows);
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  EXPECT_EQ(report.checked["state.root"], 4);
+}
+
+TEST(CheckSubject, RemovedContentsVerifyByTheirHashes) {
+  SubjectRows rows = Good();
+  rows.events[1].payload.reset();
+  Report report = ReportOf(rows);
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  EXPECT_EQ(report.checked["journal.hashes"], 8);
+  EXPECT_EQ(report.checked["state.root"], 5);  // not known between the hole and the next snapshot
+}
+
+}  // namespace
+}  // namespace acl::verify

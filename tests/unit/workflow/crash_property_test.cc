@@ -1,0 +1,177 @@
+// Random workflows, random results, a crash at every event boundary: replaying the journal gives the same state and root, nothing runs
+// twice that may not, and every run ends. RunDriver compares state and replay after every single event.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "shared/base/random.h"
+#include "tests/unit/workflow/run_driver.h"
+
+namespace acl::workflow::test {
+namespace {
+
+using Outcome = StepResult::Outcome;
+
+WorkflowSpec RandomSpec(Random& random) {
+  WorkflowSpec spec = MakeSpec({});
+  const char* capabilities[] = {"do.pure", "do.read", "do.idempotent", "do.effect", "do.keyed", "file.write", "data.false", "no.such"};
+  const int count = 1 + int(random.Below(9));
+  for (int i = 0; i < count; ++i) {
+    StepSpec step = MakeStep("s" + std::to_string(i), capabilities[random.Below(random.Below(8) == 0 ? 8 : 7)]);
+    if (i > 0 && random.Below(2) == 0) {
+      for (int j = 0; j < i; ++j) {
+        if (random.Below(3) == 0) step.depends_on.push_back("s" + std::to_string(j));
+      }
+    }
+    step.inputs = {{"text", "{{value}} of {{s0.value}}"}, {"step", i}};
+    step.retry.max_attempts = 1 + int(random.Below(3));
+    if (random.Below(3) == 0) step.retry.initial_delay = milliseconds(1 + std::int64_t(random.Below(500)));
+    if (random.Below(4) == 0) step.step_timeout = std::chrono::seconds(1 + random.Below(5));
+    if (random.Below(2) == 0) step.compensation = CompensationSpec{capabilities[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
+    step.on_unknown_outcome = UnknownOutcome(random.Below(3));
+    spec.steps.push_back(std::move(step));
+  }
+  for (std::uint64_t g = random.Below(3); g > 0; --g) {
+    spec.global_compensation_steps.push_back({capabilities[random.Below(6)], {{"v", "{{value}}"}}, "", {}});
+    spec.global_compensation_names.push_back("g");
+  }
+  spec.enable_auto_rollback = random.Below(5) != 0;
+  spec.max_execution_time = std::chrono::seconds(random.Below(4) == 0 ? 3 : 3600);
+  return spec;
+}
+
+StepResult RandomResult(Random& random, int fail_percent) {
+  if (int(random.Below(100)) < fail_percent) {
+    switch (random.Below(7)) {
+      case 0: return Ends(Outcome::kTimedOut);
+      case 1: return Ends(Outcome::kCancelled);
+      case 2: return Ends(Outcome::kNotStarted);
+      case 3: return Ends(Outcome::kUnknown);
+      case 4: return Ok({{"success", false}, {"value", 1}});
+      default: return Fails("no", random.Below(4) != 0);
+    }
+  }
+  StepResult result = Ok({{"value", random.Below(100)}, {"s1", "over a step's name"}});
+  if (random.Below(3) == 0) {
+    FileChange change;
+    change.path = "f" + std::to_string(random.Below(4));
+    if (random.Below(4) != 0) change.hash = Hash256{std::uint8_t(random.Below(256))};
+    result.files.push_back(change);
+  }
+  return result;
+}
+
+void RandomInbox(RunDriver& run, Random& random) {
+  switch (random.Below(6)) {
+    case 0: return run.Post("cancel", {{"compensate", random.Below(2) == 0}});
+    case 1:
+    case 2: return run.Post("pause");
+    case 3: return run.Post("resume");
+    case 4: return run.Post("signal", {{"name", "x"}});
+    default: return run.Post("resolve", {{"step_id", "s" + std::to_string(random.Below(9))}, {"decision", "retry"}});
+  }
+}
+
+// What would unblock a run that waits.
+void Unblock(RunDriver& run, Random& random) {
+  RunView view = run.View();
+  if (view.status == "PAUSED") return run.Post("resume");
+  if (!view.uncertain.empty()) {
+    const char* decisions[] = {"completed", "failed", "retry"};
+    return run.Post("resolve",
+                    {{"step_id", view.uncertain[random.Below(view.uncertain.size())]}, {"decision", decisions[random.Below(3)]}});
+  }
+  run.FireNextTimer();
+}
+
+void CheckEnd(const RunDriver& run, const WorkflowSpec& spec) {
+  RunView view = run.View();
+  ASSERT_TRUE(view.status == "COMPLETED" || view.status == "FAILED" || view.status == "ROLLED_BACK") << view.status;
+  if (view.status == "COMPLETED") {
+    ASSERT_EQ(view.steps_completed, int(spec.steps.size()));
+  }
+  // Completions and execution orders agree: 1 .. n, each once.
+  std::set<int> orders;
+  for (const StepView& step : view.steps) {
+    ASSERT_EQ(step.status == "COMPLETED", run.completions.contains(step.step_id)) << step.step_id;
+    if (step.execution_order > 0) {
+      ASSERT_TRUE(orders.insert(step.execution_order).second);
+    }
+    ASSERT_NE(step.status, "RUNNING");
+    ASSERT_NE(step.status, "UNCERTAIN");
+  }
+  ASSERT_EQ(int(orders.size()), view.steps_completed);
+  if (!orders.empty()) {
+    ASSERT_EQ(*orders.rbegin(), view.steps_completed);
+  }
+  // Compensations in reverse order of completion, each ended at most once; all of them before ROLLED_BACK.
+  std::vector<int> undone;
+  std::set<std::string> ended;
+  for (const Event& event : run.events) {
+    if (event.type != "compensation.completed" && event.type != "compensation.failed") continue;
+    std::string id = (*ParseJson(*event.payload))["step_id"];
+    ASSERT_TRUE(ended.insert(id).second) << id << " undone twice";
+    for (const StepView& step : view.steps) {
+      if ("undo:" + step.step_id == id) undone.push_back(step.execution_order);
+    }
+    if (view.status == "ROLLED_BACK") {
+      ASSERT_EQ(event.type, "compensation.completed");
+    }
+  }
+  ASSERT_TRUE(std::is_sorted(undone.rbegin(), undone.rend()));
+  if (view.status == "ROLLED_BACK") {
+    for (const CompensationView& undo : view.compensations) ASSERT_EQ(undo.status, "COMPLETED") << undo.step_id;
+  }
+  // Once a non-repeatable effect's attempt was lost it never ran again unasked.
+  ASSERT_TRUE(run.listing && run.listing->status == view.status);
+  ASSERT_TRUE(run.listing->completed_at);
+  ASSERT_FALSE(run.timers.contains("deadline"));
+}
+
+void RunOne(std::uint64_t seed, int crash_percent) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  SeededRandom random(seed);
+  WorkflowSpec spec = RandomSpec(random);
+  RunDriver run(spec);
+  run.Claim();
+  const int fail_percent = int(random.Below(50));
+  const int slots = 1 + int(random.Below(4));
+  for (int turn = 0; turn < 3000; ++turn) {
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    if (turn > 1000) crash_percent = 0;  // healing
+    if (int(random.Below(100)) < crash_percent) run.Crash();
+    if (turn < 1000 && random.Below(40) == 0) RandomInbox(run, random);
+    if (random.Below(10) == 0) run.now += milliseconds(random.Below(200));
+    run.Pump(std::max(0, slots - int(run.running.size())));
+    if (int(random.Below(100)) < crash_percent) run.Crash();
+    if (!run.running.empty()) {
+      auto which = run.running.begin();
+      std::advance(which, long(random.Below(run.running.size())));
+      std::string step_id = which->first;
+      run.Finish(step_id, RandomResult(random, turn > 1000 ? 5 : fail_percent));
+      continue;
+    }
+    Next next = run.Ask();
+    if (next.closed) return CheckEnd(run, spec);
+    if (!next.start.empty()) continue;
+    ASSERT_TRUE(next.waiting) << "nothing runs, nothing starts, nothing is waited for";
+    Unblock(run, random);
+  }
+  FAIL() << "the run does not end: " << DumpJson(ViewToJson(run.View()));
+}
+
+TEST(CrashProperty, EveryRunEndsAndReplayAgrees) {
+  for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 0);
+}
+
+TEST(CrashProperty, WithCrashesAtEventBoundaries) {
+  for (std::uint64_t seed = 100'000; seed < 100'700 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 30);
+}
+
+RC_GTEST_PROP(CrashProperty, AnySeed, (std::uint64_t seed, bool crashes)) {
+  RunOne(seed, crashes ? 20 : 0);
+  RC_ASSERT(!testing::Test::HasFailure());
+}
+
+}  // namespace
+}  // namespace acl::workflow::test

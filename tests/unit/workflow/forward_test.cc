@@ -1,0 +1,212 @@
+// Order, state, templates, completion.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/workflow/run_driver.h"
+
+namespace acl::workflow::test {
+namespace {
+
+using testing::ElementsAre;
+
+StepResult Named(const StartStep& step, int) { return Ok({{"from", step.step_id}}); }
+
+TEST(Forward, StepsRunInFileOrderAndTheRunCompletes) {
+  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b"), MakeStep("c")}));
+  EXPECT_EQ(run.Status(), "PENDING");
+  run.RunToEnd(Named);
+  EXPECT_THAT(run.calls, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(run.Types(), ElementsAre("workflow.created", "workflow.started", "step.completed", "step.completed", "step.completed",
+                                       "workflow.completed"));
+  RunView view = run.View();
+  EXPECT_EQ(view.status, "COMPLETED");
+  EXPECT_TRUE(view.closed);
+  EXPECT_EQ(view.outputs, Json({{"from", "c"}}));
+  EXPECT_EQ(run.Step("b").execution_order, 2);
+  EXPECT_EQ(run.Step("b").attempts, 1);
+  EXPECT_TRUE(run.Ask().closed);
+  EXPECT_TRUE(run.timers.empty());
+  ASSERT_TRUE(run.listing);
+  EXPECT_EQ(run.listing->status, "COMPLETED");
+  EXPECT_TRUE(run.listing->completed_at);
+}
+
+TEST(Forward, AStepWaitsForWhatItNamesAlsoIfThatStandsLater) {
+  RunDriver run(MakeSpec({MakeStep("late", "do.pure", {"z"}), MakeStep("x"), MakeStep("z", "do.pure", {"x"})}));
+  run.RunToEnd(Named);
+  EXPECT_THAT(run.calls, ElementsAre("x", "z", "late"));
+}
+
+TEST(Forward, PlanOrderIsKeptWhenSeveralAreReady) {
+  // After a: b and d are ready; b first, then what b makes ready, because it stands before d.
+  RunDriver run(
+      MakeSpec({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"b"}), MakeStep("d", "do.pure", {"a"})}));
+  run.RunToEnd(Named);
+  EXPECT_THAT(run.calls, ElementsAre("a", "b", "c", "d"));
+}
+
+TEST(Forward, IndependentStepsOverlapUpToTheSlots) {
+  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b", "do.idempotent", {"a"}), MakeStep("c", "do.pure", {"a"}),
+                          MakeStep("d", "do.read", {"a"}), MakeStep("e", "do.pure", {"b", "c", "d"})}));
+  run.Claim();
+  EXPECT_EQ(run.Pump(8).size(), 1u);
+  run.Finish("a", Ok());
+  EXPECT_EQ(run.Pump(2).size(), 2u);
+  EXPECT_EQ(run.Pump(0).size(), 0u);
+  EXPECT_EQ(run.Pump(5).size(), 1u);
+  EXPECT_EQ(run.Pump(5).size(), 0u);
+  EXPECT_FALSE(run.Ask(5).waiting);  // something runs
+  run.Finish("c", Ok());
+  run.Finish("d", Ok());
+  EXPECT_EQ(run.Pump(5).size(), 0u);
+  run.Finish("b", Ok());
+  EXPECT_EQ(run.Pump(5).size(), 1u);
+  run.Finish("e", Ok());
+  EXPECT_EQ(run.Status(), "COMPLETED");
+  EXPECT_EQ(run.Step("d").execution_order, 3);
+  EXPECT_EQ(run.Step("b").execution_order, 4);
+}
+
+TEST(Forward, ReadyWorkWithoutRoomIsNotWaiting) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  Next next = run.Ask(0);
+  EXPECT_TRUE(next.start.empty());
+  EXPECT_FALSE(next.waiting);
+  EXPECT_FALSE(next.closed);
+}
+
+TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
+  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b")}));
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
+  EXPECT_EQ(*run.Var("b"), "an output named like a step");
+  run.Pump();
+  run.Finish("b", Ok({{"y", "second"}, {"b", 7}}));
+  EXPECT_EQ(*run.Var("a"), Json({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
+  EXPECT_EQ(*run.Var("x"), 1);
+  EXPECT_EQ(*run.Var("y"), "second");
+  EXPECT_EQ(*run.Var("b"), 7);  // its own output of that name replaces the map
+  // Outputs stand once in the delta.
+  std::string text = DumpJson(run.Events("step.completed")[0]);
+  EXPECT_EQ(text.find("an output named like a step"), text.rfind("an output named like a step"));
+}
+
+TEST(State, KeyOrderAndNumberTextSurvive) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok(*ParseJson(R"({"z":220.0,"k":{"m":1,"b":2}})")));
+  EXPECT_EQ(DumpJson(*run.Var("a")), R"({"z":220.0,"k":{"m":1,"b":2}})");
+}
+
+TEST(State, InitialStateAndInputsAreVariables) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a")});
+  spec.initial_state = {{"region", "eu"}, {"size", 1}};
+  spec.inputs.push_back({.name = "size", .type = "integer", .default_value = Json(5)});
+  spec.workflow_id = "report";
+  spec.steps[0].inputs = {{"r", "{{region}}"},      {"s", "{{size}}"},     {"i", "{{inputs.size}}"},
+                          {"w", "{{workflow_id}}"}, {"run", "{{run_id}}"}, {"none", "{{nothing.here}}"}};
+  CreateRequest request;
+  request.inputs = {{"size", 3}};
+  RunDriver run(spec, request);
+  run.Claim();
+  auto started = run.Pump();
+  ASSERT_EQ(started.size(), 1u);
+  EXPECT_EQ(started[0].step.call["inputs"],
+            Json({{"r", "eu"}, {"s", 3}, {"i", 3}, {"w", "report"}, {"run", RunDriver::RunId().ToString()}, {"none", "{{nothing.here}}"}}));
+  run.Finish("a", Ok());
+  EXPECT_EQ(run.Last("step.completed")["missing"], Json::array({"nothing.here"}));
+}
+
+TEST(State, WrongInputsAreRefusedAtCreate) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a")});
+  spec.inputs.push_back({.name = "size", .type = "integer", .required = true});
+  auto kind = MakeWorkflowKind(TestCapabilities());
+  CreateRequest request;
+  request.subject = RunDriver::RunId();
+  auto item = MakeCreateItem(*kind, spec, request);
+  ASSERT_FALSE(item);
+  EXPECT_EQ(item.code(), Code::kInvalid);
+}
+
+// compat.md section 6: the bare `timestamp` is the merged output.
+TEST(State, ReferenceRunOfTemplates) {
+  WorkflowSpec spec = MakeSpec({MakeStep("now", "do.read"), MakeStep("render")});
+  spec.initial_state = {{"run_id", "R1"}};
+  spec.steps[1].inputs = {{"template", "run_id={{run_id}}\nts={{timestamp}}\n"}};
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.Finish("now", Ok({{"timestamp", "2026-01-01T00:00:00.000001Z"}, {"timezone", "utc"}}));
+  EXPECT_EQ(run.Pump()[0].step.call["inputs"]["template"], "run_id=R1\nts=2026-01-01T00:00:00.000001Z\n");
+}
+
+TEST(State, FilesAreEntriesAndPartOfTheCompletion) {
+  CreateRequest request;
+  FileChange at_start;
+  at_start.path = "in/data.csv";
+  at_start.hash = Hash256{1};
+  at_start.size = 10;
+  request.files.push_back(at_start);
+  RunDriver run(MakeSpec({MakeStep("w", "file.write")}), request);
+  EXPECT_NE(run.state.Find("file:in/data.csv"), nullptr);
+  EXPECT_NE(run.state.Find("file:in"), nullptr);
+  run.Claim();
+  run.Pump();
+  StepResult result = Ok();
+  FileChange made = at_start, gone = at_start;
+  made.path = "out.txt";
+  gone.hash.reset();
+  result.files = {made, gone};
+  run.Finish("w", result);
+  EXPECT_NE(run.state.Find("file:out.txt"), nullptr);
+  EXPECT_EQ(run.state.Find("file:in/data.csv"), nullptr);
+}
+
+TEST(Create, TheListingAndTheQueueComeFromTheSpec) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a")}, "nightly");
+  spec.version = "2.1.0";
+  spec.owner.clear();
+  spec.queue = "gpu";
+  spec.band = 0;
+  CreateRequest request;
+  request.submitter = "user:ann";
+  request.spec_text = "name: nightly";
+  request.request_key = "k1";
+  RunDriver run(spec, request);
+  EXPECT_EQ(run.created.kind, "workflow");
+  EXPECT_EQ(run.created.queue, "gpu");
+  EXPECT_EQ(run.created.band, 0);
+  EXPECT_EQ(run.created.request_key, "k1");
+  ASSERT_TRUE(run.created.listing);
+  EXPECT_EQ(run.created.listing->name, "nightly");
+  EXPECT_EQ(run.created.listing->owner, "user:ann");
+  EXPECT_EQ(run.created.listing->status, "PENDING");
+  EXPECT_EQ(run.created.listing->spec_text, "name: nightly");
+}
+
+TEST(Create, ACycleIsRefused) {
+  auto kind = MakeWorkflowKind(TestCapabilities());
+  CreateRequest request;
+  request.subject = RunDriver::RunId();
+  auto item = MakeCreateItem(*kind, MakeSpec({MakeStep("a", "do.pure", {"b"}), MakeStep("b", "do.pure", {"a"})}), request);
+  ASSERT_FALSE(item);
+  EXPECT_EQ(item.code(), Code::kInvalid);
+}
+
+TEST(Forward, AStateThatIsNotARunEndsInARefusedEvent) {
+  auto kind = MakeWorkflowKind(TestCapabilities());
+  Document state;
+  state.Set("run", Json{{"status", "LOST"}});
+  Decision decision = kind->Decide(state, ResumedInput{}, WallTime{});
+  ASSERT_EQ(decision.events.size(), 1u);
+  auto folded = FoldDraft(*kind, state, decision.events[0]);
+  ASSERT_FALSE(folded);
+  EXPECT_EQ(folded.code(), Code::kInternal);
+}
+
+}  // namespace
+}  // namespace acl::workflow::test

@@ -1,0 +1,360 @@
+// Failure, compensation, cancel, pause.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/workflow/run_driver.h"
+
+namespace acl::workflow::test {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Outcome = StepResult::Outcome;
+
+StepSpec Compensated(std::string name, std::string capability = "do.pure", Json inputs = Json::object(),
+                     std::vector<std::string> depends_on = {}) {
+  StepSpec step = MakeStep(std::move(name), std::move(capability), std::move(depends_on));
+  step.compensation = CompensationSpec{"do.pure", std::move(inputs), "", {}};
+  return step;
+}
+
+StepSpec Once(StepSpec step) {
+  step.retry.max_attempts = 1;
+  return step;
+}
+
+// Every step whose name begins with "f" fails, and every compensation named.
+RunDriver::Script FailingF(std::set<std::string> failing_undos = {}) {
+  return [failing_undos](const StartStep& step, int) {
+    if (step.step_id.starts_with("f") || failing_undos.contains(step.step_id)) return Fails("no");
+    return Ok({{"done", step.step_id}});
+  };
+}
+
+// compat.md section 6.
+TEST(Rollback, ReferenceRun) {
+  RunDriver run(MakeSpec({Compensated("a"), Compensated("b"), Once(Compensated("f"))}));
+  run.RunToEnd(FailingF());
+  EXPECT_THAT(run.calls, ElementsAre("a", "b", "f", "undo:b", "undo:a"));
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_TRUE(run.View().closed);
+  EXPECT_EQ(run.View().failed_step, "f");
+  EXPECT_EQ(run.listing->status, "ROLLED_BACK");
+  std::vector<std::string> log;
+  for (const CompensationRow& row : run.compensations) log.push_back(row.step_id + " " + row.status);
+  EXPECT_THAT(log, ElementsAre("a pending", "b pending", "b executed", "a executed"));
+}
+
+TEST(Rollback, ReverseOrderOfCompletionNotOfTheFile) {
+  RunDriver run(MakeSpec({MakeStep("s"), Compensated("a", "do.idempotent", Json::object(), {"s"}),
+                          Compensated("b", "do.idempotent", Json::object(), {"s"}), Once(MakeStep("f", "do.pure", {"a", "b"}))}));
+  run.Claim();
+  run.Pump();
+  run.Finish("s", Ok());
+  run.Pump(2);
+  run.Finish("b", Ok());
+  run.Finish("a", Ok());
+  run.RunToEnd(FailingF());
+  EXPECT_THAT(run.calls, ElementsAre("s", "a", "b", "f", "undo:a", "undo:b"));
+}
+
+TEST(Rollback, InputsAreThoseRightAfterTheStepCompleted) {
+  RunDriver run(MakeSpec(
+      {Compensated("a", "do.pure", {{"id", "{{id}}"}, {"dotted", "{{a.id}}"}, {"all", "{{a}}"}}), MakeStep("b"), Once(MakeStep("f"))}));
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok({{"id", 1}}));
+  run.Pump();
+  run.Finish("b", Ok({{"id", 2}, {"a", "gone"}}));
+  run.Pump();
+  run.Finish("f", Fails());
+  auto started = run.Pump();
+  ASSERT_EQ(started.size(), 1u);
+  EXPECT_EQ(started[0].step.call["inputs"], Json({{"id", 1}, {"dotted", 1}, {"all", {{"id", 1}}}}));
+}
+
+FileChange File(const std::string& path, std::uint8_t content) {
+  FileChange change;
+  change.path = path;
+  change.hash = Hash256{content};
+  change.size = content;
+  return change;
+}
+
+TEST(Rollback, TheEnginePutsOldFilesBackItself) {
+  CreateRequest request;
+  request.files = {File("old.txt", 1)};
+  RunDriver run(MakeSpec({MakeStep("w1", "file.write"), MakeStep("w2", "file.write"), Compensated("c"), Once(MakeStep("f"))}), request);
+  const Json old_entry = *run.state.Find("file:old.txt");
+  run.RunToEnd([&](const StartStep& step, int) {
+    if (step.step_id == "f") return Fails();
+    StepResult result = Ok();
+    if (step.step_id == "w1") result.files = {File("old.txt", 2), File("new.txt", 3)};
+    if (step.step_id == "w2") result.files = {File("old.txt", 4)};
+    return result;
+  });
+  EXPECT_THAT(run.calls, ElementsAre("w1", "w2", "c", "f", "undo:c"));
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_EQ(*run.state.Find("file:old.txt"), old_entry);
+  EXPECT_EQ(run.state.Find("file:new.txt"), nullptr);
+  EXPECT_EQ(run.Events("compensation.completed").size(), 3u);
+}
+
+TEST(Rollback, AnExplicitCompensationWinsOverTheCapabilitysUndo) {
+  RunDriver run(MakeSpec({Compensated("w", "file.write"), Once(MakeStep("f"))}));
+  run.RunToEnd([&](const StartStep& step, int) {
+    if (step.step_id == "f") return Fails();
+    StepResult result = Ok();
+    if (step.step_id == "w") result.files = {File("x", 2)};
+    return result;
+  });
+  EXPECT_THAT(run.calls, ElementsAre("w", "f", "undo:w"));
+  EXPECT_NE(run.state.Find("file:x"), nullptr);
+}
+
+TEST(Rollback, AFailingCompensationIsRetriedThenRecordedAndTheRestGoesOn) {
+  RunDriver run(MakeSpec({Compensated("a"), Compensated("b"), Compensated("c"), Once(MakeStep("f"))}));
+  run.RunToEnd(FailingF({"undo:b"}));
+  EXPECT_THAT(run.calls, ElementsAre("a", "b", "c", "f", "undo:c", "undo:b", "undo:b", "undo:b", "undo:a"));
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_TRUE(run.View().closed);
+  Json ended = run.Last("workflow.ended");
+  ASSERT_EQ(ended["not_undone"].size(), 1u);
+  EXPECT_EQ(ended["not_undone"][0]["step_id"], "undo:b");
+  EXPECT_EQ(ended["not_undone"][0]["error"], "no");
+  EXPECT_THAT(*run.listing->error_message, HasSubstr("undo:b"));
+  EXPECT_EQ(run.listing->status, "FAILED");
+  EXPECT_EQ(run.View().compensations[1].status, "FAILED");
+  EXPECT_EQ(run.View().compensations[1].attempts, 3);
+}
+
+TEST(Rollback, GlobalCompensationsRunLastInFileOrder) {
+  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
+  spec.global_compensation_steps = {{"do.idempotent", {{"v", "{{done}}"}}, "", {}}, {"do.pure", Json::object(), "", {}}};
+  spec.global_compensation_names = {"first", "second"};
+  RunDriver run(spec);
+  run.RunToEnd(FailingF());
+  EXPECT_THAT(run.calls, ElementsAre("a", "f", "undo:a", "undo:/global[0]", "undo:/global[1]"));
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+}
+
+TEST(Rollback, WithoutAutoRollbackNothingIsUndone) {
+  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
+  spec.enable_auto_rollback = false;
+  RunDriver run(spec);
+  run.RunToEnd(FailingF());
+  EXPECT_THAT(run.calls, ElementsAre("a", "f"));
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_TRUE(run.View().closed);
+}
+
+TEST(Rollback, SurvivesACrashAtAnyPointWithEachUndoDoneOnce) {
+  for (std::size_t crash_at = 0; crash_at < 10; ++crash_at) {
+    WorkflowSpec spec = MakeSpec({Compensated("a"), Compensated("b"), Once(MakeStep("f"))});
+    for (auto& step : spec.steps) {
+      if (step.compensation) step.compensation->capability = "do.idempotent";
+    }
+    RunDriver run(spec);
+    run.Claim();
+    for (std::size_t i = 0; i < 40 && !run.View().closed; ++i) {
+      if (i == crash_at) run.Crash();
+      auto started = run.Pump();
+      if (i == crash_at) {
+        run.Crash();
+        started = run.Pump();
+      }
+      for (auto& [step, attempt] : started) run.Finish(step.step_id, FailingF()(step, attempt));
+    }
+    EXPECT_EQ(run.Status(), "ROLLED_BACK");
+    EXPECT_TRUE(run.completions.contains("undo:a") && run.completions.contains("undo:b"));
+    EXPECT_EQ(run.Events("compensation.completed").size(), 2u);
+  }
+}
+
+TEST(Rollback, ACompensationWithAnUnknownOutcomeWaitsForAPerson) {
+  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
+  spec.steps[0].compensation->capability = "do.effect";
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok());
+  run.Pump();
+  run.Finish("f", Fails());
+  run.Pump();
+  run.Crash();
+  EXPECT_EQ(run.Ask().waiting->reason, "uncertain");
+  run.Post("resolve", {{"step_id", "undo:a"}, {"decision", "completed"}});
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+}
+
+// ---- what runs while the run fails
+
+TEST(Stopping, RunningEffectsEndFirstAndAreUndoneIfTheyCompleted) {
+  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
+                          MakeStep("p", "do.pure", {"s"})}));
+  run.Claim();
+  run.Pump();
+  run.Finish("s", Ok());
+  EXPECT_EQ(run.Pump(3).size(), 3u);
+  run.Finish("f", Fails());
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_THAT(run.cancelled, ElementsAre("e", "*"));
+  EXPECT_TRUE(run.Pump(3).empty());
+  auto before = run.events.size();
+  run.Finish("p", Ok({{"x", 1}}));  // a pure result of a stopping run leaves nothing behind
+  EXPECT_EQ(run.events.size(), before);
+  EXPECT_EQ(run.Var("x"), nullptr);
+  run.Finish("e", Ok());  // it was quicker than the cancel
+  EXPECT_EQ(run.Step("e").status, "COMPLETED");
+  auto undo = run.Pump(3);
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].step.step_id, "undo:e");
+  run.Finish("undo:e", Ok());
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+}
+
+TEST(Stopping, ALostIdempotentStepWithAnUndoIsRunOnceMoreToLearnWhatItDid) {
+  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.idempotent", Json::object(), {"s"}),
+                          MakeStep("i", "do.idempotent", {"s"})}));
+  run.Claim();
+  run.Pump();
+  run.Finish("s", Ok());
+  EXPECT_EQ(run.Pump(3).size(), 3u);
+  run.Finish("f", Fails());
+  run.Crash();
+  EXPECT_EQ(run.Step("i").status, "CANCELLED");  // nothing to undo: nobody needs to know
+  auto again = run.Pump(3);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].step.step_id, "e");
+  run.Crash();
+  EXPECT_EQ(run.Pump(3).size(), 1u);
+  run.Finish("e", Ok());
+  EXPECT_EQ(run.Pump(3)[0].step.step_id, "undo:e");
+}
+
+TEST(Stopping, AnUncertainStepWithAnUndoHoldsTheRollbackForAPerson) {
+  RunDriver run(MakeSpec({MakeStep("s"), Once(MakeStep("f", "do.pure", {"s"})), Compensated("e", "do.effect", Json::object(), {"s"}),
+                          MakeStep("n", "do.effect", {"s"})}));
+  run.Claim();
+  run.Pump();
+  run.Finish("s", Ok());
+  run.Pump(3);
+  run.Crash();  // e and n uncertain
+  run.Pump(3);
+  run.Finish("f", Fails());
+  EXPECT_EQ(run.Step("n").status, "CANCELLED");
+  EXPECT_EQ(run.Step("e").status, "UNCERTAIN");
+  EXPECT_EQ(run.Ask().waiting->reason, "uncertain");
+  run.Post("resolve", {{"step_id", "e"}, {"decision", "completed"}});
+  EXPECT_EQ(run.Pump()[0].step.step_id, "undo:e");
+}
+
+// ---- cancel, pause, resume
+
+TEST(Cancel, EndsFailedWithOrWithoutCompensation) {
+  for (bool compensate : {false, true}) {
+    RunDriver run(MakeSpec({Compensated("a"), MakeStep("b", "do.idempotent")}));
+    run.Claim();
+    run.Pump();
+    run.Finish("a", Ok());
+    run.Pump();
+    run.Post("cancel", {{"reason", "not needed"}, {"compensate", compensate}, {"by", "ann"}});
+    EXPECT_EQ(run.Status(), "FAILED");
+    EXPECT_THAT(run.cancelled, ElementsAre("b", "*"));
+    run.Finish("b", Ends(Outcome::kCancelled));
+    run.RunToEnd(FailingF());
+    EXPECT_EQ(run.Status(), "FAILED");
+    EXPECT_EQ(run.View().reason, "cancelled");
+    EXPECT_EQ(run.View().error, "cancelled: not needed");
+    EXPECT_TRUE(run.View().closed);
+    EXPECT_EQ(run.completions.contains("undo:a"), compensate);
+    EXPECT_TRUE(run.timers.empty());
+  }
+}
+
+TEST(Cancel, OfAFinishedRunIsRefusedWithAnEvent) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.RunToEnd(FailingF());
+  run.Post("cancel");
+  run.Post("signal", {{"name", "go"}});
+  EXPECT_EQ(run.Events("input.refused").size(), 2u);
+  EXPECT_EQ(run.Status(), "COMPLETED");
+}
+
+TEST(Cancel, BeforeTheFirstStep) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  run.Post("cancel");
+  EXPECT_TRUE(run.View().closed);
+  EXPECT_EQ(run.listing->status, "FAILED");
+}
+
+TEST(Pause, NothingNewStartsRunningStepsFinishAndTheClockStops) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.idempotent"), MakeStep("b")});
+  spec.max_execution_time = seconds(100);
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.now += seconds(40);
+  run.Post("pause", {{"reason", "look"}, {"by", "ann"}});
+  EXPECT_EQ(run.Status(), "PAUSED");
+  EXPECT_EQ(run.listing->status, "PAUSED");
+  EXPECT_FALSE(run.timers.contains("deadline"));
+  run.Finish("a", Ok());
+  EXPECT_TRUE(run.Pump().empty());
+  EXPECT_EQ(run.Ask().waiting->reason, "paused");
+  run.Post("pause");
+  EXPECT_EQ(run.Events("input.refused").size(), 1u);
+  run.now += seconds(5000);
+  run.Post("resume", {{"by", "ann"}});
+  EXPECT_EQ(run.timers["deadline"], run.now + seconds(60));
+  run.Post("resume");
+  EXPECT_EQ(run.Events("input.refused").size(), 2u);
+  run.RunToEnd(FailingF());
+  EXPECT_EQ(run.Status(), "COMPLETED");
+}
+
+TEST(Pause, WhatEndsWhilePausedTakesEffectOnResume) {
+  RunDriver last(MakeSpec({MakeStep("a")}));
+  last.Claim();
+  last.Pump();
+  last.Post("pause");
+  last.Finish("a", Ok());
+  EXPECT_EQ(last.Status(), "PAUSED");
+  last.Post("resume");
+  EXPECT_EQ(last.Status(), "COMPLETED");
+
+  RunDriver failing(MakeSpec({Compensated("a"), Once(MakeStep("f"))}));
+  failing.Claim();
+  failing.Pump();
+  failing.Finish("a", Ok());
+  failing.Pump();
+  failing.Post("pause");
+  failing.Finish("f", Fails());
+  EXPECT_EQ(failing.Status(), "PAUSED");
+  EXPECT_TRUE(failing.Pump().empty());
+  failing.Post("resume");
+  EXPECT_EQ(failing.Status(), "FAILED");
+  EXPECT_EQ(failing.Pump()[0].step.step_id, "undo:a");
+}
+
+TEST(Pause, ACancelEndsAPausedRun) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  run.Post("pause");
+  run.Post("cancel");
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_TRUE(run.View().closed);
+}
+
+TEST(Signal, IsJournaled) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  run.Post("signal", {{"name", "go"}, {"payload", {{"x", 1}}}});
+  EXPECT_EQ(run.Last("signal.received")["payload"]["x"], 1);
+}
+
+}  // namespace
+}  // namespace acl::workflow::test

@@ -1,0 +1,260 @@
+#include "tests/unit/workflow/run_driver.h"
+
+#include <gtest/gtest.h>
+
+namespace acl::workflow::test {
+
+namespace {
+
+CapabilitySpec Capability(std::string id, EffectClass effect) {
+  CapabilitySpec spec;
+  spec.id = std::move(id);
+  spec.effect = effect;
+  return spec;
+}
+
+}  // namespace
+
+std::shared_ptr<const CapabilityRegistry> TestCapabilities() {
+  static const std::shared_ptr<const CapabilityRegistry> registry = [] {
+    auto made = std::make_shared<CapabilityRegistry>();
+    auto none = [](const Json&, CallContext&) { return StepResult{}; };
+    made->Add(Capability("do.pure", EffectClass::kPure), none);
+    made->Add(Capability("do.read", EffectClass::kRead), none);
+    made->Add(Capability("do.idempotent", EffectClass::kIdempotent), none);
+    made->Add(Capability("do.effect", EffectClass::kNonIdempotent), none);
+    auto keyed = Capability("do.keyed", EffectClass::kNonIdempotent);
+    keyed.honours_key = true;
+    made->Add(keyed, none);
+    auto file = Capability("file.write", EffectClass::kPure);
+    file.undo = UndoKind::kFiles;
+    made->Add(file, none);
+    auto data = Capability("data.false", EffectClass::kPure);
+    data.false_success = FalseSuccess::kResult;
+    made->Add(data, none);
+    return made;
+  }();
+  return registry;
+}
+
+StepSpec MakeStep(std::string name, std::string capability, std::vector<std::string> depends_on) {
+  StepSpec step;
+  step.name = std::move(name);
+  step.capability = std::move(capability);
+  step.depends_on = std::move(depends_on);
+  return step;
+}
+
+WorkflowSpec MakeSpec(std::vector<StepSpec> steps, std::string name) {
+  WorkflowSpec spec;
+  spec.name = std::move(name);
+  spec.owner = "tester";
+  spec.steps = std::move(steps);
+  return spec;
+}
+
+StepResult Ok(Json outputs) {
+  StepResult result;
+  result.outputs = std::move(outputs);
+  result.duration = milliseconds(5);
+  return result;
+}
+
+StepResult Fails(std::string error, bool retryable) {
+  StepResult result;
+  result.outcome = StepResult::Outcome::kFailed;
+  result.error = std::move(error);
+  result.retryable = retryable;
+  return result;
+}
+
+StepResult Ends(StepResult::Outcome outcome) {
+  StepResult result;
+  result.outcome = outcome;
+  return result;
+}
+
+SubjectId RunDriver::RunId() { return *SubjectId::Parse("01890000-0000-7000-8000-000000000001"); }
+
+RunDriver::RunDriver(WorkflowSpec spec, CreateRequest request) : kind(MakeWorkflowKind(TestCapabilities())) {
+  request.subject = RunId();
+  auto item = MakeCreateItem(*kind, spec, std::move(request));
+  if (!item) {
+    ADD_FAILURE() << item.error();
+    return;
+  }
+  created = *item;
+  events = item->events;
+  Json payload = *ParseJson(*events[0].payload);
+  EXPECT_TRUE(state.Apply(payload["state_delta"]).ok());
+  EXPECT_EQ(ToHex(state.Root()), payload["state_root"]);
+  EXPECT_EQ(state.Root(), item->state_root);
+  replayed_ = state;
+}
+
+void RunDriver::Append(const EventDraft& draft) {
+  auto event = FoldDraft(*kind, state, draft);
+  ASSERT_TRUE(event.ok()) << event.error();
+  event->seq = std::int64_t(events.size()) + 1;
+  Json payload = *ParseJson(*event->payload);
+  if (payload.contains("state_delta")) {
+    acl::Status applied = replayed_.Apply(payload["state_delta"]);
+    ASSERT_TRUE(applied.ok()) << draft.type << ": " << applied.error();
+    ASSERT_EQ(ToHex(replayed_.Root()), payload["state_root"]) << draft.type;
+  }
+  ASSERT_EQ(replayed_.Root(), state.Root()) << draft.type;
+  events.push_back(std::move(*event));
+}
+
+void RunDriver::Decide(const Input& input) {
+  Decision decision = kind->Decide(state, input, now);
+  const auto before = events.size();
+  for (const EventDraft& draft : decision.events) Append(draft);
+  for (const CompletionRow& row : decision.completions) {
+    EXPECT_TRUE(completions.emplace(row.step_id, row.attempt_id).second) << row.step_id << " completed twice";
+    EXPECT_GE(row.event_seq, 1);
+    ASSERT_LE(row.event_seq, std::int64_t(decision.events.size()));
+    const Event& event = events[before + std::size_t(row.event_seq) - 1];
+    EXPECT_TRUE(event.type == "step.completed" || event.type == "compensation.completed") << event.type;
+    bool has_attempt = std::any_of(attempts.begin(), attempts.end(), [&](const AttemptRow& attempt) {
+      return attempt.step_id == row.step_id && attempt.attempt_id == row.attempt_id;
+    });
+    EXPECT_TRUE(has_attempt) << row.step_id << ": no attempt " << row.attempt_id;
+  }
+  for (const std::string& id : decision.timers_cleared) timers.erase(id);
+  for (const TimerRow& timer : decision.timers_set) timers[timer.timer_id] = timer.fire_at;
+  compensations.insert(compensations.end(), decision.compensations.begin(), decision.compensations.end());
+  cancelled = decision.cancel_steps;
+  if (decision.cancel_all) cancelled.emplace_back("*");
+  if (decision.listing) listing = decision.listing;
+}
+
+int RunDriver::NextAttempt(const std::string& step_id) { return ++attempt_counts_[step_id]; }
+
+void RunDriver::Claim() {
+  running.clear();
+  ResumedInput resumed;
+  for (const AttemptRow& row : attempts) {
+    if (!completions.contains(row.step_id)) resumed.open_attempts.push_back(row);
+  }
+  Decide(resumed);
+}
+
+Next RunDriver::Ask(int free_slots) const {
+  NextContext context;
+  context.now = now;
+  for (const auto& [step_id, attempt] : running) context.running.insert(step_id);
+  context.free_slots = free_slots;
+  return kind->WhatNext(state, context);
+}
+
+std::vector<Started> RunDriver::Pump(int free_slots) {
+  std::vector<Started> started;
+  for (StartStep& step : Ask(free_slots).start) {
+    EXPECT_FALSE(running.contains(step.step_id)) << step.step_id << " runs already";
+    int attempt_id = NextAttempt(step.step_id);
+    if (step.effect == EffectClass::kIdempotent || step.effect == EffectClass::kNonIdempotent) {
+      const auto before = events.size();
+      Decide(StartingInput{step, attempt_id});
+      EXPECT_EQ(events.size(), before + 1) << "the start of " << step.step_id << " left no event";
+      attempts.push_back({step.step_id, attempt_id, Token{}, now});
+    }
+    running[step.step_id] = attempt_id;
+    calls.push_back(step.step_id);
+    started.push_back({std::move(step), attempt_id});
+  }
+  EXPECT_LE(int(started.size()), free_slots);
+  return started;
+}
+
+void RunDriver::Finish(const std::string& step_id, StepResult result) {
+  ASSERT_TRUE(running.contains(step_id)) << step_id;
+  int attempt_id = running[step_id];
+  running.erase(step_id);
+  bool has_row = std::any_of(attempts.begin(), attempts.end(),
+                             [&](const AttemptRow& row) { return row.step_id == step_id && row.attempt_id == attempt_id; });
+  if (!has_row && result.outcome != StepResult::Outcome::kNotStarted) attempts.push_back({step_id, attempt_id, Token{}, now});
+  Decide(StepFinishedInput{step_id, attempt_id, std::move(result)});
+}
+
+void RunDriver::Post(const std::string& kind_name, Json payload) {
+  static std::uint8_t count = 0;
+  InboxId id;
+  id.uuid.bytes[15] = ++count;
+  id.uuid.bytes[0] = 1;
+  const auto before = events.size();
+  Decide(InboxInput{id, kind_name, std::move(payload)});
+  ASSERT_GT(events.size(), before) << "an outside input left no event";
+  EXPECT_EQ((*ParseJson(*events[before].payload))["inbox_id"], id.ToString());
+}
+
+void RunDriver::PostTimer(const std::string& timer_id, WallTime fire_at) {
+  Decide(InboxInput{InboxId{}, "timer", {{"timer_id", timer_id}, {"fire_at", FormatWallTime(fire_at)}}});
+}
+
+bool RunDriver::FireNextTimer() {
+  auto next = std::min_element(timers.begin(), timers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (next == timers.end()) return false;
+  auto [timer_id, fire_at] = *next;
+  timers.erase(next);
+  now = std::max(now, fire_at);
+  PostTimer(timer_id, fire_at);
+  return true;
+}
+
+void RunDriver::RunToEnd(const Script& script, int free_slots, int max_attempts) {
+  if (events.size() == 1) Claim();
+  for (int ended = 0; ended < max_attempts;) {
+    std::vector<Started> started = Pump(free_slots - int(running.size()));
+    if (started.empty() && running.empty()) {
+      Next next = Ask();
+      if (next.closed || !next.waiting || next.waiting->reason != "retry" || !FireNextTimer()) return;
+      continue;
+    }
+    std::string step_id = started.empty() ? running.begin()->first : started.front().step.step_id;
+    StartStep step;
+    step.step_id = step_id;
+    if (!started.empty()) step = started.front().step;
+    Finish(step_id, script(step, running[step_id]));
+    ++ended;
+  }
+}
+
+RunView RunDriver::View() const {
+  auto view = ViewOf(state);
+  EXPECT_TRUE(view.ok());
+  return view ? *view : RunView{};
+}
+
+StepView RunDriver::Step(const std::string& name) const {
+  for (const StepView& step : View().steps) {
+    if (step.name == name) return step;
+  }
+  ADD_FAILURE() << "no step " << name;
+  return {};
+}
+
+std::vector<std::string> RunDriver::Types() const {
+  std::vector<std::string> types;
+  for (const Event& event : events) types.push_back(event.type);
+  return types;
+}
+
+std::vector<Json> RunDriver::Events(std::string_view type) const {
+  std::vector<Json> found;
+  for (const Event& event : events) {
+    if (event.type == type) found.push_back(*ParseJson(*event.payload));
+  }
+  return found;
+}
+
+Json RunDriver::Last(std::string_view type) const {
+  auto found = Events(type);
+  if (found.empty()) {
+    ADD_FAILURE() << "no event " << type;
+    return Json::object();
+  }
+  return found.back();
+}
+
+}  // namespace acl::workflow::test

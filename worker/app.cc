@@ -1,0 +1,203 @@
+#include "worker/app.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "shared/capability/runner.h"
+#include "shared/capability/standard.h"
+#include "shared/http/health.h"
+#include "shared/http/server.h"
+#include "shared/postgres/pg_store.h"
+#include "shared/queue/doorbell_client.h"
+#include "shared/runtime/blocking_pool.h"
+#include "shared/telemetry/log.h"
+#include "shared/workflow/workflow_kind.h"
+#include "worker/log_observer.h"
+#include "worker/shell.h"
+
+namespace acl {
+
+namespace {
+
+constexpr milliseconds kLongestMargin{1'000};
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+PgStoreOptions StoreOptions(const Settings& settings) {
+  PgStoreOptions options;
+  options.conninfo = settings.database_url;
+  options.application_name = "acl-worker";
+  options.connections = settings.db_connections;
+  // A lock or a statement that waits longer than a part of the lease is worth less than trying again.
+  options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);
+  options.statement_timeout = std::min(options.statement_timeout, settings.lease_ttl);
+  return options;
+}
+
+WorkerConfig MakeWorkerConfig(const Settings& settings) {
+  WorkerConfig config;
+  config.session.host = HostName();
+  config.session.pid = int(getpid());
+  config.session.worker_name =
+      settings.worker_name.empty() ? fmt::format("{}-{}", config.session.host, config.session.pid) : settings.worker_name;
+  config.session.queues = settings.queues;
+  config.session.version = std::string(kProducerVersion);
+  config.session.ttl = settings.lease_ttl;
+  config.session.slots = config.run_slots;
+  config.heartbeat_every = settings.heartbeat;
+  config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
+  config.step_slots = settings.slots;
+  config.poll_max = settings.poll;
+  config.drain_deadline = settings.drain_deadline;
+  return config;
+}
+
+CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
+  CapabilityConfig config;
+  if (!settings.allowed_programs.empty()) config.exec.allowed_programs = settings.allowed_programs;
+  config.http.allow_private_networks = settings.allow_private_networks;
+  return config;
+}
+
+// Tells the doorbell what coordinators want to hear.
+class BellObserver final : public LogObserver {
+ public:
+  using LogObserver::LogObserver;
+  void SetDoorbell(DoorbellClient* doorbell) { doorbell_ = doorbell; }
+  void OnSession(const SessionId& session) override {
+    LogObserver::OnSession(session);
+    if (doorbell_) doorbell_->SetSession(session);
+  }
+  void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override {
+    LogObserver::OnOutcome(item, outcome);
+    const bool closed = outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition == Disposition::kClose;
+    if (closed && doorbell_) doorbell_->TellClosed(item.subject);
+  }
+
+ private:
+  DoorbellClient* doorbell_ = nullptr;  // set before the shell starts
+};
+
+}  // namespace
+
+struct WorkerApp::Impl {
+  explicit Impl(const Settings& given) : settings(given), store(StoreOptions(given)), contents(store), observer(metrics), log("worker") {}
+
+  Status StartRunner();
+  Status StartHealth();
+  void StartShell();
+  Readiness Ready() const;
+
+  const Settings settings;
+  SystemClock clock;
+  Metrics metrics;
+  PgStore store;
+  KernelContents contents;
+  std::shared_ptr<CapabilityRegistry> capabilities = std::make_shared<CapabilityRegistry>();
+  KindRegistry kinds;
+  BellObserver observer;
+  Logger log;
+  Gauge held, up;
+  // In the order of dependence: who reports ends before who is reported to.
+  std::unique_ptr<WorkerShell> shell;
+  std::unique_ptr<CapabilityRunner> runner;
+  std::unique_ptr<DoorbellClient> doorbell;
+  std::unique_ptr<HttpServer> health;
+  std::atomic<bool> draining{false};
+};
+
+Status WorkerApp::Impl::StartRunner() {
+  const CapabilityConfig config = MakeCapabilityConfig(settings);
+  RegisterStandardCapabilities(*capabilities, config);
+  kinds.Add(workflow::MakeWorkflowKind(capabilities));
+  RunnerOptions options;
+  options.work_folder = settings.work_dir;
+  options.threads = settings.slots;
+  auto made = CapabilityRunner::Make(*capabilities, contents, config, options);
+  if (!made) return made.error();
+  runner = std::move(*made);
+  return {};
+}
+
+void WorkerApp::Impl::StartShell() {
+  DoorbellClient::Options bell;
+  bell.coordinators = settings.coordinators;
+  bell.worker_name = settings.worker_name;
+  bell.queues = settings.queues;
+  bell.on_work = [this](const std::string&) { shell->HintWork(); };
+  bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
+  doorbell = std::make_unique<DoorbellClient>(std::move(bell));
+  observer.SetDoorbell(doorbell.get());
+  shell = std::make_unique<WorkerShell>(MakeWorkerConfig(settings), store, *runner, kinds, clock, &observer,
+                                        [this](double ms, std::int64_t events) { observer.OnRestore(ms, events); });
+  shell->Start();
+  (void)doorbell->Start().ok();  // a coordinator that is away is tried again for ever
+}
+
+Readiness WorkerApp::Impl::Ready() const {
+  const WorkerShell::Status status = shell->status();
+  Readiness readiness;
+  readiness.checks.push_back({"session", status.live, "no session with the database: is PostgreSQL up, and `airun db migrate` done?"});
+  readiness.checks.push_back({"drain", !draining, "draining: takes no new work"});
+  return readiness;
+}
+
+Status WorkerApp::Impl::StartHealth() {
+  Router router;
+  held = metrics.gauge(names::kLeasesHeld);
+  up = metrics.gauge(names::kDatabaseUp);
+  metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "worker"}}).Set(1);
+  AddHealthRoutes(router, metrics, [this] {
+    const WorkerShell::Status status = shell->status();
+    held.Set(status.held);
+    up.Set(status.live ? 1 : 0);
+    return Ready();
+  });
+  HttpServerOptions options;
+  options.listen = settings.health_listen;
+  options.name = "health";
+  health = std::make_unique<HttpServer>(std::move(options), std::move(router), nullptr, &metrics);
+  Status started = health->Start();
+  if (started) log.Info("worker listens", {{"health", "http://" + health->address().ToString()}, {"work_dir", settings.work_dir}});
+  return started;
+}
+
+WorkerApp::WorkerApp(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {}
+WorkerApp::~WorkerApp() { Stop(); }
+
+Status WorkerApp::Start() {
+  Status runner = impl_->StartRunner();
+  if (!runner) return runner;
+  impl_->StartShell();
+  return impl_->StartHealth();
+}
+
+bool WorkerApp::Drain() {
+  impl_->draining = true;
+  if (!impl_->shell) return true;
+  impl_->shell->Drain();
+  const bool finished = impl_->shell->WaitFinished(impl_->settings.drain_deadline + milliseconds(2'000));
+  if (finished) {
+    impl_->log.Info("drained: every lease is given back");
+  } else {
+    impl_->log.Warn("not everything could be given back in time: the leases end with the session");
+  }
+  return finished;
+}
+
+void WorkerApp::Stop() {
+  if (impl_->health) impl_->health->Stop();
+  if (impl_->shell) impl_->shell->StopDeciding();
+  if (impl_->doorbell) impl_->doorbell->Stop();
+  impl_->runner.reset();
+  impl_->shell.reset();
+}
+
+}  // namespace acl

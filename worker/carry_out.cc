@@ -1,0 +1,107 @@
+#include "worker/carry_out.h"
+
+namespace acl {
+
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+Report DoClaim(CarryOutContext& context, const command::Claim& claim) {
+  const SessionId session = claim.request.session;
+  auto answer = context.store.Claim(claim.request);
+  if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
+  std::vector<LoadedSubject> loaded;
+  for (Claimed& claimed : answer->claimed) {
+    const SteadyTime began = context.clock.Steady();
+    auto restored =
+        Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return context.store.GetContent(hash); });
+    if (context.on_restore && restored) {
+      context.on_restore(std::chrono::duration<double, std::milli>(context.clock.Steady() - began).count(), restored->replayed);
+    }
+    claimed.events.clear();  // the state holds what they said
+    loaded.push_back({std::move(claimed), std::move(restored)});
+  }
+  return [session, loaded = std::move(loaded)](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, loaded); };
+}
+
+Result<Snapshot> DoSnapshot(CarryOutContext& context, const SubjectRun::SnapshotJob& job) {
+  EncodedSnapshot encoded = EncodeSnapshot(job.state, job.last_event_seq, job.chain);
+  if (!encoded.contents.empty()) {
+    Status put = context.store.PutContents(encoded.contents);
+    if (!put) return put.error();
+  }
+  encoded.snapshot.id = context.ids.Make();
+  encoded.snapshot.created_at = context.clock.Wall();
+  return std::move(encoded.snapshot);
+}
+
+}  // namespace
+
+Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sent) {
+  KernelStore& store = context.store;
+  return std::visit(Overloaded{
+                        [&](const command::OpenSession& c) -> Report {
+                          auto answer = store.OpenSession(c.request);
+                          return [=](WorkerCore& core, SteadyTime now) { core.OnSessionOpened(now, sent, answer); };
+                        },
+                        [&](const command::Heartbeat& c) -> Report {
+                          auto answer = store.Heartbeat(c.session, c.ttl);
+                          return
+                              [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
+                        },
+                        [&](const command::Claim& c) -> Report { return DoClaim(context, c); },
+                        [&](const command::Commit& c) -> Report {
+                          auto answer = store.Commit(c.items);
+                          return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnCommitted(now, batch, answer); };
+                        },
+                        [&](const command::ReadBack& c) -> Report {
+                          auto answer = store.ReadBack(c.items);
+                          return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnReadBack(now, batch, answer); };
+                        },
+                        [&](const command::ReadInbox& c) -> Report {
+                          auto answer = store.ReadInbox(c.subject, c.token);
+                          return [=, subject = c.subject, token = c.token](WorkerCore& core, SteadyTime now) {
+                            core.OnInbox(now, subject, token, answer);
+                          };
+                        },
+                        [&](const command::TakeSnapshot& c) -> Report {
+                          auto answer = DoSnapshot(context, c.job);
+                          return [=, subject = c.subject, token = c.token](WorkerCore& core, SteadyTime now) {
+                            core.OnSnapshot(now, subject, token, answer);
+                          };
+                        },
+                        [&](const command::Quarantine& c) -> Report {
+                          // If it does not land, the lease ends with the session and the next holder finds the same damage.
+                          Status status = store.Quarantine(c.subject, c.session, c.token, c.reason, c.detail);
+                          (void)status;
+                          return [](WorkerCore&, SteadyTime) {};
+                        },
+                        [&](const command::GiveBack& c) -> Report {
+                          // If it does not land, the next reconciliation gives it back.
+                          Status status = store.GiveBack(c.subject, c.session, c.token);
+                          (void)status;
+                          return [](WorkerCore&, SteadyTime) {};
+                        },
+                        [&](const command::Reconcile& c) -> Report {
+                          auto answer = store.HeldBy(c.session, c.older_than);
+                          return [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnReconciled(now, session, answer); };
+                        },
+                        [&](const command::CloseSession& c) -> Report {
+                          Status status = store.CloseSession(c.session);  // if it does not land, it expires
+                          (void)status;
+                          return [](WorkerCore& core, SteadyTime now) { core.OnSessionClosed(now); };
+                        },
+                        [&](const command::RunStep&) -> Report {
+                          ACL_CHECK(false, "RunStep is the step runner's");
+                          return {};
+                        },
+                    },
+                    command);
+}
+
+}  // namespace acl

@@ -1,0 +1,111 @@
+#include "worker/log_observer.h"
+
+namespace acl {
+
+std::string_view StepOutcomeName(StepResult::Outcome outcome) {
+  switch (outcome) {
+    case StepResult::Outcome::kSucceeded: return "succeeded";
+    case StepResult::Outcome::kFailed: return "failed";
+    case StepResult::Outcome::kTimedOut: return "timed_out";
+    case StepResult::Outcome::kCancelled: return "cancelled";
+    case StepResult::Outcome::kNotStarted: return "not_started";
+    case StepResult::Outcome::kUnknown: return "unknown";
+  }
+  return "unknown";
+}
+
+void LogObserver::OnRestore(double restore_ms, std::int64_t events_replayed) {
+  all_.restore_time_ms.Observe(restore_ms);
+  all_.events_replayed.Observe(double(events_replayed));
+}
+
+void LogObserver::OnSession(const SessionId& session) { log_.Info("session opened", {{"session", session}}); }
+
+void LogObserver::OnSessionLost(const std::string& why, int subjects_dropped) {
+  log_.Warn("session lost: everything held is dropped, others may take it over", {{"why", why}, {"subjects", subjects_dropped}});
+}
+
+void LogObserver::OnUnavailable(const char* what, const Error& error) {
+  log_.Warn("cannot reach the database, trying again", {{"call", what}, {"error", error}});
+}
+
+void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored) {
+  all_.claims.Add();
+  all_.journal_since_snapshot_bytes.Observe(double(restored.delta_bytes_since_snapshot));
+  if (claimed.snapshot) {
+    all_.time_since_snapshot_sec.Observe(std::chrono::duration<double>(claimed.db_now - claimed.snapshot->created_at).count());
+  }
+  log_.Info(claimed.barren_takeovers > 0 ? "claimed again after a takeover without progress" : "claimed",
+            {{"run_id", claimed.subject},
+             {"token", claimed.token},
+             {"head", claimed.head.seq},
+             {"replayed", restored.replayed},
+             {"open_attempts", claimed.attempts.size()},
+             {"inbox", claimed.inbox.size()},
+             {"barren_takeovers", claimed.barren_takeovers}});
+}
+
+void LogObserver::OnStep(const StepCall& call) {
+  log_.Info("step started", {{"run_id", call.subject},
+                             {"step", call.step.step_id},
+                             {"attempt", call.attempt_id},
+                             {"token", call.token},
+                             {"effect", EffectName(call.step.effect)}});
+}
+
+void LogObserver::OnStepDone(const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, const StepResult& result) {
+  switch (result.outcome) {
+    case StepResult::Outcome::kSucceeded: all_.steps_succeeded.Add(); break;
+    case StepResult::Outcome::kFailed: all_.steps_failed.Add(); break;
+    case StepResult::Outcome::kTimedOut: all_.steps_timed_out.Add(); break;
+    case StepResult::Outcome::kCancelled: all_.steps_cancelled.Add(); break;
+    case StepResult::Outcome::kNotStarted: all_.steps_not_started.Add(); break;
+    case StepResult::Outcome::kUnknown: all_.steps_unknown.Add(); break;
+  }
+  log_.Info("step ended", {{"run_id", subject},
+                           {"step", step_id},
+                           {"attempt", attempt_id},
+                           {"token", token},
+                           {"outcome", StepOutcomeName(result.outcome)},
+                           {"duration_ms", result.duration.count()},
+                           {"error", result.error}});
+}
+
+void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome) {
+  switch (outcome.kind) {
+    case CommitOutcome::Kind::kCommitted: all_.committed.Add(); break;
+    case CommitOutcome::Kind::kFenced:
+      all_.fenced.Add();
+      all_.fence_refusals.Add();
+      all_.lease_losses.Add();
+      log_.Warn("commit refused: the lease is somebody else's", {{"run_id", item.subject}, {"token", item.token}});
+      break;
+    case CommitOutcome::Kind::kBusy: all_.busy.Add(); break;
+    case CommitOutcome::Kind::kMoved: all_.moved.Add(); break;
+    case CommitOutcome::Kind::kRejected:
+      all_.rejected.Add();
+      log_.Error("commit rejected", {{"run_id", item.subject}, {"token", item.token}, {"error", outcome.error}});
+      break;
+  }
+}
+
+void LogObserver::OnBatch(std::size_t items) { all_.commit_batch_size.Observe(double(items)); }
+
+void LogObserver::OnUnknownCommit(std::size_t items) {
+  all_.unknown.Add(double(items));
+  log_.Warn("the answer of a commit was lost: reading back, nothing runs again", {{"items", items}});
+}
+
+void LogObserver::OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) {
+  metrics_.counter(names::kQuarantines, {{"reason", reason}}).Add();
+  log_.Error("quarantined: nothing of it runs until a person releases it",
+             {{"run_id", subject}, {"token", token}, {"reason", reason}, {"detail", detail}});
+}
+
+void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const char* why) {
+  log_.Warn("lease given back", {{"run_id", subject}, {"token", token}, {"why", why}});
+}
+
+void LogObserver::OnDrain() { log_.Info("draining: what runs is finished, nothing new starts"); }
+
+}  // namespace acl

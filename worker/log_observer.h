@@ -1,0 +1,38 @@
+#pragma once
+// The observer of production: log lines with run, step, attempt and token, and the kernel's metrics.
+
+#include "shared/telemetry/kernel_metrics.h"
+#include "shared/telemetry/log.h"
+#include "worker/observer.h"
+
+namespace acl {
+
+class LogObserver : public WorkerObserver {
+ public:
+  explicit LogObserver(Metrics& metrics) : metrics_(metrics), all_(metrics), log_("worker") {}
+
+  // For WorkerShell's on_restore.
+  void OnRestore(double restore_ms, std::int64_t events_replayed);
+
+  void OnSession(const SessionId& session) override;
+  void OnSessionLost(const std::string& why, int subjects_dropped) override;
+  void OnUnavailable(const char* what, const Error& error) override;
+  void OnClaim(const Claimed& claimed, const Restored& restored) override;
+  void OnStep(const StepCall& call) override;
+  void OnStepDone(const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, const StepResult& result) override;
+  void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override;
+  void OnBatch(std::size_t items) override;
+  void OnUnknownCommit(std::size_t items) override;
+  void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
+  void OnGiveBack(const SubjectId& subject, Token token, const char* why) override;
+  void OnDrain() override;
+
+ private:
+  Metrics& metrics_;
+  KernelMetrics all_;
+  Logger log_;
+};
+
+std::string_view StepOutcomeName(StepResult::Outcome outcome);
+
+}  // namespace acl

@@ -1,0 +1,40 @@
+// acl-worker: claims runs, runs their steps, commits what came of it. Settings: --help. Ends cleanly on SIGTERM.
+
+#include <cstdio>
+
+#include "shared/config/settings.h"
+#include "shared/journal/event.h"
+#include "shared/runtime/shutdown.h"
+#include "shared/telemetry/log.h"
+#include "worker/app.h"
+
+int main(int argc, char** argv) {
+  auto parsed = acl::ParseSettings(acl::Program::kWorker, {argv + 1, argv + argc}, acl::Environment());
+  if (!parsed) {
+    std::fprintf(stderr, "acl-worker: %s\n", parsed.message().c_str());
+    return 2;
+  }
+  if (parsed->help) {
+    std::fputs(acl::HelpText(acl::Program::kWorker, "acl-worker", "Runs the steps of workflows under fenced leases.").c_str(), stdout);
+    return 0;
+  }
+  if (parsed->version) {
+    std::printf("acl-worker %s\n", std::string(acl::kProducerVersion).c_str());
+    return 0;
+  }
+  acl::ShutdownSignals signals;
+  acl::Logger log("worker");
+  if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
+  for (const std::string& warning : parsed->warnings) log.Warn(warning);
+  acl::WorkerApp app(parsed->settings);
+  acl::Status started = app.Start();
+  if (!started) {
+    log.Error("cannot start", {{"error", started.error()}});
+    return 1;
+  }
+  signals.Wait();
+  const bool drained = app.Drain();
+  app.Stop();
+  acl::FlushLog();
+  return drained ? 0 : 1;
+}

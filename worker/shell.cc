@@ -1,0 +1,106 @@
+#include "worker/shell.h"
+
+namespace acl {
+
+WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, StepRunner& runner, const KindRegistry& kinds, const Clock& clock,
+                         WorkerObserver* observer, std::function<void(double, std::int64_t)> on_restore)
+    : clock_(clock),
+      runner_(runner),
+      ids_(clock, random_),
+      core_(std::move(config), kinds, random_, observer),
+      carry_out_{store, clock, ids_, std::move(on_restore)},
+      heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
+      commits_({.name = "commit", .threads = 1, .max_queued = 64}),
+      others_({.name = "sql", .threads = 3, .max_queued = 4096}) {}
+
+WorkerShell::~WorkerShell() { Stop(); }
+
+void WorkerShell::Start() {
+  thread_ = std::thread([this] { RunUntilStopped(); });
+  Post([](WorkerCore& core, SteadyTime now) { core.Start(now); });
+}
+
+void WorkerShell::Drain() {
+  Post([](WorkerCore& core, SteadyTime now) { core.Drain(now); });
+}
+
+void WorkerShell::HintWork() {
+  Post([](WorkerCore& core, SteadyTime now) { core.OnWorkHint(now); });
+}
+
+void WorkerShell::HintSubject(const SubjectId& subject) {
+  Post([subject](WorkerCore& core, SteadyTime now) { core.OnSubjectHint(now, subject); });
+}
+
+bool WorkerShell::WaitFinished(milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, at_most, [this] { return status_.finished || stopping_; }) && status_.finished;
+}
+
+void WorkerShell::StopDeciding() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WorkerShell::Stop() {
+  StopDeciding();
+  heartbeats_.Stop();
+  commits_.Stop();
+  others_.Stop();
+}
+
+WorkerShell::Status WorkerShell::status() const {
+  std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void WorkerShell::Post(Report report) {
+  {
+    std::lock_guard lock(mutex_);
+    reports_.push_back(std::move(report));
+  }
+  changed_.notify_all();
+}
+
+void WorkerShell::RunUntilStopped() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    std::deque<Report> reports = std::exchange(reports_, {});
+    lock.unlock();
+    for (Report& report : reports) report(core_, clock_.Steady());
+    std::vector<Command> commands = core_.TakeCommands(clock_.Steady());
+    for (Command& command : commands) Dispatch(std::move(command));
+    const SteadyTime wake = core_.NextWake(clock_.Steady());
+    lock.lock();
+    status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
+    if (status_.finished) changed_.notify_all();
+    changed_.wait_until(lock, wake, [this] { return stopping_ || !reports_.empty(); });
+  }
+}
+
+void WorkerShell::Dispatch(Command command) {
+  if (auto* run = std::get_if<command::RunStep>(&command)) {
+    const SubjectId subject = run->call.subject;
+    const Token token = run->call.token;
+    const std::string step_id = run->call.step.step_id;
+    const int attempt_id = run->call.attempt_id;
+    runner_.Run(std::move(run->call), run->stop, [this, subject, token, step_id, attempt_id](StepResult result) {
+      Post([=, result = std::move(result)](WorkerCore& core, SteadyTime now) {
+        core.OnStepDone(now, subject, token, step_id, attempt_id, result);
+      });
+    });
+    return;
+  }
+  BlockingPool& pool = std::holds_alternative<command::Heartbeat>(command) || std::holds_alternative<command::OpenSession>(command)
+                           ? heartbeats_
+                       : std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command) ? commits_
+                                                                                                                                : others_;
+  bool taken = pool.Post([this, command = std::move(command)] { Post(CarryOut(carry_out_, command, clock_.Steady())); });
+  ACL_CHECK(taken, "the core has a bounded number of commands in flight");
+}
+
+}  // namespace acl

@@ -1,0 +1,67 @@
+#pragma once
+// The WorkerCore with threads around it: one thread decides, pools block. Heartbeats and commits have a thread of their own each, so that
+// neither a slow claim nor a long queue of reads delays them. The deciding thread is also what feeds the heartbeat: if it hangs, the
+// session ends and somebody else takes over.
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "shared/base/clock.h"
+#include "shared/base/uuid7.h"
+#include "shared/runtime/blocking_pool.h"
+#include "worker/carry_out.h"
+#include "worker/worker_core.h"
+
+namespace acl {
+
+class WorkerShell {
+ public:
+  // Store, runner, kinds, clock and observer outlive the shell.
+  WorkerShell(WorkerConfig config, KernelStore& store, StepRunner& runner, const KindRegistry& kinds, const Clock& clock,
+              WorkerObserver* observer = nullptr, std::function<void(double, std::int64_t)> on_restore = {});
+  ~WorkerShell();
+
+  void Start();
+  // Asks for a clean end; returns at once.
+  void Drain();
+  // Waits until drained, at most so long. False: it did not end in time (its leases end with its session).
+  bool WaitFinished(milliseconds at_most);
+  // Nothing is decided any more; what the step runner still reports is dropped. Then end the runner, then the shell.
+  void StopDeciding();
+  void Stop();
+
+  void HintWork();
+  void HintSubject(const SubjectId& subject);
+
+  struct Status {
+    WorkerCounts counts;
+    int held = 0, running_steps = 0;
+    bool live = false, finished = false;
+    SessionId session;
+  };
+  Status status() const;
+
+ private:
+  void Post(Report report);
+  void RunUntilStopped();
+  void Dispatch(Command command);
+
+  const Clock& clock_;
+  StepRunner& runner_;
+  SystemRandom random_;
+  Uuid7Maker ids_;
+  WorkerCore core_;  // touched by the deciding thread only
+  CarryOutContext carry_out_;
+  BlockingPool heartbeats_, commits_, others_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Report> reports_;
+  bool stopping_ = false;
+  Status status_;
+  std::thread thread_;
+};
+
+}  // namespace acl

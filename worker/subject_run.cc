@@ -1,0 +1,355 @@
+#include "worker/subject_run.h"
+
+#include <fmt/format.h>
+
+#include "shared/base/uuid7.h"
+#include "shared/kernel/fold.h"
+
+namespace acl {
+
+namespace {
+
+bool NeedsRowFirst(EffectClass effect) { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
+
+bool IsEmpty(const CommitItem& item) {
+  return item.events.empty() && item.attempts.empty() && item.completions.empty() && item.timers_set.empty() &&
+         item.timers_cleared.empty() && item.tasks.empty() && item.outbox.empty() && item.compensations.empty() &&
+         item.consumed_inbox.empty() && !item.listing && item.disposition == Disposition::kKeep;
+}
+
+// A finished attempt whose outcome is known leaves a row, also if it failed or its effect needed none before.
+bool LeavesRow(const StepResult& result) { return result.outcome != StepResult::Outcome::kNotStarted; }
+
+}  // namespace
+
+SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& kind, const SessionId& session, SubjectLimits limits)
+    : kind_(kind),
+      subject_(claimed.subject),
+      project_(claimed.project),
+      token_(claimed.token),
+      session_(session),
+      queue_(claimed.queue),
+      limits_(limits),
+      state_(std::move(restored.state)),
+      head_seq_(claimed.head.seq),
+      chain_(claimed.head.chain),
+      journal_(claimed.head.journal),
+      last_timestamp_(claimed.head.last_timestamp),
+      events_since_snapshot_(restored.replayed),
+      delta_bytes_since_snapshot_(restored.delta_bytes_since_snapshot) {
+  ResumedInput resumed;
+  for (const AttemptRow& row : claimed.attempts) {
+    int& count = attempt_counts_[row.step_id];
+    count = std::max(count, row.attempt_id);
+    resumed.open_attempts.push_back(row);
+  }
+  for (const TimerRow& timer : claimed.timers) timers_[timer.timer_id] = timer.fire_at;
+  inputs_.emplace_back(std::move(resumed));
+  OnInbox({std::move(claimed.inbox), claimed.wake});
+}
+
+void SubjectRun::OnStepDone(const std::string& step_id, int attempt_id, StepResult result) {
+  if (!IsRunning(step_id, attempt_id)) return;  // dropped by the watchdog before
+  inputs_.emplace_back(StepFinishedInput{step_id, attempt_id, std::move(result)});
+  idle_ = false;
+}
+
+void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
+  for (const InboxRow& row : view.rows) {
+    if (!seen_inbox_.insert(row.id).second) continue;
+    auto payload = ParseJson(row.payload);
+    inputs_.emplace_back(InboxInput{row.id, row.kind, payload ? std::move(*payload) : Json::object()});
+    idle_ = false;
+  }
+  read_wake_ = std::max(read_wake_, view.wake);
+  inbox_wanted_ = false;
+}
+
+bool SubjectRun::NoteWake(std::int64_t wake) {
+  if (wake > read_wake_) inbox_wanted_ = true;
+  return inbox_wanted_;
+}
+
+void SubjectRun::OnSnapshot(Snapshot snapshot) {
+  snapshot_running_ = false;
+  snapshot_ready_ = std::move(snapshot);
+}
+
+bool SubjectRun::IsRunning(const std::string& step_id, int attempt_id) const {
+  auto it = running_.find(step_id);
+  return it != running_.end() && it->second.attempt_id == attempt_id;
+}
+
+std::optional<WallTime> SubjectRun::NextTimer() const {
+  std::optional<WallTime> next;
+  for (const auto& [id, fire_at] : timers_) {
+    if (!next || fire_at < *next) next = fire_at;
+  }
+  return next;
+}
+
+void SubjectRun::TakeDueTimers(WallTime now) {
+  for (auto it = timers_.begin(); it != timers_.end();) {
+    if (it->second > now) {
+      ++it;
+      continue;
+    }
+    Json payload = {{"timer_id", it->first}, {"fire_at", FormatWallTime(it->second)}};
+    inputs_.emplace_back(InboxInput{InboxId{}, "timer", std::move(payload)});
+    it = timers_.erase(it);
+    idle_ = false;
+  }
+}
+
+bool SubjectRun::Ready(const BuildContext& context) const {
+  if (in_flight_ || inbox_wanted_) return false;
+  if (!inputs_.empty() || context.give_back) return true;
+  auto timer = NextTimer();
+  if (timer && *timer <= context.now) return true;
+  if (context.draining && running_.empty()) return true;
+  return !idle_ && context.free_slots > 0;
+}
+
+Status SubjectRun::Fold(InFlight& work, const EventDraft& draft, WallTime now) {
+  auto event = FoldDraft(kind_, work.next_state, draft);
+  if (!event) return event.error();
+  CommitItem& item = work.item;
+  event->subject = subject_;
+  event->seq = item.base_seq + std::int64_t(item.events.size()) + 1;
+  event->journal = journal_;
+  event->token = token_;
+  event->timestamp = std::max(now, item.last_timestamp);
+  Seal(*event, item.chain);
+  item.chain = event->chain;
+  item.last_timestamp = event->timestamp;
+  work.delta_bytes += event->payload->size();
+  item.events.push_back(std::move(*event));
+  return {};
+}
+
+Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
+  CommitItem& item = work.item;
+  Decision decision = kind_.Decide(work.next_state, input, std::max(now, item.last_timestamp));
+  const std::int64_t before = item.base_seq + std::int64_t(item.events.size());
+  for (const EventDraft& draft : decision.events) {
+    Status folded = Fold(work, draft, now);
+    if (!folded) return folded;
+  }
+  for (CompletionRow& row : decision.completions) {
+    if (row.event_seq < 1 || row.event_seq > std::int64_t(decision.events.size())) {
+      return Error{Code::kInternal, fmt::format("kind '{}': completion of '{}' names no event of its decision", kind_.Name(), row.step_id)};
+    }
+    row.event_seq += before;
+    row.completed_at = item.last_timestamp;
+    item.completions.push_back(std::move(row));
+  }
+  for (TimerRow& timer : decision.timers_set) {
+    work.timer_changes[timer.timer_id] = timer.fire_at;
+    item.timers_set.push_back(std::move(timer));
+  }
+  for (std::string& timer : decision.timers_cleared) {
+    work.timer_changes[timer] = std::nullopt;
+    std::erase_if(item.timers_set, [&](const TimerRow& row) { return row.timer_id == timer; });
+    item.timers_cleared.push_back(std::move(timer));
+  }
+  std::move(decision.compensations.begin(), decision.compensations.end(), std::back_inserter(item.compensations));
+  std::move(decision.outbox.begin(), decision.outbox.end(), std::back_inserter(item.outbox));
+  std::move(decision.cancel_steps.begin(), decision.cancel_steps.end(), std::back_inserter(work.cancels));
+  if (decision.cancel_all) {
+    for (const auto& [step_id, running] : running_) {
+      if (!work.finished.contains(step_id)) work.cancels.push_back(step_id);
+    }
+  }
+  if (decision.listing) {
+    if (!item.listing) {
+      item.listing = std::move(decision.listing);
+    } else {  // several changes in one item: the last status, every time and the last error
+      item.listing->status = decision.listing->status;
+      if (decision.listing->error_message) item.listing->error_message = decision.listing->error_message;
+      if (decision.listing->started_at) item.listing->started_at = decision.listing->started_at;
+      if (decision.listing->completed_at) item.listing->completed_at = decision.listing->completed_at;
+    }
+  }
+  return {};
+}
+
+void SubjectRun::RecordAttempt(InFlight& work, const std::string& step_id) {
+  const Running& running = running_.at(step_id);
+  if (running.row_written || !work.rows_written.insert(step_id).second) return;
+  work.item.attempts.push_back({step_id, running.attempt_id, token_, running.started_at});
+}
+
+Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next& next) {
+  NextContext next_context;
+  next_context.now = std::max(context.now, work.item.last_timestamp);
+  for (const auto& [step_id, running] : running_) {
+    if (!work.finished.contains(step_id)) next_context.running.insert(step_id);
+  }
+  next_context.free_slots = context.start_allowed && !context.draining && !context.give_back ? context.free_slots : 0;
+  next = kind_.WhatNext(work.next_state, next_context);
+  for (StartStep& start : next.start) {
+    const int attempt_id = attempt_counts_[start.step_id] + 1;
+    if (NeedsRowFirst(start.effect)) {
+      const std::size_t events_before = work.item.events.size();
+      Status decided = Decide(work, StartingInput{start, attempt_id}, context.now);
+      if (!decided) return decided;
+      if (work.item.events.size() == events_before) continue;  // refused: the state has moved on
+      work.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
+    }
+    work.start_attempts[start.step_id] = attempt_id;
+    work.starts.push_back(start);
+  }
+  return {};
+}
+
+void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next) {
+  CommitItem& item = work.item;
+  const bool still_running = running_.size() > work.finished.size();
+  item.expected_wake = read_wake_;
+  if (next.closed && !still_running) {
+    item.disposition = Disposition::kClose;
+    return;
+  }
+  if (!work.starts.empty() || (still_running && !context.give_back)) return;
+  const bool has_work = !next.waiting.has_value();
+  if (context.draining || context.give_back) {
+    item.disposition = Disposition::kRelease;
+    item.requeue = has_work || still_running;
+    item.waiting = next.waiting;
+    return;
+  }
+  if (has_work) {  // slots are taken, or the kind would go on: keep unless others have waited long enough
+    if (context.others_wait && items_in_a_row_ >= limits_.fairness_items) {
+      item.disposition = Disposition::kRelease;
+      item.requeue = true;
+    }
+    return;
+  }
+  if (next.waiting->next_wake && *next.waiting->next_wake <= context.now + limits_.hold_wait) return;
+  item.disposition = Disposition::kRelease;
+  item.waiting = next.waiting;
+}
+
+Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& context) {
+  ACL_CHECK(!in_flight_, "one item of a subject at a time");
+  TakeDueTimers(context.now);
+  InFlight work;
+  CommitItem& item = work.item;
+  item.subject = subject_;
+  item.session = session_;
+  item.token = token_;
+  item.base_seq = head_seq_;
+  item.chain = chain_;
+  item.last_timestamp = last_timestamp_;
+  work.next_state = state_;
+
+  while (!inputs_.empty()) {
+    Input input = std::move(inputs_.front());
+    inputs_.pop_front();
+    if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
+      if (!IsRunning(finished->step_id, finished->attempt_id) || work.finished.contains(finished->step_id)) continue;
+      if (LeavesRow(finished->result)) RecordAttempt(work, finished->step_id);
+      work.finished.insert(finished->step_id);
+    } else if (const auto* inbox = std::get_if<InboxInput>(&input)) {
+      if (inbox->id.is_nil()) {
+        item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));
+      } else {
+        item.consumed_inbox.push_back(inbox->id);
+      }
+    }
+    Status decided = Decide(work, input, context.now);
+    if (!decided) return decided.error();
+    work.inputs.push_back(std::move(input));
+  }
+  Next next;
+  Status planned = PlanStarts(work, context, next);
+  if (!planned) return planned.error();
+  ChooseDisposition(work, context, next);
+  // A timer set again by this very item must not be cleared by it.
+  std::erase_if(item.timers_cleared, [&](const std::string& id) {
+    auto change = work.timer_changes.find(id);
+    return change != work.timer_changes.end() && change->second.has_value();
+  });
+  item.state_root = work.next_state.Root();
+  // Idle until an input comes, unless only slots or trust kept it from starting more.
+  idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
+  if (IsEmpty(item)) {
+    Adopt(std::move(work));
+    return std::optional<CommitItem>();
+  }
+  if (snapshot_ready_) {
+    item.snapshot = snapshot_ready_;
+    work.took_snapshot = true;
+  }
+  in_flight_ = std::move(work);
+  return std::optional<CommitItem>(in_flight_->item);
+}
+
+void SubjectRun::Adopt(InFlight work) {
+  state_ = std::move(work.next_state);
+  head_seq_ = work.item.base_seq + std::int64_t(work.item.events.size());
+  chain_ = work.item.chain;
+  last_timestamp_ = work.item.last_timestamp;
+  for (const std::string& step_id : work.finished) running_.erase(step_id);
+  for (auto& [timer, fire_at] : work.timer_changes) {
+    if (fire_at) {
+      timers_[timer] = *fire_at;
+    } else {
+      timers_.erase(timer);
+    }
+  }
+  for (StartStep& start : work.starts) {
+    int attempt_id = work.start_attempts.at(start.step_id);
+    attempt_counts_[start.step_id] = attempt_id;
+    running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect)};
+    starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_});
+  }
+  std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
+  events_since_snapshot_ += std::int64_t(work.item.events.size());
+  delta_bytes_since_snapshot_ += work.delta_bytes;
+  if (work.took_snapshot && snapshot_ready_) {
+    events_since_snapshot_ = head_seq_ - snapshot_ready_->last_event_seq;
+    delta_bytes_since_snapshot_ = work.delta_bytes;
+    snapshot_ready_.reset();
+  }
+}
+
+SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
+  ACL_CHECK(in_flight_, "an outcome of nothing");
+  switch (outcome.kind) {
+    case CommitOutcome::Kind::kCommitted: {
+      InFlight work = std::move(*in_flight_);
+      in_flight_.reset();
+      const bool kept = work.item.disposition == Disposition::kKeep;
+      Adopt(std::move(work));
+      ++items_in_a_row_;
+      if (!kept) return After::kGone;
+      NoteWake(outcome.wake);
+      return After::kGoOn;
+    }
+    case CommitOutcome::Kind::kFenced: in_flight_.reset(); return After::kGone;
+    case CommitOutcome::Kind::kBusy: return After::kGoOn;  // still in flight: the committer sends it again
+    case CommitOutcome::Kind::kMoved: {
+      // An inbox row came in beside the release: nothing of the item landed. Read the inbox, decide again with the same inputs first.
+      for (auto it = in_flight_->inputs.rbegin(); it != in_flight_->inputs.rend(); ++it) inputs_.push_front(std::move(*it));
+      in_flight_.reset();
+      idle_ = false;
+      inbox_wanted_ = true;
+      return After::kGoOn;
+    }
+    case CommitOutcome::Kind::kRejected: return After::kReject;
+  }
+  return After::kReject;
+}
+
+std::vector<StepCall> SubjectRun::TakeStarts() { return std::exchange(starts_, {}); }
+std::vector<std::string> SubjectRun::TakeCancels() { return std::exchange(cancels_, {}); }
+
+std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob() {
+  if (snapshot_running_ || snapshot_ready_ || in_flight_) return std::nullopt;
+  if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
+  snapshot_running_ = true;
+  return SnapshotJob{state_, head_seq_, chain_};
+}
+
+}  // namespace acl

@@ -1,0 +1,152 @@
+#pragma once
+// One leased subject in a worker's memory: the only place where its inputs become events (DESIGN.md section 2).
+//
+//   inputs --> BuildItem (decide, evolve, fold, seal) --> [committer] --> OnOutcome --> attempts that may now run --> inputs ...
+//
+// Pure bookkeeping: no clock, no I/O, no threads. At most one item of a subject is in flight; inputs that come meanwhile wait for the
+// next one. Nothing runs before the commit that promised it: attempt rows of effects are durable first. State is a persistent
+// Document, so an item that does not land is dropped by keeping the old value.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shared/kernel/kind.h"
+#include "shared/kernel/step_runner.h"
+#include "shared/kernel/store.h"
+
+namespace acl {
+
+// A commit every so many items makes a busy subject give way (DESIGN.md: "up to a fairness bound").
+struct SubjectLimits {
+  milliseconds hold_wait{1'000};  // a wait shorter than this keeps the lease
+  int fairness_items = 256;       // items in a row before the lease is given back while others wait
+};
+
+// What the worker asks of a subject when it builds the next item.
+struct BuildContext {
+  WallTime now;               // database time + own steady clock
+  int free_slots = 1;         // steps this process may still start
+  bool start_allowed = true;  // false while the worker does not trust its lease
+  bool draining = false;      // nothing new starts; released once nothing runs
+  bool others_wait = false;   // the worker is full and work is queued: the fairness bound applies
+  bool give_back = false;     // release now, whatever runs (drain deadline)
+};
+
+class SubjectRun {
+ public:
+  SubjectRun(Claimed claimed, Restored restored, const SubjectKind& kind, const SessionId& session, SubjectLimits limits);
+
+  const SubjectId& subject() const { return subject_; }
+  Token token() const { return token_; }
+  const std::string& queue() const { return queue_; }
+
+  // -- inputs
+  void OnStepDone(const std::string& step_id, int attempt_id, StepResult result);
+  void OnInbox(const KernelStore::InboxView& view);
+  // True if the wake-up counter moved past what was read: the caller reads the inbox.
+  bool NoteWake(std::int64_t wake);
+  void WantInbox() { inbox_wanted_ = true; }
+  bool inbox_wanted() const { return inbox_wanted_; }
+  void OnSnapshot(Snapshot snapshot);
+  void SnapshotFailed() { snapshot_running_ = false; }
+
+  // -- the next item
+  // True if an item could be built now: nothing in flight and something to say (inputs, a due timer, a start, a release).
+  bool Ready(const BuildContext& context) const;
+  // The item to commit; nullopt if there is nothing to commit (then `TakeStarts` may still have steps whose effect needs no row first).
+  // kInternal: the kind contradicts itself; quarantine the subject.
+  Result<std::optional<CommitItem>> BuildItem(const BuildContext& context);
+
+  enum class After { kGoOn, kGone, kReject };
+  // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
+  After OnOutcome(const CommitOutcome& outcome);
+  bool in_flight() const { return in_flight_.has_value(); }
+  const CommitItem& item() const { return in_flight_->item; }
+
+  // Attempts whose promise is durable now. The caller runs them, or answers OnStepDone(kNotStarted).
+  std::vector<StepCall> TakeStarts();
+  // Running attempts that a decision wants stopped.
+  std::vector<std::string> TakeCancels();
+
+  // -- what the worker wants to know
+  bool running() const { return !running_.empty(); }
+  int running_count() const { return int(running_.size()); }
+  bool closing() const { return in_flight_ && in_flight_->item.disposition != Disposition::kKeep; }
+  std::optional<WallTime> NextTimer() const;
+  // Set when a snapshot is due: the state as of the last committed event. Cleared by taking it.
+  struct SnapshotJob {
+    Document state;
+    std::int64_t last_event_seq = 0;
+    Hash256 chain{};
+  };
+  std::optional<SnapshotJob> TakeSnapshotJob();
+  std::int64_t events_since_snapshot() const { return events_since_snapshot_; }
+  const Document& state() const { return state_; }
+
+ private:
+  struct Running {
+    int attempt_id = 0;
+    EffectClass effect = EffectClass::kPure;
+    WallTime started_at;
+    bool row_written = false;
+  };
+  // What an item takes with it; put back if it does not land.
+  struct InFlight {
+    CommitItem item;
+    Document next_state;
+    std::vector<Input> inputs;
+    std::vector<StartStep> starts;
+    std::map<std::string, int> start_attempts;
+    std::vector<std::string> cancels;
+    std::set<std::string> finished;  // running steps that this item ends
+    std::set<std::string> rows_written;
+    std::map<std::string, std::optional<WallTime>> timer_changes;  // nullopt = cleared
+    std::size_t delta_bytes = 0;
+    bool took_snapshot = false;
+  };
+
+  bool IsRunning(const std::string& step_id, int attempt_id) const;
+  void TakeDueTimers(WallTime now);
+  Status Decide(InFlight& work, const Input& input, WallTime now);
+  Status Fold(InFlight& work, const EventDraft& draft, WallTime now);
+  Status PlanStarts(InFlight& work, const BuildContext& context, Next& next);
+  void ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next);
+  void RecordAttempt(InFlight& work, const std::string& step_id);
+  void Adopt(InFlight work);
+
+  const SubjectKind& kind_;
+  const SubjectId subject_;
+  const ProjectId project_;
+  const Token token_;
+  const SessionId session_;
+  const std::string queue_;
+  const SubjectLimits limits_;
+
+  Document state_;
+  std::int64_t head_seq_ = 0;
+  Hash256 chain_{};
+  JournalId journal_;
+  WallTime last_timestamp_;
+  std::int64_t read_wake_ = 0;  // the counter up to which the inbox was read
+  bool inbox_wanted_ = false;
+  std::deque<Input> inputs_;
+  std::set<InboxId> seen_inbox_;
+  std::map<std::string, Running> running_;
+  std::map<std::string, int> attempt_counts_;
+  std::map<std::string, WallTime> timers_;
+  std::optional<InFlight> in_flight_;
+  std::vector<StepCall> starts_;
+  std::vector<std::string> cancels_;
+  std::optional<Snapshot> snapshot_ready_;
+  bool snapshot_running_ = false;
+  std::int64_t events_since_snapshot_ = 0;
+  std::size_t delta_bytes_since_snapshot_ = 0;
+  int items_in_a_row_ = 0;
+  bool idle_ = false;  // WhatNext said: nothing to do until an input
+};
+
+}  // namespace acl

@@ -1,0 +1,409 @@
+#include "worker/worker_core.h"
+
+#include <fmt/format.h>
+
+namespace acl {
+
+WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer)
+    : config_(std::move(config)),
+      kinds_(kinds),
+      random_(random),
+      observer_(observer ? *observer : silent_),
+      trust_(config_.session.ttl, config_.trust_margin),
+      pace_(config_.poll_min, config_.poll_max) {}
+
+// ---- claims
+
+void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer) {
+  if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
+  claim_in_flight_ = false;
+  if (!answer) {
+    ++counts_.claim_failures;
+    if (answer.code() == Code::kLeaseLost) {
+      LoseSession(now, answer.message());
+      return;
+    }
+    observer_.OnUnavailable("claim", answer.error());
+    pace_.Failed(now, random_);
+    return;
+  }
+  if (answer->empty()) {
+    pace_.Empty(now, random_);
+    return;
+  }
+  pace_.Found(now);
+  for (LoadedSubject& loaded : *answer) {
+    Claimed& claimed = loaded.claimed;
+    const SubjectId subject = claimed.subject;
+    const Token token = claimed.token;
+    ++counts_.claimed;
+    if (claimed.barren_takeovers > 0) ++counts_.takeovers;
+    const SubjectKind* kind = kinds_.Find(claimed.kind);
+    if (!kind) {
+      observer_.OnGiveBack(subject, token, "no such kind of subject here");
+      commands_.push_back(command::GiveBack{subject, session_, token});
+      ++counts_.given_back;
+      continue;
+    }
+    Status sound;
+    if (!loaded.restored) {
+      sound = loaded.restored.error();
+    } else if (loaded.restored->head_seq != claimed.head.seq || loaded.restored->chain != claimed.head.chain ||
+               loaded.restored->state.Root() != claimed.head.state_root) {
+      sound = Error{Code::kCorrupt, fmt::format("the journal ends at event {} with state {}, the head row says event {} with state {}",
+                                                loaded.restored->head_seq, ToHex(loaded.restored->state.Root()), claimed.head.seq,
+                                                ToHex(claimed.head.state_root))};
+    }
+    if (!sound) {
+      if (sound.code() == Code::kCorrupt) {
+        ++counts_.quarantined;
+        observer_.OnQuarantine(subject, token, "restore failed", sound.message());
+        commands_.push_back(command::Quarantine{subject, session_, token, "restore failed", sound.message()});
+      } else {  // contents could not be read just now
+        observer_.OnGiveBack(subject, token, "its contents cannot be read now");
+        ++counts_.given_back;
+        commands_.push_back(command::GiveBack{subject, session_, token});
+      }
+      continue;
+    }
+    counts_.events_replayed += loaded.restored->replayed;
+    observer_.OnClaim(claimed, *loaded.restored);
+    if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
+    subjects_.emplace(subject,
+                      std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  }
+}
+
+void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
+  for (auto it = running_.lower_bound({subject, ""}); it != running_.end() && it->first.first == subject;) {
+    if (stop_steps) it->second.stop.Stop();
+    it = running_.erase(it);
+  }
+  inbox_in_flight_.erase(subject);
+  subjects_.erase(subject);
+}
+
+void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return;
+  ++counts_.quarantined;
+  observer_.OnQuarantine(subject, it->second->token(), reason, detail);
+  commands_.push_back(command::Quarantine{subject, session_, it->second->token(), reason, detail});
+  Drop(subject, true);
+}
+
+// ---- commits
+
+BuildContext WorkerCore::ContextFor(SteadyTime now) const {
+  BuildContext context;
+  context.now = trust_.DatabaseTime(now);
+  context.free_slots = config_.step_slots - int(running_.size());
+  context.start_allowed = trust_.Holds(now);
+  context.draining = state_ == State::kDraining;
+  context.give_back = context.draining && Due(now, drain_until_);
+  context.others_wait = int(subjects_.size()) >= config_.run_slots;
+  return context;
+}
+
+void WorkerCore::FormBatch(SteadyTime now) {
+  if (batch_ || (state_ != State::kLive && state_ != State::kDraining)) return;
+  BuildContext context = ContextFor(now);
+  Batch batch;
+  // One pass over all subjects, beginning where the last batch ended.
+  auto it = subjects_.lower_bound(next_in_turn_);
+  std::vector<std::pair<SubjectId, std::string>> broken;
+  for (std::size_t seen = 0, count = subjects_.size(); seen < count && int(batch.items.size()) < config_.commit_batch; ++seen, ++it) {
+    if (it == subjects_.end()) it = subjects_.begin();
+    SubjectRun& run = *it->second;
+    if (!run.Ready(context)) continue;
+    auto item = run.BuildItem(context);
+    if (!item) {
+      broken.emplace_back(it->first, item.message());
+      continue;
+    }
+    if (item->has_value()) {
+      batch.items.push_back(std::move(**item));
+    } else {
+      DispatchStarts(now, run);
+    }
+    context.free_slots = config_.step_slots - int(running_.size());
+    for (const CommitItem& promised : batch.items) context.free_slots -= int(promised.attempts.size());
+  }
+  next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
+  for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
+  if (batch.items.empty()) return;
+  std::sort(batch.items.begin(), batch.items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
+  batch_ = std::move(batch);
+  ++batch_id_;
+}
+
+void WorkerCore::OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer) {
+  if (!batch_ || batch != batch_id_) return;
+  batch_->sent = false;
+  if (answer) {
+    commit_failures_ = 0;
+    SettleBatch(now, *answer);
+    return;
+  }
+  if (answer.code() == Code::kOutcomeUnknown) {
+    ++counts_.unknown_commits;
+    observer_.OnUnknownCommit(batch_->items.size());
+    batch_->unknown = true;
+  } else {
+    observer_.OnUnavailable("commit", answer.error());
+  }
+  batch_->retry_at = Backoff(now, commit_failures_);
+}
+
+void WorkerCore::OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer) {
+  if (!batch_ || batch != batch_id_) return;
+  batch_->sent = false;
+  if (!answer) {
+    batch_->retry_at = Backoff(now, commit_failures_);
+    return;
+  }
+  batch_->unknown = false;
+  for (const CommitOutcome& outcome : *answer) counts_.unknown_landed += outcome.kind == CommitOutcome::Kind::kCommitted;
+  SettleBatch(now, *answer);
+}
+
+void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes) {
+  Batch batch = std::move(*batch_);
+  batch_.reset();
+  ACL_CHECK(outcomes.size() == batch.items.size(), "one outcome per item");
+  ++counts_.commits;
+  observer_.OnBatch(batch.items.size());
+  Batch again;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    CommitItem& item = batch.items[i];
+    const CommitOutcome& outcome = outcomes[i];
+    observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
+    auto it = subjects_.find(item.subject);
+    if (it == subjects_.end() || it->second->token() != item.token || !it->second->in_flight()) continue;
+    SubjectRun& run = *it->second;
+    SubjectRun::After after = run.OnOutcome(outcome);
+    switch (outcome.kind) {
+      case CommitOutcome::Kind::kCommitted: ++counts_.items_committed; break;
+      case CommitOutcome::Kind::kFenced: ++counts_.fenced; break;
+      case CommitOutcome::Kind::kBusy:
+        ++counts_.busy;
+        again.items.push_back(std::move(item));
+        break;
+      case CommitOutcome::Kind::kMoved: ++counts_.moved; break;
+      case CommitOutcome::Kind::kRejected: ++counts_.rejected; break;
+    }
+    if (after == SubjectRun::After::kGone) {
+      if (outcome.kind == CommitOutcome::Kind::kFenced) ++counts_.subjects_lost;
+      Drop(item.subject, true);
+      continue;
+    }
+    if (after == SubjectRun::After::kReject) {
+      QuarantineSubject(item.subject, "commit rejected", outcome.error);
+      continue;
+    }
+    for (const std::string& step_id : run.TakeCancels()) {
+      auto running = running_.find({item.subject, step_id});
+      if (running != running_.end()) running->second.stop.Stop();
+    }
+    DispatchStarts(now, run);
+    if (auto job = run.TakeSnapshotJob()) {
+      commands_.push_back(command::TakeSnapshot{item.subject, item.token, std::move(*job)});
+    }
+    WantInbox(run);
+  }
+  if (!again.items.empty()) {
+    again.retry_at = Backoff(now, commit_failures_);
+    batch_ = std::move(again);
+    ++batch_id_;
+  }
+}
+
+void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
+  for (StepCall& call : run.TakeStarts()) {
+    if (!trust_.Holds(now) || state_ != State::kLive) {
+      // The attempt is promised but its effect was never begun.
+      ++counts_.steps_not_started;
+      StepResult result;
+      result.outcome = StepResult::Outcome::kNotStarted;
+      run.OnStepDone(call.step.step_id, call.attempt_id, std::move(result));
+      continue;
+    }
+    RunningStep step;
+    step.token = call.token;
+    step.attempt_id = call.attempt_id;
+    if (call.step.timeout.count() > 0) step.drop_at = now + call.step.timeout + config_.runner_grace;
+    running_[{call.subject, call.step.step_id}] = step;
+    ++counts_.steps_started;
+    observer_.OnStep(call);
+    commands_.push_back(command::RunStep{std::move(call), step.stop});
+  }
+}
+
+void WorkerCore::OnStepDone(SteadyTime, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
+                            StepResult result) {
+  auto running = running_.find({subject, step_id});
+  if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
+  running_.erase(running);
+  ++counts_.steps_finished;
+  observer_.OnStepDone(subject, token, step_id, attempt_id, result);
+  auto it = subjects_.find(subject);
+  if (it != subjects_.end() && it->second->token() == token) it->second->OnStepDone(step_id, attempt_id, std::move(result));
+}
+
+void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, Result<Snapshot> answer) {
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end() || it->second->token() != token) return;
+  if (!answer) {
+    it->second->SnapshotFailed();
+    return;
+  }
+  ++counts_.snapshots;
+  it->second->OnSnapshot(std::move(*answer));
+}
+
+// ---- inbox and hints
+
+void WorkerCore::WantInbox(SubjectRun& run) {
+  if (!run.inbox_wanted() || !inbox_in_flight_.insert(run.subject()).second) return;
+  commands_.push_back(command::ReadInbox{run.subject(), run.token()});
+}
+
+void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer) {
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end() || it->second->token() != token) return;
+  inbox_in_flight_.erase(subject);
+  if (answer) {
+    it->second->OnInbox(*answer);
+  } else if (answer.code() == Code::kLeaseLost) {
+    ++counts_.fenced;
+    ++counts_.subjects_lost;
+    Drop(subject, true);
+  } else {
+    inbox_retry_at_ = now + config_.retry_min;
+  }
+}
+
+void WorkerCore::OnWorkHint(SteadyTime now) { pace_.Hint(now); }
+
+void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return;
+  it->second->WantInbox();
+  WantInbox(*it->second);
+}
+
+void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
+  if (session != session_) return;
+  reconcile_at_ = now + config_.reconcile_every;
+  if (!held) return;
+  for (const auto& [subject, token] : *held) {
+    auto it = subjects_.find(subject);
+    if (it != subjects_.end() && it->second->token() == token) continue;
+    ++counts_.given_back;
+    observer_.OnGiveBack(subject, token, "granted but never heard of");
+    commands_.push_back(command::GiveBack{subject, session_, token});
+  }
+}
+
+// ---- time
+
+void WorkerCore::OnTime(SteadyTime now) {
+  for (auto it = running_.begin(); it != running_.end();) {
+    if (!Due(now, it->second.drop_at)) {
+      ++it;
+      continue;
+    }
+    // The runner did not come back: it is dropped, the attempt counts as timed out.
+    ++counts_.watchdog_drops;
+    it->second.stop.Stop();
+    auto [subject, step_id] = it->first;
+    RunningStep step = it->second;
+    it = running_.erase(it);
+    auto run = subjects_.find(subject);
+    if (run == subjects_.end()) continue;
+    StepResult result;
+    result.outcome = StepResult::Outcome::kTimedOut;
+    result.error = "the step did not stop at its deadline and was dropped";
+    run->second->OnStepDone(step_id, step.attempt_id, std::move(result));
+  }
+  if (Due(now, inbox_retry_at_)) {
+    inbox_retry_at_.reset();
+    for (auto& [subject, run] : subjects_) WantInbox(*run);
+  }
+  if (state_ == State::kDraining && Due(now, drain_until_)) {
+    for (auto& [key, step] : running_) step.stop.Stop();
+  }
+  if (losing_ && now >= *drain_until_ + kLossGrace) FinishLoss(now);  // the database does not answer: drop it all
+}
+
+SteadyTime WorkerCore::NextWake(SteadyTime now) const {
+  SteadyTime next = now + std::chrono::seconds(5);
+  auto consider = [&next](const std::optional<SteadyTime>& at) {
+    if (at && *at < next) next = *at;
+  };
+  if (state_ == State::kNoSession) consider(open_at_);
+  if (state_ == State::kLive || state_ == State::kDraining) {
+    if (!heartbeat_in_flight_ && !losing_) consider(heartbeat_at_);
+    if (!losing_) consider(reconcile_at_);
+    if (losing_) consider(*drain_until_ + kLossGrace);
+    if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && int(subjects_.size()) < config_.run_slots)
+      consider(pace_.next());
+    if (state_ == State::kDraining && drain_until_ > now) consider(drain_until_);
+    if (batch_ && !batch_->sent) consider(batch_->retry_at);
+    consider(inbox_retry_at_);
+    for (const auto& [key, step] : running_) consider(step.drop_at);
+    const WallTime db_now = trust_.DatabaseTime(now);
+    for (const auto& [subject, run] : subjects_) {
+      auto timer = run->NextTimer();
+      if (timer && !batch_ && !run->in_flight() && !run->inbox_wanted()) consider(now + std::max<WallTime::duration>(*timer - db_now, {}));
+    }
+  }
+  return std::max(next, now);
+}
+
+std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
+  OnTime(now);
+  if (state_ == State::kNoSession && Due(now, open_at_)) {
+    state_ = State::kOpening;
+    commands_.push_back(command::OpenSession{config_.session});
+  }
+  if (state_ == State::kLive || state_ == State::kDraining) {
+    if (!heartbeat_in_flight_ && !losing_ && Due(now, heartbeat_at_)) {
+      heartbeat_in_flight_ = true;
+      commands_.push_back(command::Heartbeat{session_, config_.session.ttl});
+    }
+    FormBatch(now);
+    if (batch_ && !batch_->sent && (!batch_->retry_at || Due(now, batch_->retry_at))) {
+      batch_->sent = true;
+      batch_->retry_at.reset();
+      if (batch_->unknown) {
+        commands_.push_back(command::ReadBack{batch_id_, batch_->items});
+      } else {
+        commands_.push_back(command::Commit{batch_id_, batch_->items});
+      }
+    }
+    if (!losing_ && Due(now, reconcile_at_)) {
+      reconcile_at_.reset();
+      commands_.push_back(command::Reconcile{session_, config_.session.ttl});
+    }
+  }
+  const int room = std::min(config_.claim_batch, config_.run_slots - int(subjects_.size()));
+  if (state_ == State::kLive && !claim_in_flight_ && room > 0 && trust_.Holds(now) && pace_.Due(now)) {
+    claim_in_flight_ = true;
+    ClaimRequest request;
+    request.session = session_;
+    request.queues = config_.session.queues;
+    request.max = room;
+    request.kinds = kinds_.Names();
+    commands_.push_back(command::Claim{std::move(request)});
+  }
+  if (losing_ && subjects_.empty() && !batch_) {
+    FinishLoss(now);
+  } else if (state_ == State::kDraining && subjects_.empty() && !batch_ && !claim_in_flight_) {
+    state_ = State::kClosing;
+    commands_.push_back(command::CloseSession{session_});
+  }
+  return std::exchange(commands_, {});
+}
+
+}  // namespace acl

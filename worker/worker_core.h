@@ -1,0 +1,210 @@
+#pragma once
+// The worker's whole behaviour as one machine without I/O: session, claims, group commits, heartbeats, drain (DESIGN.md section 2).
+// A shell (worker/app in production, tests/sim in simulation) carries out the commands it hands out and reports back; both run this code.
+// Lives on one thread. Every method takes `now` of the process's own steady clock.
+//
+//   kNoSession --OpenSession--> kLive --(heartbeat refused)--> kNoSession      (what is finished is offered once, the fence decides; the
+//   rest is dropped)
+//       kLive --Drain--> kDraining --(all released, session closed)--> kFinished
+//
+// What it never does: start an effect after request_sent_at + ttl - margin of its last granted heartbeat; start an effect whose attempt
+// row is not committed; send a batch again before its unknown outcome was read back; touch a subject it was fenced from.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "shared/base/random.h"
+#include "shared/kernel/kind.h"
+#include "shared/kernel/step_runner.h"
+#include "shared/kernel/store.h"
+#include "worker/observer.h"
+#include "worker/poll_pace.h"
+#include "worker/subject_run.h"
+#include "worker/trust.h"
+
+namespace acl {
+
+struct WorkerConfig {
+  SessionRequest session;            // name, queues, ttl ...
+  milliseconds trust_margin{1'000};  // stops starting effects this long before the lease could be taken
+  milliseconds heartbeat_every{2'500};
+  int run_slots = 64;  // runs held at once
+  int step_slots = 8;  // steps running at once
+  int claim_batch = 16;
+  int commit_batch = 128;                      // items of one group commit
+  milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
+  milliseconds retry_min{50}, retry_max{2'000};
+  milliseconds reconcile_every{60'000};
+  milliseconds runner_grace{5'000};  // a runner this long past its deadline is dropped
+  milliseconds drain_deadline{25'000};
+  SubjectLimits subject;
+};
+
+struct LoadedSubject {
+  Claimed claimed;
+  Result<Restored> restored;
+};
+
+// ---- commands, in the order they were decided
+namespace command {
+struct OpenSession {
+  SessionRequest request;
+};
+struct Heartbeat {
+  SessionId session;
+  milliseconds ttl;
+};
+struct Claim {
+  ClaimRequest request;
+};
+struct Commit {
+  std::int64_t batch = 0;
+  std::vector<CommitItem> items;
+};
+struct ReadBack {
+  std::int64_t batch = 0;
+  std::vector<CommitItem> items;
+};
+struct ReadInbox {
+  SubjectId subject;
+  Token token;
+};
+struct RunStep {
+  StepCall call;
+  StopToken stop;
+};
+struct TakeSnapshot {
+  SubjectId subject;
+  Token token;
+  SubjectRun::SnapshotJob job;
+};
+struct Quarantine {
+  SubjectId subject;
+  SessionId session;
+  Token token;
+  std::string reason, detail;
+};
+struct GiveBack {
+  SubjectId subject;
+  SessionId session;
+  Token token;
+};
+struct Reconcile {
+  SessionId session;
+  milliseconds older_than;
+};
+struct CloseSession {
+  SessionId session;
+};
+}  // namespace command
+using Command = std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Commit, command::ReadBack,
+                             command::ReadInbox, command::RunStep, command::TakeSnapshot, command::Quarantine, command::GiveBack,
+                             command::Reconcile, command::CloseSession>;
+
+// Counted for metrics and for the simulator's report.
+struct WorkerCounts {
+  std::int64_t claimed = 0, takeovers = 0, commits = 0, items_committed = 0, fenced = 0, busy = 0, moved = 0, rejected = 0;
+  std::int64_t unknown_commits = 0, unknown_landed = 0, steps_started = 0, steps_finished = 0, steps_not_started = 0, watchdog_drops = 0;
+  std::int64_t sessions_lost = 0, subjects_lost = 0, quarantined = 0, given_back = 0, snapshots = 0, claim_failures = 0,
+               events_replayed = 0;
+};
+
+class WorkerCore {
+ public:
+  // `observer` may be null. All outlive the core.
+  WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr);
+
+  void Start(SteadyTime now);
+  // Finish what runs, start nothing new, give everything back, close the session.
+  void Drain(SteadyTime now);
+
+  // -- answers to commands. `sent` is when the request was sent: the lease counts from there.
+  void OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer);
+  void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
+  void OnClaimed(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
+  void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
+  void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
+  void OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer);
+  void OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
+  void OnSnapshot(SteadyTime now, const SubjectId& subject, Token token, Result<Snapshot> answer);
+  void OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held);
+  void OnSessionClosed(SteadyTime now);
+
+  // -- hints (doorbell): may be lost, repeated, wrong
+  void OnWorkHint(SteadyTime now);
+  void OnSubjectHint(SteadyTime now, const SubjectId& subject);
+
+  // Whatever is due by the clock. Call at NextWake at the latest.
+  void OnTime(SteadyTime now);
+  SteadyTime NextWake(SteadyTime now) const;
+
+  // Decides what to do now and returns it. Call after every report.
+  std::vector<Command> TakeCommands(SteadyTime now);
+
+  bool finished() const { return state_ == State::kFinished; }
+  bool live() const { return state_ == State::kLive; }
+  const WorkerCounts& counts() const { return counts_; }
+  int held() const { return int(subjects_.size()); }
+  int running_steps() const { return int(running_.size()); }
+  const SessionId& session() const { return session_; }
+
+ private:
+  // For what is finished when a session is lost, and again for the database to answer.
+  static constexpr milliseconds kLossGrace{1'000};
+
+  enum class State { kNew, kNoSession, kOpening, kLive, kDraining, kClosing, kFinished };
+  struct RunningStep {
+    Token token;
+    int attempt_id = 0;
+    StopToken stop;
+    std::optional<SteadyTime> drop_at;  // deadline + grace
+  };
+  using StepKey = std::pair<SubjectId, std::string>;
+  struct Batch {
+    std::vector<CommitItem> items;
+    bool unknown = false;                // to be read back
+    std::optional<SteadyTime> retry_at;  // waits after an error
+    bool sent = false;
+  };
+
+  void LoseSession(SteadyTime now, const std::string& why);
+  void FinishLoss(SteadyTime now);
+  void Drop(const SubjectId& subject, bool stop_steps);
+  void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
+  void DispatchStarts(SteadyTime now, SubjectRun& run);
+  void FormBatch(SteadyTime now);
+  void SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes);
+  void WantInbox(SubjectRun& run);
+  BuildContext ContextFor(SteadyTime now) const;
+  bool Due(SteadyTime now, const std::optional<SteadyTime>& at) const { return at && *at <= now; }
+  SteadyTime Backoff(SteadyTime now, int& failures);
+
+  const WorkerConfig config_;
+  const KindRegistry& kinds_;
+  Random& random_;
+  WorkerObserver silent_;
+  WorkerObserver& observer_;
+  State state_ = State::kNew;
+  SessionId session_;
+  Trust trust_;
+  PollPace pace_;
+  std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_;
+  bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
+  bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
+  int open_failures_ = 0, commit_failures_ = 0;
+  std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;
+  std::map<StepKey, RunningStep> running_;
+  std::set<SubjectId> inbox_in_flight_;
+  std::optional<Batch> batch_;
+  std::int64_t batch_id_ = 0;
+  SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn
+  std::vector<Command> commands_;
+  WorkerCounts counts_;
+};
+
+}  // namespace acl

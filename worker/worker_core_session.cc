@@ -1,0 +1,97 @@
+// The worker's session: opened, renewed, lost, drained, closed.
+
+#include "worker/worker_core.h"
+
+namespace acl {
+
+void WorkerCore::Start(SteadyTime now) {
+  state_ = State::kNoSession;
+  open_at_ = now;
+}
+
+void WorkerCore::Drain(SteadyTime now) {
+  observer_.OnDrain();
+  if (state_ == State::kLive) {
+    state_ = State::kDraining;
+    drain_until_ = now + config_.drain_deadline;
+  } else if (losing_) {
+    ends_after_loss_ = true;
+  } else if (state_ != State::kDraining && state_ != State::kClosing) {
+    state_ = State::kFinished;  // holds nothing
+  }
+}
+
+SteadyTime WorkerCore::Backoff(SteadyTime now, int& failures) {
+  auto limit = std::min<std::int64_t>(config_.retry_max.count(), config_.retry_min.count() << std::min(failures, 10));
+  ++failures;
+  return now + config_.retry_min / 2 + milliseconds(std::int64_t(double(limit) * random_.Unit()));
+}
+
+// ---- session
+
+void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer) {
+  if (state_ != State::kOpening) return;
+  if (!answer) {
+    observer_.OnUnavailable("open a session", answer.error());
+    state_ = State::kNoSession;
+    open_at_ = Backoff(now, open_failures_);
+    return;
+  }
+  open_failures_ = 0;
+  state_ = State::kLive;
+  session_ = answer->session;
+  observer_.OnSession(session_);
+  trust_.Granted(sent, now, answer->db_now);
+  heartbeat_at_ = sent + config_.heartbeat_every;
+  reconcile_at_ = now + config_.reconcile_every;
+  heartbeat_in_flight_ = claim_in_flight_ = false;
+  pace_.Hint(now);
+}
+
+void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer) {
+  if (session != session_ || losing_ || (state_ != State::kLive && state_ != State::kDraining)) return;
+  heartbeat_in_flight_ = false;
+  if (!answer) {
+    if (answer.code() == Code::kLeaseLost) {
+      LoseSession(now, answer.message());
+    } else {
+      observer_.OnUnavailable("heartbeat", answer.error());
+      heartbeat_at_ = now + std::min(config_.heartbeat_every, config_.retry_min * 4);
+    }
+    return;
+  }
+  trust_.Granted(sent, now, answer->db_now);
+  heartbeat_at_ = sent + config_.heartbeat_every;
+  for (const SubjectId& subject : answer->woken) OnSubjectHint(now, subject);
+}
+
+// The session is dead, yet until a token is raised nobody else has started: what is finished is still offered (the fence decides), what
+// runs is stopped, nothing starts. Then everything is dropped and a new session is opened.
+void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
+  if (losing_) return;
+  ++counts_.sessions_lost;
+  observer_.OnSessionLost(why, int(subjects_.size()));
+  trust_.Lost();
+  losing_ = true;
+  ends_after_loss_ = state_ == State::kDraining;
+  state_ = State::kDraining;
+  drain_until_ = now + kLossGrace;
+  for (auto& [key, step] : running_) step.stop.Stop();
+}
+
+void WorkerCore::FinishLoss(SteadyTime now) {
+  counts_.subjects_lost += std::int64_t(subjects_.size());
+  while (!subjects_.empty()) Drop(subjects_.begin()->first, true);
+  batch_.reset();
+  inbox_in_flight_.clear();
+  losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;
+  session_ = SessionId{};
+  state_ = ends_after_loss_ ? State::kFinished : State::kNoSession;
+  open_at_ = now;
+}
+
+void WorkerCore::OnSessionClosed(SteadyTime) {
+  if (state_ == State::kClosing) state_ = State::kFinished;
+}
+
+}  // namespace acl
