@@ -20,7 +20,7 @@ void Migrate(Session* session) {
 
 Json Texts(const std::vector<std::string>& texts) { return texts.empty() ? Json(Json::array()) : Json(texts); }
 
-void Status(Session* session) {
+void DatabaseStatus(Session* session) {
   auto status = pg::ReadDatabaseStatus(session->DatabaseUrl());
   if (!status) return session->Fail(status.error());
   if (!status->ready()) session->exit_code = kExitFailure;
@@ -64,7 +64,7 @@ void AddDatabaseCommands(CLI::App* app, Session* session) {
   db->add_subcommand("migrate", "bring the database to this program's version; two at once are harmless")->callback([=] {
     Migrate(session);
   });
-  db->add_subcommand("status", "what is applied, what is missing; exit 1 if it is not ready")->callback([=] { Status(session); });
+  db->add_subcommand("status", "what is applied, what is missing; exit 1 if it is not ready")->callback([=] { DatabaseStatus(session); });
   auto above = std::make_shared<std::string>();
   CLI::App* epoch = db->add_subcommand("new-epoch", "after any restore from a backup: later tokens are above all earlier ones");
   epoch->add_option("--above", *above, "the highest token seen anywhere, if known")->check(CLI::TypeValidator<std::int64_t>());

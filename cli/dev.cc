@@ -15,7 +15,7 @@ namespace acl::cli {
 
 namespace {
 
-struct Options {
+struct DevOptions {
   int workers = 2, port = 8733;
   std::string work_dir = "acl-work";
   bool no_migrate = false;
@@ -25,14 +25,14 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // The children share one process group of their own: a Ctrl-C of the terminal reaches only us, so that each child gets one signal and
 // drains (a second one would stop it at once).
-class Children {
+class ChildProcesses {
  public:
-  explicit Children(Session* session) : session_(session) {
+  explicit ChildProcesses(Session* session) : session_(session) {
     sigemptyset(&signals_);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals_, signal);
     sigprocmask(SIG_BLOCK, &signals_, &before_);
   }
-  ~Children() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  ~ChildProcesses() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
   Status Start(const std::string& name, const std::string& program, const Settings& settings) {
     int pipe_ends[2];
@@ -113,7 +113,7 @@ class Children {
 };
 
 // True once it answers; false if a child ended or somebody asked to stop first.
-bool AwaitReady(Session* session, Children* children, const std::string& server, std::string* ended) {
+bool AwaitReady(Session* session, ChildProcesses* children, const std::string& server, std::string* ended) {
   auto transport = session->world.connect(server);
   ApiRequest request;
   request.path = "/readyz";
@@ -125,7 +125,7 @@ bool AwaitReady(Session* session, Children* children, const std::string& server,
   }
 }
 
-void Run(Session* session, const Options& options) {
+void RunDev(Session* session, const DevOptions& options) {
   const std::string database = session->DatabaseUrl();
   if (!options.no_migrate) {
     auto migrated = pg::Migrate(database);
@@ -135,7 +135,7 @@ void Run(Session* session, const Options& options) {
   const std::filesystem::path folder = std::filesystem::path(session->world.executable).parent_path();
   const std::string api = "127.0.0.1:" + std::to_string(options.port), bell = "127.0.0.1:" + std::to_string(options.port + 1);
   const Settings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
-  Children children(session);
+  ChildProcesses children(session);
   auto with = [&](Settings more) {
     more.insert(more.begin(), common.begin(), common.end());
     return more;
@@ -174,7 +174,7 @@ void Run(Session* session, const Options& options) {
 }  // namespace
 
 void AddDevCommand(CLI::App* app, Session* session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevOptions>();
   CLI::App* command = app->add_subcommand("dev", "a coordinator and workers on this machine, until Ctrl-C");
   command->add_option("--workers", options->workers, "how many")->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--port", options->port, "the API's; the next one is the doorbell's")
@@ -182,7 +182,7 @@ void AddDevCommand(CLI::App* app, Session* session) {
       ->capture_default_str();
   command->add_option("--work-dir", options->work_dir, "where workers lay out files")->capture_default_str();
   command->add_flag("--no-migrate", options->no_migrate, "leave the database as it is");
-  command->callback([=] { Run(session, *options); });
+  command->callback([=] { RunDev(session, *options); });
 }
 
 }  // namespace acl::cli

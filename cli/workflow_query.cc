@@ -86,7 +86,7 @@ void PrintSteps(Session* session, const Json& run) {
   if (!table.empty()) session->world.out << "\n" << table.Text();
 }
 
-void Status(Session* session, const std::string& text) {
+void ShowStatus(Session* session, const std::string& text) {
   auto id = session->RunId(text);
   if (!id) return session->Fail(id.error());
   auto api = session->Api();
@@ -214,7 +214,7 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session) {
   auto id = std::make_shared<std::string>();
   CLI::App* status = workflow->add_subcommand("status", "one run: why it runs or not, its steps and attempts");
   status->add_option("id", *id, "the run, or the first characters of its id")->required();
-  status->callback([session, id] { Status(session, *id); });
+  status->callback([session, id] { ShowStatus(session, *id); });
 
   auto event_options = std::make_shared<EventOptions>();
   CLI::App* events = workflow->add_subcommand("events", "the journal of a run");

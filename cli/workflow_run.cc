@@ -12,7 +12,7 @@ namespace acl::cli {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file, idempotency_key;
   std::vector<std::string> inputs, folders, labels;
   bool wait = false, strict = false, strict_templates = false;
@@ -34,7 +34,7 @@ Result<Json> ReadInputs(const WorkflowSpec& spec, const std::vector<std::string>
   return out;
 }
 
-Result<Json> Submit(Session* session, const Options& options) {
+Result<Json> Submit(Session* session, const RunOptions& options) {
   std::ifstream in(options.file, std::ios::binary);
   if (!in) return Error{Code::kInvalid, "cannot read " + options.file + ": " + std::strerror(errno)};
   const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -75,7 +75,7 @@ Result<Json> Submit(Session* session, const Options& options) {
   return answer;
 }
 
-void Run(Session* session, const Options& options) {
+void RunWorkflow(Session* session, const RunOptions& options) {
   auto answer = Submit(session, options);
   if (!answer) return session->Fail(answer.error());
   const std::string id = TextOf(*answer, "id");
@@ -101,7 +101,7 @@ void Run(Session* session, const Options& options) {
 }  // namespace
 
 void AddWorkflowRun(CLI::App* workflow, Session* session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command = workflow->add_subcommand("run", "submit a workflow file");
   command->add_option("file", options->file, "the workflow, YAML or JSON")->required();
   command->add_option("-i,--input", options->inputs, "an input, NAME=VALUE; read as its declared type")->allow_extra_args(false);
@@ -113,7 +113,7 @@ void AddWorkflowRun(CLI::App* workflow, Session* session) {
       ->check(CLI::Range(0.0, 1e9));
   command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
   command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
-  command->callback([session, options] { Run(session, *options); });
+  command->callback([session, options] { RunWorkflow(session, *options); });
 }
 
 }  // namespace acl::cli

@@ -8,7 +8,7 @@ namespace acl::cli {
 
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files;
   bool strict = false, strict_templates = false;
 };
@@ -50,7 +50,7 @@ void PrintOrder(Session* session, const std::string& file, const Json& order) {
   }
 }
 
-void Run(Session* session, const Options& options) {
+void RunValidate(Session* session, const ValidateOptions& options) {
   Json results = Json::array();
   for (const std::string& file : options.files) {
     std::ifstream in(file, std::ios::binary);
@@ -88,12 +88,12 @@ void Run(Session* session, const Options& options) {
 }  // namespace
 
 void AddWorkflowValidate(CLI::App* workflow, Session* session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = workflow->add_subcommand("validate", "check files: every finding at once, and the order in which a good one runs");
   command->add_option("file", options->files, "workflow files")->required();
   command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
   command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
-  command->callback([session, options] { Run(session, *options); });
+  command->callback([session, options] { RunValidate(session, *options); });
 }
 
 }  // namespace acl::cli

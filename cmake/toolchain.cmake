@@ -5,6 +5,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 option(ACL_TESTS "build the tests" ON)
+option(ACL_UNITY "compile the files of a folder in batches: a clean build in a quarter of the time; OFF: each file alone" ON)
 option(ACL_HARDEN "release hardening flags" OFF)
 set(ACL_SANITIZE "" CACHE STRING "address;undefined or thread")
 set(ACL_MUTANT "" CACHE STRING "build with a named safety rule removed; only for the test that the checkers notice")

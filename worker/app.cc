@@ -66,6 +66,8 @@ CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
   return config;
 }
 
+}  // namespace
+
 // Tells the doorbell what coordinators want to hear.
 class BellObserver final : public LogObserver {
  public:
@@ -84,8 +86,6 @@ class BellObserver final : public LogObserver {
  private:
   DoorbellClient* doorbell_ = nullptr;  // set before the shell starts
 };
-
-}  // namespace
 
 struct WorkerApp::Impl {
   explicit Impl(const Settings& given) : settings(given), store(StoreOptions(given)), contents(store), observer(metrics), log("worker") {}

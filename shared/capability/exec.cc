@@ -13,20 +13,11 @@ namespace {
 
 using Outcome = StepResult::Outcome;
 
-std::string Joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += between;
-    out += word;
-  }
-  return out;
-}
-
 // The program's file, looked up in the configured folders only: the caller's PATH and working directory have no say.
 Result<std::string> FindProgram(const ExecConfig& config, const std::string& name) {
   if (std::find(config.allowed_programs.begin(), config.allowed_programs.end(), name) == config.allowed_programs.end()) {
     return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (setting of the worker: allowed programs)",
-                                            name.substr(0, 100), Joined(config.allowed_programs, " "))};
+                                            name.substr(0, 100), fmt::join(config.allowed_programs, " "))};
   }
   if (name.find('/') != std::string::npos) return Error{Code::kDenied, fmt::format("'{}': a program is named without its folder", name)};
   for (const auto& folder : config.program_folders) {
@@ -35,7 +26,7 @@ Result<std::string> FindProgram(const ExecConfig& config, const std::string& nam
     if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0) return path;
   }
   return Error{Code::kNotFound,
-               fmt::format("program '{}' is not installed on this worker (looked in {})", name, Joined(config.program_folders, ", "))};
+               fmt::format("program '{}' is not installed on this worker (looked in {})", name, fmt::join(config.program_folders, ", "))};
 }
 
 Result<std::vector<std::string>> Words(const Json& parameters) {
@@ -70,7 +61,7 @@ std::string ToLogical(std::string text, const std::string& root) {
 std::vector<std::string> Environment(const ExecConfig& config, const CallContext& context, const Layout& layout) {
   std::map<std::string, std::string> all{{"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"}, {"TZ", "UTC"}};
   for (const auto& [name, value] : config.environment) all[name] = value;
-  all["PATH"] = Joined(config.program_folders, ":");
+  all["PATH"] = fmt::format("{}", fmt::join(config.program_folders, ":"));
   all["HOME"] = layout.root();
   all["PWD"] = layout.root();
   all["TMPDIR"] = layout.temporary();

@@ -12,16 +12,10 @@ std::string Cell(std::string text) {
   return text;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 std::string ParameterRow(const FieldSpec& field) {
-  std::string names = "`" + field.name + "`" + (field.aliases.empty() ? "" : " (also `" + Joined(field.aliases) + "`)");
+  std::string names = "`" + field.name + "`" + (field.aliases.empty() ? "" : fmt::format(" (also `{}`)", fmt::join(field.aliases, ", ")));
   std::string otherwise = field.required ? "required" : field.default_value ? "`" + field.default_value->dump() + "`" : "none";
-  std::string text = field.description + (field.allowed.empty() ? "" : ": one of " + Joined(field.allowed));
+  std::string text = field.description + (field.allowed.empty() ? "" : fmt::format(": one of {}", fmt::join(field.allowed, ", ")));
   return fmt::format("| {} | {} | {} | {} |\n", names, field.type, Cell(otherwise), Cell(text));
 }
 

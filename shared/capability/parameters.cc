@@ -79,12 +79,6 @@ Given FindGiven(const FieldSpec& field, const Json& parameters) {
   return given;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only) {
@@ -112,7 +106,7 @@ std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json&
     if (!field.allowed.empty() && given.value->is_string()) {
       const auto& text = given.value->get_ref<const std::string&>();
       if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
-        wrong.push_back(fmt::format("{}: parameter '{}' must be one of {}, not \"{}\"", spec.id, given.name, Joined(field.allowed),
+        wrong.push_back(fmt::format("{}: parameter '{}' must be one of {}, not \"{}\"", spec.id, given.name, fmt::join(field.allowed, ", "),
                                     text.substr(0, 100)));
       }
     }

@@ -22,12 +22,6 @@ constexpr std::size_t kMaxErrorBytes = 8u << 10;
 // The longest a call may take when neither the step nor the capability says so.
 constexpr std::chrono::hours kNoTimeout{24 * 7};
 
-std::string Joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const auto& line : lines) out += (out.empty() ? "" : "\n") + line;
-  return out;
-}
-
 // The outputs must survive the journal: UTF-8, no NUL, not too deep, not too large.
 void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult& result) {
   if (!result.outputs.is_object()) {
@@ -167,7 +161,7 @@ StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
 
 StepResult CapabilityRunner::CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs,
                                          const StepCall& call, const StopToken& stop) {
-  if (auto wrong = CheckParameters(spec, inputs, false); !wrong.empty()) return Failed(Joined(wrong));
+  if (auto wrong = CheckParameters(spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
   std::string folder = AttemptFolder(call);
   Workspace workspace(call.state, contents_, config_.files, folder);
   CallContext context{call, {}, stop, &workspace};

@@ -11,8 +11,6 @@ namespace acl {
 
 namespace {
 
-constexpr JsonLimits kEntryLimits{.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth};
-
 bool Visit(const Document::Node* node, const std::function<bool(const std::string&, const Json&)>& visit) {
   if (node == nullptr) return true;
   if (node->is_leaf()) return visit(node->key, node->value);

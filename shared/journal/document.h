@@ -25,6 +25,8 @@ namespace acl {
 inline constexpr int kMaxEntryDepth = 96;
 // How stored text (payloads, snapshots) is read back: it holds entries, so it may be deeper and larger than an input.
 inline constexpr JsonLimits kStoredJson{.max_bytes = std::size_t(1) << 30, .max_depth = kMaxEntryDepth + 8};
+// What one entry may be.
+inline constexpr JsonLimits kEntryLimits{.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth};
 
 class Document {
  public:

@@ -17,8 +17,6 @@ using patch::Op;
 using patch::OpKind;
 using patch::Path;
 
-constexpr JsonLimits kEntryLimits{.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth};
-
 // The document with the entries changed so far laid over it.
 class Working {
  public:

@@ -68,7 +68,7 @@ Result<Document> DecodeChunks(const Snapshot& snapshot, const ChunkReader& read_
     }
     for (auto it = entries->begin(); it != entries->end(); ++it) {
       if (document.Has(it.key())) return Corrupt(snapshot, fmt::format("entry {} stands in two chunks", DumpJson(Json(it.key()))));
-      if (auto storable = CheckStorable(*it, {.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth}); !storable) {
+      if (auto storable = CheckStorable(*it, kEntryLimits); !storable) {
         return Corrupt(snapshot, storable.message());
       }
       document.Set(it.key(), std::move(*it));

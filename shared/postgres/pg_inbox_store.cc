@@ -13,11 +13,11 @@ const Statement kPost("inbox.post", Statement::Kind::kWrite, R"(
 SELECT replayed, holder, queue FROM post_inbox($subject::uuid, $inbox::uuid, $kind::text, $payload::text, $key::text, $hash::bytea))",
                       true);
 // The counter comes from the same snapshot as the rows: it can be older than they are, never newer.
-const Statement kRead("inbox.read", Statement::Kind::kRead, R"(
+const Statement kReadInbox("inbox.read", Statement::Kind::kRead, R"(
 SELECT l.wake, i.inbox_id, i.kind, i.payload, i.created_at
 FROM leases l LEFT JOIN inbox i ON i.subject_id = l.subject_id
 WHERE l.subject_id = $subject::uuid AND l.token = $token::bigint AND l.session_id IS NOT NULL ORDER BY i.arrival)",
-                      true);
+                           true);
 const Statement kFire("timers.fire", Statement::Kind::kWrite, "SELECT fired, next_fire, more FROM fire_timers($max::int)", true);
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<PostAnswer> PgStore::Post(const InboxPost& post) {
 
 Result<KernelStore::InboxView> PgStore::ReadInbox(const SubjectId& subject, Token token) {
   Params params;
-  auto rows = pg::RunOne(*pool_, kRead, params.Id("subject", subject).Int64("token", token.value));
+  auto rows = pg::RunOne(*pool_, kReadInbox, params.Id("subject", subject).Int64("token", token.value));
   if (!rows) return rows.error();
   if (rows->size() == 0) {
     return Error{Code::kLeaseLost, "token " + std::to_string(token.value) + " does not hold subject " + subject.ToString()};

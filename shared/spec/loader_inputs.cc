@@ -6,7 +6,7 @@ namespace acl {
 
 namespace {
 
-const std::vector<std::string_view> kTypes = {"string", "integer", "float", "boolean", "array", "object", "any"};
+const std::vector<std::string_view> kInputTypes = {"string", "integer", "float", "boolean", "array", "object", "any"};
 
 bool Fits(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
@@ -56,13 +56,13 @@ void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
     if (spec->initial_state.contains(entry.key))
       reader->Warning(entry.key_mark, "input-hides-state", owner + " has the name of a key of 'initial_state' and hides it");
     if (entry.value.is_string()) {  // the short form: name: type
-      auto word = reader->Word(entry.value, "the type of " + owner, kTypes);
+      auto word = reader->Word(entry.value, "the type of " + owner, kInputTypes);
       input.type = word.value_or("any");
       input.required = true;
     } else if (reader->IsMap(entry.value, owner)) {
       Fields fields(reader, entry.value, owner, {"type", "description", "required", "default"});
       if (const SourceNode* type = fields.Get("type"))
-        if (auto word = reader->Word(*type, fields.What("type"), kTypes)) input.type = *word;
+        if (auto word = reader->Word(*type, fields.What("type"), kInputTypes)) input.type = *word;
       fields.String("description", &input.description);
       input.required = !fields.Get("default");
       fields.Boolean("required", &input.required);

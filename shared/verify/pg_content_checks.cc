@@ -15,7 +15,7 @@ constexpr int kPage = 32;  // of at most 256 KiB
 constexpr std::int64_t kChunkMost = 256 * 1024;
 
 // Heads and chunks together, by hash; a content without chunks has a row without a number.
-const Statement kChunks("verify.contents", Statement::Kind::kRead, R"(
+const Statement kAllChunks("verify.contents", Statement::Kind::kRead, R"(
 SELECT coalesce(h.hash, c.hash), h.size, c.number, c.bytes
 FROM (SELECT * FROM content_chunks x WHERE (x.hash, x.number) > ($hash::bytea, $number::int) ORDER BY x.hash, x.number LIMIT $limit::int) c
 LEFT JOIN contents h ON h.hash = c.hash ORDER BY c.hash, c.number)");
@@ -65,7 +65,7 @@ Status CheckContents(PgVerifyStore& store, Report& report) {
   std::int64_t number = -1;
   for (int got = kPage; got == kPage;) {
     pg::Params params;
-    auto rows = store.Run(kChunks, params.Bytes("hash", hash).Int32("number", int(number)).Int32("limit", kPage));
+    auto rows = store.Run(kAllChunks, params.Bytes("hash", hash).Int32("number", int(number)).Int32("limit", kPage));
     if (!rows) return rows.error();
     got = rows->size();
     for (int i = 0; i < got; ++i) {

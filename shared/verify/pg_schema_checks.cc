@@ -11,21 +11,19 @@ namespace {
 
 using pg::Statement;
 
-constexpr auto kRead = Statement::Kind::kRead;
-
-const Statement kColumns("verify.columns", kRead, R"(
+const Statement kColumns("verify.columns", Statement::Kind::kRead, R"(
 SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE n.nspname = 'public' AND c.relname = ANY ($names::text[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum)");
-const Statement kTriggers("verify.triggers", kRead, R"(
+const Statement kTriggers("verify.triggers", Statement::Kind::kRead, R"(
 SELECT c.relname, t.tgname, t.tgenabled IN ('O', 'A') FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND NOT t.tgisinternal)");
-const Statement kRights("verify.rights", kRead, R"(
+const Statement kRights("verify.rights", Statement::Kind::kRead, R"(
 SELECT g.table_name, p.privilege, has_table_privilege('acl_service', to_regclass('public.' || g.table_name), p.privilege)
 FROM unnest($names::text[]) AS g(table_name) CROSS JOIN unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS p(privilege)
 WHERE to_regclass('public.' || g.table_name) IS NOT NULL)");
 // A view must show every row of the table it stands for.
-const Statement kShown("verify.views_show_all", kRead, R"(
+const Statement kShown("verify.views_show_all", Statement::Kind::kRead, R"(
 SELECT 'events', (SELECT count(*) FROM event_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM events)
 UNION ALL SELECT 'step_attempts', (SELECT count(*) FROM attempt_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM step_attempts)
 UNION ALL SELECT 'completed_steps', (SELECT count(*) FROM completion_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM completed_steps)

@@ -27,22 +27,22 @@ struct Orphans : TableCheck {
                        " x WHERE NOT EXISTS (SELECT FROM subjects s WHERE s.subject_id = x.subject_id)") {}
 };
 
-const Orphans kHead("subject_head", "verify.orphans.subject_head", "x.subject_id::text");
-const Orphans kLeases("leases", "verify.orphans.leases", "x.subject_id::text");
-const Orphans kHistory("lease_history", "verify.orphans.lease_history", "x.subject_id || '/' || x.token");
-const Orphans kEvents("event_rows", "verify.orphans.event_rows", "x.subject_id || '/' || x.seq");
-const Orphans kAttempts("attempt_rows", "verify.orphans.attempt_rows", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
-const Orphans kCompletions("completion_rows", "verify.orphans.completion_rows", "x.subject_id || '/' || x.step_id");
-const Orphans kSnapshots("snapshot_rows", "verify.orphans.snapshot_rows", "x.subject_id || '/' || x.last_event_seq");
-const Orphans kListings("listings", "verify.orphans.listings", "x.subject_id::text");
-const Orphans kCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
-const Orphans kReadyRows("ready", "verify.orphans.ready", "x.subject_id::text");
-const Orphans kTimers("timers", "verify.orphans.timers", "x.subject_id || '/' || x.timer_id");
-const Orphans kInbox("inbox", "verify.orphans.inbox", "x.subject_id || '/' || x.inbox_id");
-const Orphans kTasks("tasks", "verify.orphans.tasks", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
-const Orphans kOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::text");
-const Orphans kQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
-const Orphans kRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
+const Orphans kOrphanHead("subject_head", "verify.orphans.subject_head", "x.subject_id::text");
+const Orphans kOrphanLeases("leases", "verify.orphans.leases", "x.subject_id::text");
+const Orphans kOrphanHistory("lease_history", "verify.orphans.lease_history", "x.subject_id || '/' || x.token");
+const Orphans kOrphanEvents("event_rows", "verify.orphans.event_rows", "x.subject_id || '/' || x.seq");
+const Orphans kOrphanAttempts("attempt_rows", "verify.orphans.attempt_rows", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
+const Orphans kOrphanCompletions("completion_rows", "verify.orphans.completion_rows", "x.subject_id || '/' || x.step_id");
+const Orphans kOrphanSnapshots("snapshot_rows", "verify.orphans.snapshot_rows", "x.subject_id || '/' || x.last_event_seq");
+const Orphans kOrphanListings("listings", "verify.orphans.listings", "x.subject_id::text");
+const Orphans kOrphanCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
+const Orphans kOrphanReadyRows("ready", "verify.orphans.ready", "x.subject_id::text");
+const Orphans kOrphanTimers("timers", "verify.orphans.timers", "x.subject_id || '/' || x.timer_id");
+const Orphans kOrphanInbox("inbox", "verify.orphans.inbox", "x.subject_id || '/' || x.inbox_id");
+const Orphans kOrphanTasks("tasks", "verify.orphans.tasks", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
+const Orphans kOrphanOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::text");
+const Orphans kOrphanQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
+const Orphans kOrphanRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
 
 // A request's key belongs to a project (create) or to the subject itself (inbox, direct command).
 const TableCheck kRequestScope("request.scope", "request_keys", "verify.request_scope", "SELECT count(*) FROM request_keys", R"(
@@ -78,10 +78,11 @@ const TableCheck kCluster("epoch.cluster", "fleet_epoch", "verify.cluster", "SEL
   'the row', 'one row of cluster ' || c.system_identifier, coalesce('cluster ' || f.system_identifier || ' (restored or copied: airun db new-epoch)', 'none')
   FROM pg_control_system() c LEFT JOIN fleet_epoch f ON true WHERE f.system_identifier IS DISTINCT FROM c.system_identifier)");
 
-const TableCheck* const kAll[] = {&kHead,      &kLeases,   &kHistory,       &kEvents,       &kAttempts,     &kCompletions,
-                                  &kSnapshots, &kListings, &kCompensations, &kReadyRows,    &kTimers,       &kInbox,
-                                  &kTasks,     &kOutbox,   &kQuarantine,    &kRequestKeys,  &kRequestScope, &kProjects,
-                                  &kListed,    &kSessions, &kReadyPlace,    &kTaskAttempts, &kEpoch,        &kCluster};
+const TableCheck* const kAll[] = {
+    &kOrphanHead,      &kOrphanLeases,   &kOrphanHistory,       &kOrphanEvents,      &kOrphanAttempts, &kOrphanCompletions,
+    &kOrphanSnapshots, &kOrphanListings, &kOrphanCompensations, &kOrphanReadyRows,   &kOrphanTimers,   &kOrphanInbox,
+    &kOrphanTasks,     &kOrphanOutbox,   &kOrphanQuarantine,    &kOrphanRequestKeys, &kRequestScope,   &kProjects,
+    &kListed,          &kSessions,       &kReadyPlace,          &kTaskAttempts,      &kEpoch,          &kCluster};
 
 }  // namespace
 
