@@ -33,6 +33,9 @@ add_library(acl::re2 ALIAS PkgConfig::re2)
 pkg_check_modules(zip REQUIRED IMPORTED_TARGET libzip)
 add_library(acl::zip ALIAS PkgConfig::zip)
 
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+add_library(acl::utf8proc ALIAS PkgConfig::utf8proc)
+
 add_library(acl_curl INTERFACE)
 target_link_libraries(acl_curl INTERFACE CURL::libcurl)
 add_library(acl::curl ALIAS acl_curl)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/canonical_json.h"
 #include "shared/base/utf8.h"
 #include "shared/journal/json_patch.h"
 
@@ -146,6 +147,21 @@ FileEntry EntryOf(const FileChange& change) {
     entry.size = change.size;
   }
   return entry;
+}
+
+Hash256 FoundAt(const Document& state, std::string_view path) {
+  const Json* entry = state.Find(FileKey(path));
+  return entry ? CanonicalHash(*entry) : Hash256{};
+}
+
+const FileChange* FirstConflict(const Document& state, const std::vector<FileChange>& changes) {
+  for (const FileChange& change : changes) {
+    if (!change.found) continue;
+    const Hash256 now = FoundAt(state, change.path);
+    if (now == *change.found) continue;
+    if (now != (IsDeletion(change) ? Hash256{} : CanonicalHash(FileEntryToJson(EntryOf(change))))) return &change;
+  }
+  return nullptr;
 }
 
 Json PatchFiles(const Document& state, const std::vector<FileChange>& changes) {

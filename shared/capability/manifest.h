@@ -58,6 +58,11 @@ Result<Manifest> ReadManifest(const Document& state);
 // A change that deletes: a file has a hash, a directory says so.
 inline bool IsDeletion(const FileChange& change) { return !change.hash && !change.is_dir; }
 FileEntry EntryOf(const FileChange& change);
+// FileChange::found of a path in this state.
+Hash256 FoundAt(const Document& state, std::string_view path);
+// The first change whose path is no longer as its attempt found it, and not already what the change makes of it: another step that ran
+// at the same time changed it (DESIGN.md section 1). nullptr: all can be merged.
+const FileChange* FirstConflict(const Document& state, const std::vector<FileChange>& changes);
 // The patch operations (JSON Patch array) that make these changes to the state; changes that change nothing are left out.
 Json PatchFiles(const Document& state, const std::vector<FileChange>& changes);
 // The change that brings the present entry of the state back (undo of `changes` made on it): the old manifest entry, or its deletion.

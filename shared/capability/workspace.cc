@@ -229,6 +229,7 @@ std::vector<FileChange> Workspace::Changes() const {
     if (same) continue;
     FileChange change;
     change.path = path;
+    change.found = FoundAt(state_, path);
     if (entry) {
       change.is_dir = entry->is_dir;
       change.mode = entry->mode;

@@ -36,6 +36,8 @@ struct FileChange {
   std::int64_t size = 0;
   int mode = 0644;  // permission bits; directories are entries too, with is_dir
   bool is_dir = false;
+  // What the attempt found at the path: the checksum of the manifest's entry, zeros if there was none. Unset: nobody looked.
+  std::optional<Hash256> found;
 };
 
 struct StepResult {

@@ -1,3 +1,8 @@
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <cstring>
+
 #include "shared/spec/draft.h"
 
 namespace acl {
@@ -23,7 +28,16 @@ bool IsInvisible(unsigned c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
          (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFFE && c <= 0xFFFF);
 }
-bool IsCombiningLatin(unsigned c) { return c >= 0x300 && c <= 0x36F; }
+
+// Unicode NFC: one spelling of what looks the same, so that equal names are equal bytes.
+bool IsNfc(std::string_view text) {
+  utf8proc_uint8_t* composed = nullptr;
+  const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()), &composed,
+                                   utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  const bool same = length == utf8proc_ssize_t(text.size()) && std::memcmp(composed, text.data(), text.size()) == 0;
+  std::free(composed);
+  return same;
+}
 
 }  // namespace
 
@@ -31,15 +45,14 @@ std::optional<std::string> BadName(std::string_view name, std::size_t longest) {
   if (name.empty()) return "is empty; give it a name of its own";
   if (name.size() > longest) return "has " + std::to_string(name.size()) + " bytes; the limit is " + std::to_string(longest);
   std::size_t at = 0;
-  unsigned first = 0, last = 0, before = 0;
+  unsigned first = 0, last = 0;
   for (bool begin = true; at < name.size(); begin = false) {
     unsigned code = NextCodePoint(name, &at);
     if (IsInvisible(code)) return "holds a control or invisible character; remove it";
-    if (IsCombiningLatin(code) && ((before | 0x20) >= 'a' && (before | 0x20) <= 'z'))
-      return "holds a letter and its accent as two characters; write it composed (Unicode NFC)";
     if (begin) first = code;
-    before = last = code;
+    last = code;
   }
+  if (!IsNfc(name)) return "holds a letter and its accent as two characters; write it composed (Unicode NFC)";
   if (IsSpace(first) || IsSpace(last)) return "begins or ends with a space; remove it";
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/capability/manifest.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
@@ -147,6 +148,12 @@ void Decider::On(const StepFinishedInput& input) {
         Failed(*instance, record, input.attempt_id, failed, false);
       } else if (instance->undo) {
         CompensationCompleted(*instance, input.attempt_id, result.outputs, result.files);
+      } else if (const FileChange* conflict = FirstConflict(State(), result.files)) {
+        StepResult failed = result;
+        failed.error = fmt::format(
+            "it changed {}, which another step changed while it ran; let one depend on the other (depends_on), or give each a file of its own",
+            LogicalPath(conflict->path));
+        Failed(*instance, record, input.attempt_id, failed, false);
       } else {
         Completed(*instance, record, input.attempt_id, result);
         // The usual case: more to come, nothing to settle.

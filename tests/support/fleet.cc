@@ -59,7 +59,7 @@ Process& Fleet::StartCoordinator(int n) {
   return node.process;
 }
 
-Process& Fleet::StartWorker(int n, std::map<std::string, std::string> more) {
+Process& Fleet::StartWorker(int n, std::map<std::string, std::string> more, std::vector<std::string> launcher) {
   const auto name = WorkerName(n);
   Node& node = nodes_[name];
   if (node.port == 0) node.port = FreePort();
@@ -68,7 +68,8 @@ Process& Fleet::StartWorker(int n, std::map<std::string, std::string> more) {
   environment["ACL_WORKER_NAME"] = name;
   environment["ACL_WORK_DIR"] = folder_ / (name + ".work");
   for (const auto& [key, value] : more) environment[key] = value;
-  node.process = Process({std::vector<std::string>(1, Binary("acl-worker")), environment, folder_ / (name + ".log"), folder_.path()});
+  launcher.push_back(Binary("acl-worker"));
+  node.process = Process({std::move(launcher), environment, folder_ / (name + ".log"), folder_.path()});
   return node.process;
 }
 

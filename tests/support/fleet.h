@@ -47,7 +47,8 @@ class Fleet {
 
   // The n-th coordinator keeps its ports over a restart.
   Process& StartCoordinator(int n = 0);
-  Process& StartWorker(int n, std::map<std::string, std::string> environment = {});
+  // `launcher`: a command line that runs the program whose path follows it.
+  Process& StartWorker(int n, std::map<std::string, std::string> environment = {}, std::vector<std::string> launcher = {});
   Process& coordinator(int n = 0) { return nodes_.at("coordinator-" + std::to_string(n)).process; }
   Process& worker(int n) { return nodes_.at(WorkerName(n)).process; }
   // Until each process started says that it is ready.

@@ -31,6 +31,19 @@ TEST_F(Files, ContentsAreInTheStoreBeforeTheResult) {
   EXPECT_THAT(refused.files, IsEmpty());
 }
 
+TEST_F(Files, ChangesSayWhatTheAttemptFound) {
+  StepResult first = Call("io.fs.write_file", {{"path", "a"}, {"content", "x"}});
+  StepResult second = Call("io.fs.write_file", {{"path", "a"}, {"content", "y"}});  // began when the first had not completed
+  ASSERT_EQ(first.files.size(), 1u);
+  EXPECT_EQ(first.files[0].found, Hash256{}) << "nothing was there";
+  EXPECT_EQ(FirstConflict(Document(), second.files), nullptr);
+  Document merged;
+  ASSERT_TRUE(merged.Apply(PatchFiles(merged, first.files)));
+  EXPECT_EQ(FirstConflict(merged, first.files), nullptr) << "already what it makes of it";
+  ASSERT_NE(FirstConflict(merged, second.files), nullptr);
+  EXPECT_EQ(FirstConflict(merged, second.files)->path, "a");
+}
+
 TEST_F(Files, AFailedOrUncommittedAttemptLeavesNothing) {
   Call("io.fs.write_file", {{"path", "a"}, {"content", "x"}});  // its result is never committed
   EXPECT_EQ(Call("io.fs.exists", {{"path", "a"}}).outputs["exists"], false);

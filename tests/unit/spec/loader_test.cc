@@ -51,6 +51,17 @@ TEST(Loader, DefaultsAreThoseOfCompat) {
   EXPECT_EQ(step.on_unknown_outcome, UnknownOutcome::kAsk);
 }
 
+// Equal names are equal bytes: Latin with an accent, Cyrillic, Hangul, marks in another order; composed forms pass.
+TEST(Loader, NamesAreNfc) {
+  for (std::string decomposed : {"e\u0301", "\u0435\u0308", "\u1100\u1161", "a\u0301\u0323"}) {
+    Loaded loaded = Load("name: w\nsteps:\n  - name: \"" + decomposed + "\"\n    capability: test.fail\n");
+    EXPECT_THAT(Codes(loaded), testing::ElementsAre("E bad-name 3:11")) << decomposed;
+  }
+  for (std::string composed : {"\u00e9", "\u0451", "\uac00", "\u1ea1\u0301", "\u4e2d\u6587", "\U0001F600"}) {
+    EXPECT_TRUE(Load("name: w\nsteps:\n  - name: \"" + composed + "\"\n    capability: test.fail\n").ok()) << composed;
+  }
+}
+
 TEST(Loader, RetryAndTimeouts) {
   WorkflowSpec spec =
       Good(kOne +

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/capability/manifest.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -164,6 +165,51 @@ TEST(State, FilesAreEntriesAndPartOfTheCompletion) {
   run.Finish("w", result);
   EXPECT_NE(run.state.Find("file:out.txt"), nullptr);
   EXPECT_EQ(run.state.Find("file:in/data.csv"), nullptr);
+}
+
+FileChange Changed(const Document& seen, const std::string& path, std::optional<std::uint8_t> content) {
+  FileChange change;
+  change.path = path;
+  change.found = FoundAt(seen, path);
+  if (content) change.hash = Hash256{*content};
+  return change;
+}
+
+// DESIGN.md section 1: steps that run at the same time are merged in completion order; the same path changed by both is a clear error.
+TEST(State, TwoStepsThatChangeTheSamePathAtTheSameTime) {
+  struct Case {
+    const char* what;
+    std::optional<std::uint8_t> first, second;
+    const char* second_path;
+    bool conflict;
+  };
+  for (const Case& c : {Case{"both write", 1, 2, "x.txt", true}, Case{"one deletes", std::nullopt, 2, "x.txt", true},
+                        Case{"both write the same", 1, 1, "x.txt", false}, Case{"both delete", std::nullopt, std::nullopt, "x.txt", false},
+                        Case{"two paths", 1, 2, "y.txt", false}}) {
+    SCOPED_TRACE(c.what);
+    CreateRequest request;
+    FileChange at_start;
+    at_start.path = "x.txt";
+    at_start.hash = Hash256{9};
+    request.files.push_back(at_start);
+    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("a", "file.write", {"start"}), MakeStep("b", "file.write", {"start"})}), request);
+    run.Claim();
+    run.Pump();
+    run.Finish("start", Ok());
+    ASSERT_EQ(run.Pump(2).size(), 2u);
+    const Document seen = run.state;
+    StepResult a = Ok(), b = Ok();
+    a.files = {Changed(seen, "x.txt", c.first)};
+    b.files = {Changed(seen, c.second_path, c.second)};
+    run.Finish("a", a);
+    run.Finish("b", b);
+    if (c.conflict) {
+      EXPECT_THAT(run.Last("step.failed")["error"].get<std::string>(), testing::HasSubstr("it changed /workspace/x.txt, which another"));
+      EXPECT_EQ(run.Last("step.failed")["step_id"], "b");
+    } else {
+      EXPECT_EQ(run.Last("step.completed")["step_id"], "b");
+    }
+  }
 }
 
 TEST(Create, TheListingAndTheQueueComeFromTheSpec) {

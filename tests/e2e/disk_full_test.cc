@@ -1,0 +1,48 @@
+// A worker whose work folder is on a full disk: the step fails with words that say so, the worker lives on and runs what fits.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/fleet.h"
+
+namespace acl::test {
+namespace {
+
+// Runs a program with a disk of its own, of 512 KiB, mounted at its work folder (in a mount namespace: nobody else sees it).
+std::vector<std::string> OnASmallDisk() {
+  std::vector<std::string> argv = {"unshare", "--mount"};
+  if (geteuid() != 0) argv.push_back("--map-root-user");
+  argv.insert(argv.end(), {"sh", "-c", "mkdir -p \"$ACL_WORK_DIR\" && mount -t tmpfs -o size=512k tmpfs \"$ACL_WORK_DIR\" && exec \"$0\""});
+  return argv;
+}
+
+TEST(DiskFull, UnderTheWorkspaceIsSaidAndSurvived) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  fleet.StartWorker(1, {}, OnASmallDisk());
+  ASSERT_TRUE(fleet.AwaitReady());
+  std::filesystem::create_directories(fleet.folder() / "in");
+  WriteFile(fleet.folder() / "in/big", std::string(2'000'000, 'x'));
+  WriteFile(fleet.folder() / "in/small", "x");
+  // What is laid out for a program is what needs the disk.
+  const std::string yaml =
+      "name: disk\ninputs:\n  file: string\nsteps:\n  - name: count\n    capability: sys.exec.run\n    max_retries: 2\n    inputs:\n"
+      "      command: wc\n      args: [\"-c\", \"in/{{ file }}\"]\n";
+  WriteFile(fleet.folder() / "disk.yaml", yaml);
+  auto submit = [&](const std::string& file) {
+    const auto result = fleet.Cli({"workflow", "run", fleet.folder() / "disk.yaml", "--files", fleet.folder() / "in", "-i", "file=" + file, "-o", "json"});
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    return result.exit_code == 0 ? ParseJson(result.out)->at("id").get<std::string>() : std::string();
+  };
+  const std::string id = submit("big");
+  ASSERT_TRUE(fleet.AwaitStatus(id, "ROLLED_BACK"));
+  const std::string said = DumpJson(fleet.Run(id));
+  EXPECT_NE(said.find("the disk under the worker's work folder is full"), std::string::npos) << said;
+  EXPECT_TRUE(fleet.worker(1).running());
+  std::filesystem::remove(fleet.folder() / "in/big");
+  const std::string small = submit("small");
+  EXPECT_TRUE(fleet.AwaitStatus(small, "COMPLETED"));
+  fleet.ExpectVerified();
+}
+
+}  // namespace
+}  // namespace acl::test
