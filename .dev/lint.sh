@@ -26,29 +26,34 @@ lint_scripts() {
   return $code
 }
 
-# clang-tidy reads clang's own precompiled header, so a build folder of its own; a file once found clean is not looked at again until it, or
-# a header it reads, changes.
+# clang-tidy reads clang's own precompiled header, so a build folder of its own. It is given the batches that are compiled (cmake/modules.cmake):
+# what their files all read is read once. What was once found clean is not looked at again until it, or a header it reads, changes; that is
+# kept in the user's cache folder, by content, so a new clone of the same sources has nothing to do.
+tidy_cache=${XDG_CACHE_HOME:-$HOME/.cache}/acl-tidy
+
 tidy_prepare() {
   cmake --preset clang -B build/lint -DACL_TESTS=OFF >"$local_dir/configure-lint.log" 2>&1 ||
     { tail -n 20 "$local_dir/configure-lint.log" >&2; die "cmake failed; its log: .local/configure-lint.log"; }
-  nice ninja -C build/lint -j "$(jobs)" --quiet lint_inputs >&2
 }
 
 tidy_one() {  # KEY FILE
   local out
-  if out=$(nice clang-tidy -p build/lint --quiet "$2" 2>&1); then : >".local/tidy/$1"; return 0; fi
+  if out=$(nice clang-tidy -p build/lint --quiet "$2" 2>&1); then : >"$tidy_cache/$1"; return 0; fi
   grep -v ' warnings* generated\.$' <<<"$out"
   return 1
 }
 
 lint_tidy() {
-  mkdir -p "$local_dir/tidy"
-  local todo=$local_dir/tidy/todo code=0
-  python3 .dev/tidy_keys.py | while read -r key file; do [ -f "$local_dir/tidy/$key" ] || echo "$key $file"; done >"$todo"
-  [ -s "$todo" ] || { say "lint: clang-tidy is clean"; return 0; }
-  say "lint: clang-tidy on $(wc -l <"$todo") files"
+  mkdir -p "$tidy_cache"
+  find "$tidy_cache" -type f -mtime +60 -delete
+  local todo=$local_dir/tidy-todo code=0
   tidy_prepare
+  python3 .dev/tidy_keys.py | while read -r key file; do [ -f "$tidy_cache/$key" ] || echo "$key $file"; done >"$todo"
+  [ -s "$todo" ] || { say "lint: clang-tidy is clean"; return 0; }
+  say "lint: clang-tidy on $(wc -l <"$todo") batches of files"
+  nice ninja -C build/lint -j "$(jobs)" --quiet lint_inputs >&2
   export -f tidy_one
+  export tidy_cache
   xargs -r -L 1 -P "$(jobs)" bash -c 'tidy_one "$@"' _ <"$todo" >&2 || code=1
   [ $code -ne 0 ] || say "lint: clang-tidy is clean"
   return $code

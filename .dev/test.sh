@@ -5,23 +5,20 @@ ctest_with_pg() {  # PRESET CTEST-ARG...
   local preset=$1 name=test-$$ code=0; shift
   trap 'pg remove "'"$name"'"' EXIT
   ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_DATABASE_URL
+  export ACL_TEST_DATABASE_URL LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(jobs)" "$@" || code=$?
   return $code
 }
 
-# The part of the suites that CI runs under a sanitizer: what has most memory (asan) or most threads (tsan) of its own and needs no server.
-asan_core=(unit_base unit_journal unit_queue unit_spec)
-tsan_core=(unit_runtime unit_http)
+# What CI runs under the sanitizers: what has most memory (asan) and most threads (tsan) of its own, among it the store's transactions and
+# whole workers over a real PostgreSQL. `./dev test asan` and `tsan` run all of unit, integration and sim.
+asan_core=(unit_base unit_journal unit_queue unit_spec unit_workflow unit_capability sim_tests)
+tsan_core=(unit_runtime unit_http unit_queue unit_telemetry integration_tests)
 
 sanitize() {  # PRESET BINARY...
-  local preset=$1 binary code=0; shift
-  build "$preset" "$@"
-  for binary in "$@"; do
-    say "test: $binary under $preset"
-    ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} "build/$preset/bin/$binary" --gtest_brief=1 || code=1
-  done
-  return $code
+  local preset=$1; shift
+  build "$preset" "$@"   # of binaries that are not built ctest has no cases
+  ctest_with_pg "$preset" -L '^(unit|integration|sim)$'
 }
 
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
@@ -34,8 +31,8 @@ run_tests() {
     unit | integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
-    asan-core) sanitize asan "${asan_core[@]}"; return ;;
-    tsan-core) sanitize tsan "${tsan_core[@]}"; return ;;
+    asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
+    tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
     *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house asan tsan asan-core tsan-core" ;;
   esac
   build "$preset"

@@ -27,7 +27,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // drains (a second one would stop it at once).
 class ChildProcesses {
  public:
-  explicit ChildProcesses(Session* session) : session_(session) {
+  ChildProcesses() {
     sigemptyset(&signals_);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals_, signal);
     sigprocmask(SIG_BLOCK, &signals_, &before_);
@@ -106,7 +106,6 @@ class ChildProcesses {
     }
   }
 
-  Session* session_;
   sigset_t signals_{}, before_{};
   std::map<pid_t, std::string> names_;
   pid_t group_ = 0;
@@ -135,7 +134,7 @@ void RunDev(Session* session, const DevOptions& options) {
   const std::filesystem::path folder = std::filesystem::path(session->world.executable).parent_path();
   const std::string api = "127.0.0.1:" + std::to_string(options.port), bell = "127.0.0.1:" + std::to_string(options.port + 1);
   const Settings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
-  ChildProcesses children(session);
+  ChildProcesses children;
   auto with = [&](Settings more) {
     more.insert(more.begin(), common.begin(), common.end());
     return more;

@@ -178,7 +178,8 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
     CommitItem& item = batch.items[i];
     const CommitOutcome& outcome = outcomes[i];
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
-    auto it = subjects_.find(item.subject);
+    const SubjectId subject = item.subject;
+    auto it = subjects_.find(subject);
     if (it == subjects_.end() || it->second->token() != item.token || !it->second->in_flight()) continue;
     SubjectRun& run = *it->second;
     SubjectRun::After after = run.OnOutcome(outcome);
@@ -194,20 +195,20 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
     }
     if (after == SubjectRun::After::kGone) {
       if (outcome.kind == CommitOutcome::Kind::kFenced) ++counts_.subjects_lost;
-      Drop(item.subject, true);
+      Drop(subject, true);
       continue;
     }
     if (after == SubjectRun::After::kReject) {
-      QuarantineSubject(item.subject, "commit rejected", outcome.error);
+      QuarantineSubject(subject, "commit rejected", outcome.error);
       continue;
     }
     for (const std::string& step_id : run.TakeCancels()) {
-      auto running = running_.find({item.subject, step_id});
+      auto running = running_.find({subject, step_id});
       if (running != running_.end()) running->second.stop.Stop();
     }
     DispatchStarts(now, run);
     if (auto job = run.TakeSnapshotJob()) {
-      commands_.push_back(command::TakeSnapshot{item.subject, item.token, std::move(*job)});
+      commands_.push_back(command::TakeSnapshot{subject, run.token(), std::move(*job)});
     }
     WantInbox(run);
   }

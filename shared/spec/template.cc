@@ -67,7 +67,7 @@ class Expander {
     if (pieces.size() == 1 && pieces[0].is_reference) {
       auto found = Reference(pieces[0]);
       if (!found) return found.error();
-      Json out = *found ? std::move(**found) : value;
+      Json out = *found ? **found : value;
       if (Status spent = Spend(SizeOf(out)); !spent) return spent.error();
       return out;
     }

@@ -151,7 +151,8 @@ void Decider::On(const StepFinishedInput& input) {
       } else if (const FileChange* conflict = FirstConflict(State(), result.files)) {
         StepResult failed = result;
         failed.error = fmt::format(
-            "it changed {}, which another step changed while it ran; let one depend on the other (depends_on), or give each a file of its own",
+            "it changed {}, which another step changed while it ran; let one depend on the other (depends_on), or give each a file of its "
+            "own",
             LogicalPath(conflict->path));
         Failed(*instance, record, input.attempt_id, failed, false);
       } else {

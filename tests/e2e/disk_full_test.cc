@@ -29,7 +29,8 @@ TEST(DiskFull, UnderTheWorkspaceIsSaidAndSurvived) {
       "      command: wc\n      args: [\"-c\", \"in/{{ file }}\"]\n";
   WriteFile(fleet.folder() / "disk.yaml", yaml);
   auto submit = [&](const std::string& file) {
-    const auto result = fleet.Cli({"workflow", "run", fleet.folder() / "disk.yaml", "--files", fleet.folder() / "in", "-i", "file=" + file, "-o", "json"});
+    const auto result =
+        fleet.Cli({"workflow", "run", fleet.folder() / "disk.yaml", "--files", fleet.folder() / "in", "-i", "file=" + file, "-o", "json"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
     return result.exit_code == 0 ? ParseJson(result.out)->at("id").get<std::string>() : std::string();
   };

@@ -75,5 +75,23 @@ TEST_F(Examples, EachDoesWhatItSays) {
   fleet.ExpectVerified();
 }
 
+// Document 002's tables answer what a person asks of a run: each attempt with what went in, what came out, what went wrong.
+TEST_F(Examples, TheDocumentedTablesTellTheStory) {
+  const auto result = fleet.Cli({"workflow", "run", Path("flaky-retry.yaml"), "--wait", "--timeout", "60", "-o", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err << fleet.Logs();
+  const std::string id = (*ParseJson(result.out))["id"].get<std::string>();
+  const auto ask = [&](const std::string& columns, const std::string& step) {
+    return Psql(fleet.database_url(), "SELECT " + columns +
+                                          " FROM workflow_steps s JOIN workflows w ON w.id = s.workflow_id WHERE w.id = '" + id +
+                                          "' AND step_name = '" + step + "' ORDER BY s.started_at");
+  };
+  EXPECT_EQ(ask("s.status", "flaky"), "FAILED\nFAILED\nCOMPLETED");
+  EXPECT_EQ(ask("s.inputs_json::json ->> 'command'", "flaky"), "python3\npython3\npython3");
+  EXPECT_EQ(ask("s.error_message LIKE '%the service is not ready yet%'", "flaky"), "t\nt\n");
+  EXPECT_EQ(ask("s.outputs_json::json ->> 'stdout'", "flaky"), "\n\nworked at call 3\n");
+  EXPECT_EQ(ask("s.completed_at IS NOT NULL", "flaky"), "f\nf\nt");
+  EXPECT_EQ(ask("s.outputs_json::json ->> 'success'", "note"), "true");
+}
+
 }  // namespace
 }  // namespace acl::test

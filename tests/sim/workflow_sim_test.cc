@@ -10,7 +10,7 @@ namespace {
 
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
-  const int count = text ? std::atoi(text) : 40;
+  const int count = text ? std::atoi(text) : 250;
   SimReport sum;
   std::map<std::string, int> ended;
   for (int seed = 1; seed <= count && sum.violations.size() < 20; ++seed) {

@@ -176,13 +176,13 @@ TEST_F(GuardsTest, DocumentedNamesAndColumns) {
        "snapshot_id uuid,workflow_id uuid,step_number integer,last_event_seq bigint,state_inline jsonb,state_s3_key "
        "text,state_checksum character varying(64),created_at timestamp with time zone"},
       {"workflows",
-       "id text,name text,version text,owner text,status text,spec_yaml text,created_at timestamp with time zone,updated_at timestamp "
+       "id uuid,name text,version text,owner text,status text,spec_yaml text,created_at timestamp with time zone,updated_at timestamp "
        "with time zone,completed_at timestamp with time zone,error_message text"},
       {"workflow_steps",
-       "id bigint,workflow_id text,step_name text,status text,inputs_json text,outputs_json text,started_at timestamp with time "
+       "id bigint,workflow_id uuid,step_name text,status text,inputs_json text,outputs_json text,started_at timestamp with time "
        "zone,completed_at timestamp with time zone,error_message text"},
       {"compensation_log",
-       "id bigint,workflow_id text,step_name text,compensation_action text,inputs_json text,executed_at timestamp with time "
+       "id bigint,workflow_id uuid,step_name text,compensation_action text,inputs_json text,executed_at timestamp with time "
        "zone,success boolean,error_message text"}};
   for (const auto& [name, shape] : shapes) {
     std::string have = db().Value(
