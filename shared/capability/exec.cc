@@ -73,6 +73,15 @@ std::vector<std::string> Environment(const ExecConfig& config, const CallContext
   return out;
 }
 
+// "exit code 2: last lines of what it said", for a caller that asked for failures (`check`).
+StepResult FailedExit(const std::string& program, int exit_code, const std::string& out, const std::string& err) {
+  constexpr std::size_t kMost = 2'000;
+  std::string said = StorableText(err.find_first_not_of(" \t\r\n") == std::string::npos ? out : err);
+  said.erase(said.find_last_not_of(" \t\r\n") + 1);
+  if (said.size() > kMost) said = "..." + StorableText(std::string_view(said).substr(said.size() - kMost));
+  return Failed(fmt::format("'{}' ended with exit code {}{}{}", program, exit_code, said.empty() ? "" : ": ", said), true);
+}
+
 StepResult Run(const CapabilityConfig& config, const Json& parameters, CallContext& context) {
   auto words = Words(parameters);
   if (!words) return Failed(words.error());
@@ -90,10 +99,7 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
   }
 
   auto layout = Layout::Make(*context.workspace);
-  if (!layout) {
-    StepResult result = Failed(layout.error());
-    return result;
-  }
+  if (!layout) return Failed(layout.error());
   const std::string& root = (*layout)->root();
   ProcessRequest request;
   request.program = *program;
@@ -131,6 +137,9 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
 
   // As a shell reports a signal.
   int exit_code = run->end == ProcessResult::End::kSignalled ? 128 + run->signal : run->exit_code;
+  if (exit_code != 0 && parameters.value("check", false)) {
+    return FailedExit(words->front(), exit_code, ToLogical(std::move(run->out), root), ToLogical(std::move(run->err), root));
+  }
   Json outputs{{"stdout", StorableText(ToLogical(std::move(run->out), root))},
                {"stderr", StorableText(ToLogical(std::move(run->err), root))},
                {"exit_code", exit_code},
@@ -152,15 +161,19 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       "expansion. The program "
       "sees the run's files in its working directory (and as /workspace/... in arguments), a clean environment with IDEMPOTENCY_KEY, "
       "FENCING_TOKEN and "
-      "FENCING_SCOPE, and nothing on stdin. It is killed with everything it started at its timeout. An exit code other than 0 is a result, "
-      "not a failure: look at "
-      "`exit_code`. What it changed in its folder becomes part of the run. As nobody knows whether the program honours the key, an attempt "
+      "FENCING_SCOPE, and nothing on stdin. It is killed with everything it started at its timeout. An exit code other than 0 is a result "
+      "(look at `exit_code`), unless `check` is true. What it changed in its folder becomes part of the run. As nobody knows whether the "
+      "program honours the key, an attempt "
       "that was lost half "
       "way is UNCERTAIN unless the step says `on_unknown_outcome`. Example: `inputs: {command: python3, args: [tool.py, --out, "
       "result.csv], timeout: 60}`";
   exec.parameters = {
       {.name = "command", .type = "string", .description = "program name, or the whole line if there are no args", .required = true},
       {.name = "args", .type = "array", .description = "arguments, each a string"},
+      {.name = "check",
+       .type = "boolean",
+       .description = "an exit code other than 0 is a failed attempt, which is tried again as the step says, and its files are dropped",
+       .default_value = Json(false)},
       {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)}};
   exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
                   Out("stderr", "string", "at most 1 MiB of it"),

@@ -26,7 +26,7 @@ struct Examples : ::testing::Test {
 
   void Check(const Example& example) {
     SCOPED_TRACE(example.file);
-    std::vector<std::string> line = {"workflow", "run", Path(example.file), "--wait", "--timeout", "60", "-o", "json"};
+    std::vector<std::string> line = {"workflow", "run", Path(example.file), "--strict", "--wait", "--timeout", "60", "-o", "json"};
     line.insert(line.end(), example.arguments.begin(), example.arguments.end());
     const auto result = fleet.Cli(line);
     EXPECT_EQ(result.exit_code, example.status == "COMPLETED" ? 0 : 1) << result.out << result.err << fleet.Logs();
@@ -87,8 +87,8 @@ TEST_F(Examples, TheDocumentedTablesTellTheStory) {
   };
   EXPECT_EQ(ask("s.status", "flaky"), "FAILED\nFAILED\nCOMPLETED");
   EXPECT_EQ(ask("s.inputs_json::json ->> 'command'", "flaky"), "python3\npython3\npython3");
-  EXPECT_EQ(ask("s.error_message LIKE '%the service is not ready yet%'", "flaky"), "t\nt\n");
-  EXPECT_EQ(ask("s.outputs_json::json ->> 'stdout'", "flaky"), "\n\nworked at call 3\n");
+  EXPECT_EQ(ask("s.error_message LIKE '%the service is not ready yet%'", "flaky"), "t\nt");
+  EXPECT_EQ(ask("s.outputs_json::json ->> 'stdout'", "flaky"), "\n\nworked at call 3");
   EXPECT_EQ(ask("s.completed_at IS NOT NULL", "flaky"), "f\nf\nt");
   EXPECT_EQ(ask("s.outputs_json::json ->> 'success'", "note"), "true");
 }

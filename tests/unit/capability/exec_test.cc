@@ -62,6 +62,21 @@ TEST_F(Exec, RunsAndReports) {
   EXPECT_EQ(Shell("cat; echo end").outputs["stdout"], "end\n") << "nothing on stdin";
 }
 
+TEST_F(Exec, AFailingProgramIsAFailedAttemptIfAskedFor) {
+  auto run = [&](const std::string& script) {
+    return Call("sys.exec.run", {{"command", "sh"}, {"args", Json::array({"-c", script})}, {"check", true}});
+  };
+  EXPECT_EQ(run("exit 0").outcome, Outcome::kSucceeded);
+  StepResult failed = run("touch made; echo out; echo why >&2; exit 3");
+  EXPECT_EQ(failed.outcome, Outcome::kFailed);
+  EXPECT_TRUE(failed.retryable);
+  EXPECT_EQ(failed.error, "'sh' ended with exit code 3: why");
+  EXPECT_THAT(failed.files, IsEmpty());
+  EXPECT_EQ(run("echo only out; exit 1").error, "'sh' ended with exit code 1: only out");
+  EXPECT_EQ(run("exit 1").error, "'sh' ended with exit code 1");
+  EXPECT_LT(run("seq 100000 >&2; exit 1").error.size(), 2'100u);
+}
+
 TEST_F(Exec, ProgramsThatAreNotAllowedOrNotThere) {
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "rm"}, {"args", Json::array()}}), HasSubstr("not allowed"));
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "/bin/echo"}, {"args", Json::array()}}), HasSubstr("not allowed"));
