@@ -26,6 +26,23 @@ build() {
   [ $tests = OFF ] || need test
   [ "$preset" != clang ] || need lint
   with_lock "build-$preset" build_locked "$preset" $tests "$@"
+  [ "$preset" != release ] || hardened "$@"
+}
+
+# What is released carries the hardening flags (cmake/toolchain.cmake): position independent, all relocations bound at the start and then
+# read-only, stacks protected, checked library calls.
+hardened() {  # [TARGET...]
+  local binary file wrong=()
+  for binary in "${binaries[@]}"; do
+    [ $# -eq 0 ] || [[ " $* " = *" $binary "* ]] || continue
+    file=build/release/bin/$binary
+    readelf -h "$file" | grep -q 'DYN (Position-Independent' || wrong+=("$binary: not position independent")
+    readelf -d "$file" | grep -q 'BIND_NOW' || wrong+=("$binary: not bound at the start")
+    readelf -lW "$file" | grep -q 'GNU_RELRO' || wrong+=("$binary: relocations stay writable")
+    readelf -sW --dyn-syms "$file" | grep -q '__stack_chk_fail' || wrong+=("$binary: stacks are not protected")
+    readelf -sW --dyn-syms "$file" | grep -q '__memcpy_chk\|__vsnprintf_chk\|__read_chk' || wrong+=("$binary: library calls are not checked")
+  done
+  [ ${#wrong[@]} -eq 0 ] || die "build: the release is not hardened: ${wrong[*]}"
 }
 
 # build_binaries: the programs alone, without what the tests need (the quickest way to a fleet on a new machine).
@@ -37,5 +54,6 @@ build_binaries() {
 clean() {
   if declare -F cmd_down >/dev/null; then cmd_down; fi
   pg_remove_all
+  kafka_remove_all
   rm -rf "$top/build" "$local_dir"
 }

@@ -4,6 +4,7 @@ packages_build=(g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev li
   libcli11-dev libcurl4-openssl-dev libre2-dev libutf8proc-dev libzip-dev)
 packages_run=(postgresql-15 ca-certificates curl jq)
 packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3)
+packages_fleet=(default-jre-headless maven kcat librdkafka-dev)
 packages_lint=(clang clang-format clang-tidy python3)
 
 # missing_packages NAME...: those that are not installed, one a line (a few milliseconds, no network).
@@ -33,7 +34,7 @@ install_packages() {
 
 apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -q "$@" </dev/null; }
 
-# setup [SET...]: the packages of these sets (build, run, test, lint; default: all).
+# setup [SET...]: the packages of these sets (build, run, test, lint; default: these four), and what the fleet set takes from elsewhere.
 setup() {
   local sets=("$@") set names=()
   [ ${#sets[@]} -gt 0 ] || sets=(build run test lint)
@@ -43,11 +44,16 @@ setup() {
       run) names+=("${packages_run[@]}") ;;
       test) names+=("${packages_test[@]}") ;;
       lint) names+=("${packages_lint[@]}") ;;
-      *) die "setup: unknown set \"$set\"; there are: build run test lint" ;;
+      fleet) names+=("${packages_fleet[@]}") ;;
+      *) die "setup: unknown set \"$set\"; there are: build run test lint fleet" ;;
     esac
   done
-  [ -n "$(missing_packages "${names[@]}")" ] || { say "setup: ${#names[@]} packages are there (${sets[*]})"; return 0; }
-  with_lock setup install_packages "${names[@]}"
+  if [ -n "$(missing_packages "${names[@]}")" ]; then
+    with_lock setup install_packages "${names[@]}"
+  else
+    say "setup: ${#names[@]} packages are there (${sets[*]})"
+  fi
+  [[ " ${sets[*]} " != *" fleet "* ]] || with_lock setup kafka_install
 }
 
 # need SET...: setup that says nothing when there is nothing to do.

@@ -74,7 +74,8 @@ Process& Fleet::StartWorker(int n, std::map<std::string, std::string> more, std:
 }
 
 bool Fleet::AwaitReady() {
-  for (auto& [name, node] : nodes_) {
+  for (auto& [name, started] : nodes_) {
+    Node& node = started;  // clang does not capture a structured binding
     const auto url = "http://127.0.0.1:" + std::to_string(node.port) + "/readyz";
     const bool ready = WaitUntil([&] { return !node.process.running() || HttpGet(url).status == 200; });
     if (!ready || !node.process.running()) {

@@ -1,0 +1,131 @@
+# Private Apache Kafka brokers of this checkout (KRaft, one node each), one a NAME: data, log and ports of their own. The jars come from Maven
+# Central, once, into the user's cache folder.
+kafka_version=4.1.2
+kafka_home=${XDG_CACHE_HOME:-$HOME/.cache}/acl/kafka-$kafka_version
+
+kafka_install() {
+  [ ! -f "$kafka_home/complete" ] || return 0
+  need fleet
+  local work log=$local_dir/kafka-install.log
+  work=$(mktemp -d)
+  say "fetching Apache Kafka $kafka_version from Maven Central"
+  mvn -q -B -ntp -f "$top/.dev/kafka/pom.xml" -Dmaven.repo.local="$work/m2" -Dkafka.version=$kafka_version dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$work/libs" >"$log" 2>&1 </dev/null || { tail -n 15 "$log" >&2; rm -rf "$work"; die "Maven failed; its log: $log"; }
+  mkdir -p "$kafka_home"
+  rm -rf "$kafka_home/libs" && mv "$work/libs" "$kafka_home/libs" && : >"$kafka_home/complete"
+  rm -rf "$work"
+}
+
+kafka_java() {  # MAIN-CLASS ARG...
+  exec java ${ACL_KAFKA_HEAP:--Xms192m -Xmx512m} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+    -Dorg.slf4j.simpleLogger.showDateTime=true -Dlog4j2.disable.jmx=true -cp "$kafka_home/libs/*" "$@"
+}
+
+kafka_dir() { echo "$local_dir/kafka/$1"; }
+
+kafka_pid() {  # DIR: the running broker's pid, nothing if it does not run
+  local pid
+  pid=$(cat "$1/pid" 2>/dev/null) || return 0
+  [ -d "/proc/$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$1/server.properties" && echo "$pid"
+  return 0
+}
+
+kafka_create() {  # DIR
+  local dir=$1 controller
+  mkdir -p "$dir"
+  pg_free_port >"$dir/port"
+  controller=$(pg_free_port)
+  cat >"$dir/server.properties" <<CONF
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$controller
+listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),CONTROLLER://127.0.0.1:$controller
+advertised.listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port")
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs=$dir/log
+# Topics are made by \`airun queue init\`, never by accident.
+auto.create.topics.enable=false
+num.partitions=6
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+# A killed broker comes back as soon as its session has ended.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+num.network.threads=2
+num.io.threads=2
+background.threads=2
+log.cleaner.dedupe.buffer.size=20971520
+log.segment.bytes=67108864
+CONF
+  # 16 random bytes as Kafka writes ids; one that begins with '-' would be taken for an option.
+  (kafka_java kafka.tools.StorageTool format --ignore-formatted -t "K$(head -c 16 /dev/urandom | base64 | tr '+/' '-_' | cut -c 2-22)" \
+    -c "$dir/server.properties") >"$dir/format.log" 2>&1 || { tail -n 10 "$dir/format.log" >&2; rm -rf "$dir"; die "Kafka cannot be formatted"; }
+}
+
+kafka_start_locked() {  # DIR
+  local dir=$1 pid tries
+  kafka_install
+  [ -f "$dir/server.properties" ] || kafka_create "$dir"
+  [ -z "$(kafka_pid "$dir")" ] || return 0
+  (kafka_java kafka.Kafka "$dir/server.properties") >>"$dir/server.log" 2>&1 </dev/null &
+  pid=$!
+  echo "$pid" >"$dir/pid"
+  # The port answers before the broker does, or the dying one of before still does.
+  for ((tries = 0; tries < 600; tries++)); do
+    kcat -b "127.0.0.1:$(cat "$dir/port")" -L -m 1 -X log_level=0 >/dev/null 2>&1 && { disown "$pid"; return 0; }
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+  done
+  tail -n 10 "$dir/server.log" >&2
+  die "Kafka does not start; its log: $dir/server.log"
+}
+
+kafka_end() {  # DIR SIGNAL: and waits until it is gone
+  local pid
+  pid=$(kafka_pid "$1")
+  [ -n "$pid" ] || return 0
+  kill "-$2" "$pid"
+  while [ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
+}
+
+# kafka [start|stop|kill|url|remove|tool] [NAME] [ARG...]. start prints the bootstrap address; kill is kill -9; tool runs one of Kafka's own
+# command line tools (topics, groups, configs) against it.
+kafka() {
+  local action=${1:-start} name=${2:-test} dir tool
+  [[ $name =~ ^[a-z0-9_-]{1,40}$ ]] || die "kafka: a name is made of a-z, 0-9, _ and -: \"$name\""
+  dir=$(kafka_dir "$name")
+  case $action in
+    start) need fleet; mkdir -p "$local_dir/kafka"; with_lock "kafka-$name" kafka_start_locked "$dir"; echo "127.0.0.1:$(cat "$dir/port")" ;;
+    url) [ -n "$(kafka_pid "$dir")" ] || die "kafka: \"$name\" is not running; start it by: ./dev kafka start $name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
+    stop) kafka_end "$dir" TERM ;;
+    kill) kafka_end "$dir" KILL ;;
+    remove) kafka_end "$dir" KILL; rm -rf "$dir" "$local_dir/lock.kafka-$name" ;;
+    tool)
+      tool=${3:-topics}; shift $(($# > 3 ? 3 : $#))
+      case $tool in
+        topics) tool=org.apache.kafka.tools.TopicCommand ;;
+        groups) tool=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand ;;
+        configs) tool=org.apache.kafka.tools.ConfigCommand ;;
+        *) die "kafka: unknown tool \"$tool\"; there are: topics groups configs" ;;
+      esac
+      (kafka_java "$tool" --bootstrap-server "127.0.0.1:$(cat "$dir/port")" "$@") ;;
+    *) die "kafka: unknown action \"$action\"; there are: start stop kill url remove tool" ;;
+  esac
+}
+
+kafka_remove_all() {
+  local dir
+  for dir in "$local_dir"/kafka/*/; do
+    [ ! -d "$dir" ] || { dir=${dir%/}; kafka_end "$dir" KILL; rm -rf "$dir"; }
+  done
+}
