@@ -32,15 +32,16 @@ build() {
 # What is released carries the hardening flags (cmake/toolchain.cmake): position independent, all relocations bound at the start and then
 # read-only, stacks protected, checked library calls.
 hardened() {  # [TARGET...]
-  local binary file wrong=()
+  local binary file told wrong=()
   for binary in "${binaries[@]}"; do
     [ $# -eq 0 ] || [[ " $* " = *" $binary "* ]] || continue
     file=build/release/bin/$binary
-    readelf -h "$file" | grep -q 'DYN (Position-Independent' || wrong+=("$binary: not position independent")
-    readelf -d "$file" | grep -q 'BIND_NOW' || wrong+=("$binary: not bound at the start")
-    readelf -lW "$file" | grep -q 'GNU_RELRO' || wrong+=("$binary: relocations stay writable")
-    readelf -sW --dyn-syms "$file" | grep -q '__stack_chk_fail' || wrong+=("$binary: stacks are not protected")
-    readelf -sW --dyn-syms "$file" | grep -q '__memcpy_chk\|__vsnprintf_chk\|__read_chk' || wrong+=("$binary: library calls are not checked")
+    told=$(readelf -hdlW --dyn-syms "$file")   # whole, for grep -q would end readelf by SIGPIPE
+    [[ $told = *'DYN (Position-Independent'* ]] || wrong+=("$binary: not position independent")
+    [[ $told = *BIND_NOW* ]] || wrong+=("$binary: not bound at the start")
+    [[ $told = *GNU_RELRO* ]] || wrong+=("$binary: relocations stay writable")
+    [[ $told = *__stack_chk_fail* ]] || wrong+=("$binary: stacks are not protected")
+    [[ $told = *__memcpy_chk* || $told = *__vsnprintf_chk* || $told = *__read_chk* ]] || wrong+=("$binary: library calls are not checked")
   done
   [ ${#wrong[@]} -eq 0 ] || die "build: the release is not hardened: ${wrong[*]}"
 }

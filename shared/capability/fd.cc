@@ -103,8 +103,7 @@ void RemoveBelow(int folder, int depth) {
     if (name == "." || name == "..") continue;
     if (::unlinkat(folder, name.c_str(), 0) == 0) continue;
     int child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child < 0) {  // a program may have taken the rights away
-      ::fchmodat(folder, name.c_str(), 0700, 0);
+    if (child < 0 && ::fchmodat(folder, name.c_str(), 0700, 0) == 0) {  // a program may have taken the rights away
       child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
     if (child >= 0) {

@@ -168,7 +168,8 @@ Status Layout::Walk(int root, const std::string& folder, int depth, std::vector<
     if (::fstatat(here->get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (S_ISDIR(info.st_mode)) {
       found_[*path] = true;
-      if ((info.st_mode & 0700) != 0700) ::fchmodat(here->get(), name.c_str(), 0700, 0);
+      if ((info.st_mode & 0700) != 0700 && ::fchmodat(here->get(), name.c_str(), 0700, 0) != 0)
+        return SystemError("looking into a folder", errno);
       if (auto walked = Walk(root, *path, depth + 1, warnings); !walked) return walked;
     } else if (S_ISREG(info.st_mode)) {
       found_[*path] = false;

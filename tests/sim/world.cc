@@ -320,17 +320,21 @@ void SimWorld::Clients() {
     if (uncertain) {
       auto [kind, payload] = load_.MakeSignal(random_, *subject, true);
       ++report_.uncertain_resolved;
-      PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0);
+      PostSignal(id, kind, payload, std::make_shared<InboxId>(InboxId{ids_.Make()}), 0);
     } else if (!faults()) {
       if (auto stop = load_.MakeStop(*subject); stop && random_.Below(4) == 0) {
-        PostSignal(id, stop->first, stop->second, std::make_shared<InboxId>(ids_.Make()), 0);
+        PostSignal(id, stop->first, stop->second, std::make_shared<InboxId>(InboxId{ids_.Make()}), 0);
         // One more right behind it: signals at the moment of closing are what this is about.
         auto [kind, payload] = load_.MakeSignal(random_, *subject, false);
-        After(Ms(0, 12), [=, this] { PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0); });
+        After(Ms(0, 12), [this, id, kind = kind, payload = payload] {
+          PostSignal(id, kind, payload, std::make_shared<InboxId>(InboxId{ids_.Make()}), 0);
+        });
       }
     } else if (random_.Below(6) == 0) {
       auto [kind, payload] = load_.MakeSignal(random_, *subject, false);
-      After(Ms(0, 40), [=, this] { PostSignal(id, kind, payload, std::make_shared<InboxId>(ids_.Make()), 0); });
+      After(Ms(0, 40), [this, id, kind = kind, payload = payload] {
+        PostSignal(id, kind, payload, std::make_shared<InboxId>(InboxId{ids_.Make()}), 0);
+      });
     } else if (random_.Below(8) == 0) {
       if (DirectDecider decide = load_.MakeDirect(random_, *subject)) {
         if (client_store_.Direct(id, decide)) ++report_.direct_commands;
