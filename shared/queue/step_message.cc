@@ -1,0 +1,62 @@
+#include "shared/queue/step_message.h"
+
+#include <cstring>
+
+#include "proto/step_message.pb.h"
+
+namespace acl {
+
+namespace {
+
+constexpr std::uint32_t kStepMessageVersion = 1;
+constexpr std::uint32_t kMostOfBandOrShard = 3;
+constexpr std::size_t kLongestName = 200;
+
+Error Bad(const std::string& why) { return {Code::kInvalid, "not a step message: " + why}; }
+
+}  // namespace
+
+std::string EncodeStepMessage(const StepMessage& message) {
+  queue::StepMessage out;
+  out.set_schema_version(kStepMessageVersion);
+  out.set_subject(message.subject.uuid.bytes.data(), message.subject.uuid.bytes.size());
+  out.set_kind(message.kind);
+  out.set_required_version(std::uint32_t(message.required_version));
+  queue::ReadyKey& key = *out.mutable_ready();
+  key.set_queue(message.queue);
+  key.set_band(std::uint32_t(message.band));
+  key.set_shard(std::uint32_t(message.shard));
+  key.set_ready_at_us(MicrosOf(message.ready_at));
+  out.set_event_seq(message.event_seq);
+  out.set_fencing_token(message.token.value);
+  out.set_traceparent(message.traceparent);
+  return out.SerializeAsString();  // no maps in it: the bytes are the same each time
+}
+
+Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
+  queue::StepMessage in;
+  if (!in.ParseFromArray(bytes.data(), int(bytes.size()))) return Bad("it is not protobuf");
+  if (in.schema_version() == 0) return Bad("it has no schema version");
+  if (in.subject().size() != 16) return Bad("its subject has " + std::to_string(in.subject().size()) + " bytes, not 16");
+  if (!in.has_ready()) return Bad("it names no ready row");
+  const queue::ReadyKey& key = in.ready();
+  if (key.queue().empty() || key.queue().size() > kLongestName || in.kind().size() > kLongestName)
+    return Bad("a name is missing or too long");
+  if (key.band() > kMostOfBandOrShard || key.shard() > kMostOfBandOrShard) return Bad("there is no such band or shard");
+  if (key.ready_at_us() <= 0) return Bad("its time is out of range");
+  if (in.required_version() > 1'000'000 || in.event_seq() < 0 || in.fencing_token() < 0) return Bad("a number is out of range");
+  StepMessage out;
+  std::memcpy(out.subject.uuid.bytes.data(), in.subject().data(), 16);
+  out.kind = in.kind();
+  out.required_version = int(in.required_version());
+  out.queue = key.queue();
+  out.band = int(key.band());
+  out.shard = int(key.shard());
+  out.ready_at = WallTimeFromMicros(key.ready_at_us());
+  out.event_seq = in.event_seq();
+  out.token = Token{in.fencing_token()};
+  out.traceparent = in.traceparent();
+  return out;
+}
+
+}  // namespace acl

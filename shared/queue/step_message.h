@@ -1,0 +1,36 @@
+#pragma once
+// A message of the queue (proto/step_message.proto, DESIGN.md sections 1 and 2): it names a ready row and grants nothing.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shared/base/clock.h"
+#include "shared/base/ids.h"
+#include "shared/base/result.h"
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+struct StepMessage {
+  SubjectId subject;
+  std::string kind;
+  int required_version = 1;
+  // The ready row's key, with the subject.
+  std::string queue = "default";
+  int band = 1, shard = 0;
+  WallTime ready_at;
+  // Hints: as the database said when the message was made; 0 = not known.
+  std::int64_t event_seq = 0;
+  Token token;
+  std::string traceparent;  // W3C; empty = none
+};
+
+// The same message gives the same bytes (golden in the tests).
+std::string EncodeStepMessage(const StepMessage& message);
+
+// Newer versions are read too; fields not known here are left out. kInvalid: not protobuf, no subject, no ready row, a band or shard that
+// cannot be, a time out of range. The reason is fit for a dead letter: it quotes nothing of the message.
+Result<StepMessage> DecodeStepMessage(std::string_view bytes);
+
+}  // namespace acl
