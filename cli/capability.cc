@@ -19,12 +19,12 @@ void List(Session* session) {
   session->world.out << table.Text();
 }
 
-void PrintFields(Session* session, const std::string& title, const std::vector<FieldSpec>& fields) {
+void PrintFields(Session* session, const std::string& title, const std::vector<FieldSpec>& fields, bool results) {
   if (fields.empty()) return;
   session->Print("\n" + title);
   for (const FieldSpec& field : fields) {
     std::string line = "  " + session->Paint(Session::Colour::kBlue, field.name) + " " + field.type;
-    if (field.required) line += ", required";
+    if (field.required != results) line += results ? ", not always" : ", required";
     if (field.default_value) line += ", default " + DumpJson(*field.default_value);
     for (std::size_t i = 0; i < field.allowed.size(); ++i) line += (i ? ", " : ", one of ") + field.allowed[i];
     for (const std::string& alias : field.aliases) line += ", also written " + alias;
@@ -47,8 +47,8 @@ void Show(Session* session, const std::string& id) {
                  std::to_string(spec->default_timeout.count()) + " s" +
                  (spec->honours_key ? ", its receiver honours the idempotency key" : "") +
                  (spec->undo == UndoKind::kFiles ? ", undone by the engine" : ""));
-  PrintFields(session, "Parameters", spec->parameters);
-  PrintFields(session, "Results", spec->results);
+  PrintFields(session, "Parameters", spec->parameters, false);
+  PrintFields(session, "Results", spec->results, true);
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ void ShowStatus(Session* session, const std::string& text) {
   Line(session, "error", TextOf(*run, "error"));
   Line(session, "damage", session->Paint(Colour::kRed, TextOf(*run, "damage")));
   PrintSteps(session, *run);
+  for (const Json& warning : run->value("warnings", Json::array())) session->Note("warning: " + warning.get<std::string>());
   for (const Json& uncertain : run->value("uncertain", Json::array()))
     session->Note("step '" + uncertain.get<std::string>() + "' is UNCERTAIN: find out whether it happened, then airun step resolve " +
                   TextOf(*run, "id") + " " + uncertain.get<std::string>() + " --decision completed|failed|retry");

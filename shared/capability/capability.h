@@ -49,7 +49,8 @@ struct CapabilitySpec {
   std::string summary;  // one line
   std::string docs;     // what a person needs, with an example
   std::vector<FieldSpec> parameters;
-  std::vector<FieldSpec> results;
+  std::vector<FieldSpec> results;  // `required`: there whenever the call succeeds; the runner checks both names and types
+  bool open_results = false;       // it may answer more than `results` names
   EffectClass effect = EffectClass::kPure;
   RiskLevel risk = RiskLevel::kLow;
   bool honours_key = false;  // its receiver honours the idempotency key: may be repeated after an unknown outcome
@@ -92,6 +93,8 @@ class CapabilityRegistry {
 std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only);
 // Parameters that the capability does not know and would ignore (real files have some): warnings, one line each, with "did you mean".
 std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Json& parameters);
+// What the outputs of a call are not though `results` says so: one line each, empty if they fit. Outputs it does not name are let through.
+std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs);
 // With aliases renamed and defaults filled in; a null for an optional parameter counts as absent.
 Json WithDefaults(const CapabilitySpec& spec, const Json& parameters);
 

@@ -46,10 +46,23 @@ Result<std::vector<std::string>> Words(const Json& parameters) {
   return words;
 }
 
-// The logical root in an argument is the folder of this attempt; in what the program says, the other way round.
+// Could the byte be part of a path's name? Anything outside of ASCII could.
+bool InName(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::strchr("._-~+@%/", c) != nullptr;
+}
+
+// The logical root in an argument is the folder of this attempt, wherever it stands as a whole first part of a path: before it the start, a
+// byte that is in no name (`--out=/workspace/x`, `'/workspace/x'`) or a one-letter option (`-I/workspace/x`); after it `/`, the end or such
+// a byte. In what the program says, the other way round.
 void ToReal(std::string& argument, const std::string& root) {
-  if (argument == kLogicalRoot || argument.compare(0, kLogicalRoot.size() + 1, std::string(kLogicalRoot) + "/") == 0) {
-    argument.replace(0, kLogicalRoot.size(), root);
+  for (auto at = argument.find(kLogicalRoot); at != std::string::npos; at = argument.find(kLogicalRoot, at)) {
+    const auto end = at + kLogicalRoot.size();
+    const bool begins = at == 0 || !InName(argument[at - 1]) || (at == 2 && argument[0] == '-' && argument[1] != '-');
+    const bool ends = end == argument.size() || argument[end] == '/' || !InName(argument[end]);
+    if (begins && ends) argument.replace(at, kLogicalRoot.size(), root);
+    at += begins && ends ? root.size() : kLogicalRoot.size();
   }
 }
 std::string ToLogical(std::string text, const std::string& root) {
@@ -159,9 +172,14 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   exec.docs =
       "No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
       "expansion. The program "
-      "sees the run's files in its working directory (and as /workspace/... in arguments), a clean environment with IDEMPOTENCY_KEY, "
+      "sees the run's files in its working directory, a clean environment with IDEMPOTENCY_KEY, "
       "FENCING_TOKEN and "
-      "FENCING_SCOPE, and nothing on stdin. It is killed with everything it started at its timeout. An exit code other than 0 is a result "
+      "FENCING_SCOPE, and nothing on stdin. In arguments `/workspace` is replaced by that directory wherever a path begins with it: at the "
+      "start of "
+      "an argument, after a one-letter option (`-I/workspace/x`) or after a character that no name has (`--out=/workspace/x`, a quote, a "
+      "space, a "
+      "colon; not after letters, digits or any of `._-~+@%/`), and followed by `/`, by the end or by such a character. The program is "
+      "killed with everything it started at its timeout. An exit code other than 0 is a result "
       "(look at `exit_code`), unless `check` is true. What it changed in its folder becomes part of the run. As nobody knows whether the "
       "program honours the key, an attempt "
       "that was lost half "
@@ -179,9 +197,9 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
                   Out("stderr", "string", "at most 1 MiB of it"),
                   Out("exit_code", "integer", "128 + n if signal n ended it"),
                   Out("success", "boolean", "exit code 0"),
-                  Out("stdout_truncated", "boolean", "only if some was dropped"),
-                  Out("stderr_truncated", "boolean", "only if some was dropped"),
-                  Out("warnings", "array", "only if something in its folder was ignored: links, FIFOs, names that cannot be stored")};
+                  OutIf("stdout_truncated", "boolean", "only if some was dropped"),
+                  OutIf("stderr_truncated", "boolean", "only if some was dropped"),
+                  OutIf("warnings", "array", "only if something in its folder was ignored: links, FIFOs, names that cannot be stored")};
   exec.effect = EffectClass::kNonIdempotent;
   exec.risk = RiskLevel::kHigh;
   exec.false_success = FalseSuccess::kResult;

@@ -24,7 +24,7 @@ StepResult HashFile(const Json& parameters, CallContext& context) {
   if (!entry) return Failed(entry.error());
   if (!*entry) return Failed(fmt::format("File not found: {}", *path));
   if ((*entry)->is_dir) return Failed(fmt::format("Is a directory, not a file: {}", *path));
-  return Done({{"checksum_sha256", ToHex((*entry)->hash)}});  // the manifest knows it; the content is not read
+  return Done({{"checksum_sha256", ToHex((*entry)->hash)}, {"success", true}});  // the manifest knows it; the content is not read
 }
 
 StepResult Exists(const Json& parameters, CallContext& context) {
@@ -72,7 +72,7 @@ void AddFileReaders(CapabilityRegistry& registry) {
   hash.summary = "SHA-256 of a file of the run.";
   hash.docs = "Costs nothing whatever the size: the run's manifest holds it.";
   hash.parameters = {PathField("path", "file below /workspace")};
-  hash.results = {Out("checksum_sha256", "string", "64 hex digits")};
+  hash.results = {Out("checksum_sha256", "string", "64 hex digits"), OutSuccess()};
   registry.Add(std::move(hash), HashFile);
 
   CapabilitySpec exists;

@@ -78,8 +78,12 @@ inline FieldSpec PathField(std::string name, std::string description) {
 inline FieldSpec Flag(std::string name, bool otherwise, std::string description) {
   return FieldSpec{std::move(name), "boolean", std::move(description), false, Json(otherwise)};
 }
+// A result that is there whenever the call succeeds; one that is there only then and when.
 inline FieldSpec Out(std::string name, std::string type, std::string description) {
-  return FieldSpec{std::move(name), std::move(type), std::move(description)};
+  return FieldSpec{std::move(name), std::move(type), std::move(description), true};
+}
+inline FieldSpec OutIf(std::string name, std::string type, std::string description) {
+  return FieldSpec{std::move(name), std::move(type), std::move(description), false};
 }
 inline FieldSpec OutSuccess() { return Out("success", "boolean", "true"); }
 

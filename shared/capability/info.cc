@@ -65,8 +65,8 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
   os.docs = "Of the worker that happens to run the step.";
   os.parameters = {Flag("verbose", false, "more of it")};
   os.results = {Out("os_name", "string", "linux"), Out("version", "string", "of the kernel"),
-                Out("architecture", "string", "x86_64, aarch64 ..."), Out("platform", "string", "verbose only"),
-                Out("python_version", "string", "verbose only; always empty")};
+                Out("architecture", "string", "x86_64, aarch64 ..."), OutIf("platform", "string", "verbose only"),
+                OutIf("python_version", "string", "verbose only; always empty")};
   os.effect = EffectClass::kRead;
   registry.Add(std::move(os), GetOs);
 
@@ -76,8 +76,8 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
   env.docs = "Only those in the worker's list of readable ones; anything else counts as not found.";
   env.parameters = {{.name = "var_name", .type = "string", .description = "its name", .required = true},
                     {.name = "default_value", .type = "any", .description = "the value if it is not found"}};
-  env.results = {Out("value", "string", "\"\" or the default if not found"), Out("found", "boolean", "set and readable"),
-                 Out("error_message", "string", "if it is not readable")};
+  env.results = {Out("value", "any", "text; if not found the default, or \"\""), Out("found", "boolean", "set and readable"),
+                 OutIf("error_message", "string", "if it is not readable")};
   env.effect = EffectClass::kRead;
   env.false_success = FalseSuccess::kResult;
   registry.Add(std::move(env), [config](const Json& parameters, CallContext&) { return GetEnvVar(*config, parameters); });

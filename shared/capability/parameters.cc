@@ -131,6 +131,19 @@ std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Jso
   return warnings;
 }
 
+std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs) {
+  std::vector<std::string> wrong;
+  for (const auto& field : spec.results) {
+    auto it = outputs.find(field.name);
+    if (it == outputs.end()) {
+      if (field.required) wrong.push_back(fmt::format("output '{}' ({}) is missing", field.name, field.type));
+    } else if (!HasType(*it, field.type)) {
+      wrong.push_back(fmt::format("output '{}' is {}, not {}", field.name, Described(*it), Wanted(field.type)));
+    }
+  }
+  return wrong;
+}
+
 Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
   Json out = Json::object();
   if (!parameters.is_object()) return out;

@@ -22,10 +22,14 @@ constexpr std::size_t kMaxErrorBytes = 8u << 10;
 // The longest a call may take when neither the step nor the capability says so.
 constexpr std::chrono::hours kNoTimeout{24 * 7};
 
-// The outputs must survive the journal: UTF-8, no NUL, not too deep, not too large.
+// The outputs must be what the registry says, and survive the journal: UTF-8, no NUL, not too deep, not too large.
 void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult& result) {
   if (!result.outputs.is_object()) {
     result = Failed(fmt::format("{}: its outputs are not a map; this is a bug of the capability", spec.id));
+    return;
+  }
+  if (auto wrong = CheckResults(spec, result.outputs); !wrong.empty()) {
+    result = Failed(fmt::format("{}: {}; this is a bug of the capability", spec.id, fmt::join(wrong, "; ")));
     return;
   }
   if (auto storable = CheckStorable(result.outputs); !storable) {

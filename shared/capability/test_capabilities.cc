@@ -42,6 +42,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   echo.summary = "Gives back what it is given.";
   echo.docs = "For trying out templates and state: `inputs: {outputs: {answer: 42}}`.";
   echo.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()}};
+  echo.open_results = true;
   registry.Add(std::move(echo), Echo);
 
   CapabilitySpec sleep;

@@ -33,11 +33,15 @@ void ReadSteps(Reader* reader, const SourceNode& list, Draft* draft);
 void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft);
 // loader_retry.cc
 void ReadRetry(Reader* reader, Fields* fields, StepSpec* step);
+void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation);  // `max_retries`, `timeout_seconds`
+// `priority` of a workflow or step: the band, 0 to 3.
+std::optional<int> ReadBand(Reader* reader, const Fields& fields);
 // loader_inputs.cc
 void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec);
 // loader_checks.cc
 void CheckGraph(Reader* reader, Draft* draft);
 void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft& draft);
+// loader_references.cc: what templates name
 void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft);
 
 // nullopt: fine. Else what is wrong with a name of a step, a queue ...

@@ -91,8 +91,7 @@ void ReadWorkflow(Reader* reader, const SourceNode& root, Draft* draft) {
   fields.String("queue", &spec.queue);
   if (const SourceNode* node = fields.Get("queue"); node && node->is_string())
     if (auto wrong = BadName(spec.queue, 64)) reader->Error(node->mark, "bad-name", "a queue " + *wrong);
-  if (const SourceNode* node = fields.Get("priority"))
-    if (auto band = reader->Integer(*node, fields.What("priority") + " (0 = first, 3 = last)", 0, 3)) spec.band = static_cast<int>(*band);
+  if (auto band = ReadBand(reader, fields)) spec.band = *band;
   const SourceNode* steps = fields.Get("steps");
   if (steps)
     ReadSteps(reader, *steps, draft);
@@ -133,6 +132,7 @@ Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilit
     out.findings.push_back({failed ? Finding::Severity::kError : Finding::Severity::kWarning, "more-findings",
                             "and " + std::to_string(more) + " more", out.findings.back().mark});
   }
+  draft.spec.strict_templates = options.strict_templates;
   if (!failed) out.spec = std::move(draft.spec);
   return out;
 }

@@ -20,7 +20,7 @@ std::string FormatFinding(const std::string& file, const Finding& finding);
 
 struct LoadOptions {
   bool strict = false;            // unknown keys and capabilities are errors
-  bool strict_templates = false;  // a template that names a step not before it is an error
+  bool strict_templates = false;  // a template that nothing may answer is an error; kept in the spec, so that it holds at run time too
   bool for_submit = false;        // kinds that come later are errors ("not supported yet"), not warnings
   std::size_t max_bytes = 256 * 1024;
   int max_depth = 64;

@@ -1,8 +1,6 @@
-// What needs the whole file: names, dependencies, cycles, capabilities, and which step a template may name.
+// What needs the whole file: names, dependencies, cycles, capabilities. (What templates name: loader_references.cc.)
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"
-#include "shared/spec/template.h"
-#include "shared/spec/template_scan.h"
 
 namespace acl {
 
@@ -64,78 +62,6 @@ void CheckCycles(Reader* reader, Draft* draft, const std::vector<std::vector<std
     }
   }
 }
-
-// Known without a declaration (compat.md 1.5).
-constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id"};
-
-class ReferenceCheck {
- public:
-  ReferenceCheck(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft)
-      : reader_(reader), capabilities_(capabilities), draft_(draft) {
-    for (std::string_view name : kBuiltIns) known_.emplace(name);
-    for (const auto& [key, value] : draft.spec.initial_state.items()) known_.insert(key);
-    for (const InputSpec& input : draft.spec.inputs) known_.insert(input.name);
-    for (const DraftName& one : draft.names) steps_.insert(one.name);
-  }
-
-  void Run() {
-    const auto order = PlanOrder(draft_.spec);
-    for (int index : order) {
-      const StepSpec& step = draft_.spec.steps[static_cast<std::size_t>(index)];
-      Check(step.inputs, step.mark, "step '" + step.name + "'");
-      Done(index, step);
-      if (step.compensation) Check(step.compensation->inputs, step.compensation->mark, "the compensation of step '" + step.name + "'");
-    }
-    for (std::size_t i = 0; i < draft_.spec.global_compensation_steps.size(); ++i) {
-      const CompensationSpec& global = draft_.spec.global_compensation_steps[i];
-      Check(global.inputs, global.mark, "global compensation '" + draft_.spec.global_compensation_names[i] + "'");
-    }
-  }
-
- private:
-  void Done(int index, const StepSpec& step) {
-    for (const DraftName& one : draft_.names)
-      if (one.top == index) before_.insert(one.name);
-    const CapabilitySpec* capability = capabilities_.Find(step.capability);
-    if (!capability || step.type != StepType::kAction) {
-      open_ = true;  // its outputs are not known, so any bare name may be one of them
-      return;
-    }
-    for (const FieldSpec& field : capability->results) known_.insert(field.name);
-  }
-
-  void Check(const Json& inputs, SourceMark mark, const std::string& owner) {
-    for (const std::string& path : TemplateReferences(inputs)) {
-      const std::string token(FirstToken(path));
-      if (before_.contains(token) || known_.contains(token)) continue;
-      const bool strict = reader_->options().strict_templates;
-      if (steps_.contains(token)) {
-        reader_->Strictly(
-            strict, mark, "template-order",
-            "{{" + path.substr(0, 80) + "}} in " + owner +
-                " names a step that has not run by then; it would stay as literal text: add it to 'depends_on' or move it up");
-      } else if (!open_) {
-        reader_->Strictly(
-            strict, mark, "unknown-reference",
-            "{{" + path.substr(0, 80) + "}} in " + owner +
-                " names nothing known by then (no step, input, key of initial_state or output) and would stay as literal text" +
-                DidYouMean(token, Candidates()));
-      }
-    }
-  }
-
-  std::vector<std::string_view> Candidates() const {
-    std::vector<std::string_view> out(known_.begin(), known_.end());
-    out.insert(out.end(), before_.begin(), before_.end());
-    return out;
-  }
-
-  Reader* reader_;
-  const CapabilityRegistry& capabilities_;
-  const Draft& draft_;
-  std::set<std::string> known_, steps_, before_;
-  bool open_ = false;
-};
 
 void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std::string& id, const Json& inputs, const SourceNode& node,
                const std::string& owner) {
@@ -220,10 +146,6 @@ void CheckGraph(Reader* reader, Draft* draft) {
 void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft&) {
   for (auto [key, kind] : {std::pair("steps", "step"), std::pair("global_compensation_steps", "global compensation")})
     if (const SourceEntry* list = root.Find(key); list && list->value.is_list()) CheckCalls(reader, capabilities, list->value, kind);
-}
-
-void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft) {
-  if (draft.graph_ok) ReferenceCheck(reader, capabilities, draft).Run();
 }
 
 }  // namespace acl

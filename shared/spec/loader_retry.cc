@@ -1,4 +1,4 @@
-// `max_retries`, `retry`, the timeouts and `on_unknown_outcome` of a step.
+// `max_retries`, `retry`, the timeouts and `on_unknown_outcome` of a step; the limits of a compensation; the priority band.
 #include "shared/spec/draft.h"
 
 namespace acl {
@@ -34,16 +34,34 @@ void ReadRetryMap(Reader* reader, const SourceNode& node, const std::string& own
   }
 }
 
+std::optional<int> ReadAttempts(Reader* reader, const Fields& fields) {
+  const SourceNode* node = fields.Get("max_retries");
+  if (!node) return std::nullopt;
+  auto value = reader->Integer(*node, fields.What("max_retries"), 0, kMostAttempts);
+  if (!value) return std::nullopt;
+  if (*value == 0)
+    reader->Warning(node->mark, "no-retries", fields.What("max_retries") + " counts attempts: 0 is read as one attempt; write 1");
+  return std::max(1, static_cast<int>(*value));
+}
+
 }  // namespace
 
+std::optional<int> ReadBand(Reader* reader, const Fields& fields) {
+  const SourceNode* node = fields.Get("priority");
+  if (!node) return std::nullopt;
+  auto band = reader->Integer(*node, fields.What("priority") + " (0 = first, 3 = last)", 0, 3);
+  return band ? std::optional<int>(static_cast<int>(*band)) : std::nullopt;
+}
+
+void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation) {
+  compensation->max_attempts = ReadAttempts(reader, *fields);
+  std::chrono::seconds timeout{0};
+  fields->Seconds("timeout_seconds", &timeout);
+  if (timeout.count() > 0) compensation->timeout = timeout;
+}
+
 void ReadRetry(Reader* reader, Fields* fields, StepSpec* step) {
-  if (const SourceNode* node = fields->Get("max_retries")) {
-    if (auto value = reader->Integer(*node, fields->What("max_retries"), 0, kMostAttempts)) {
-      if (*value == 0)
-        reader->Warning(node->mark, "no-retries", fields->What("max_retries") + " counts attempts: 0 is read as one attempt; write 1");
-      step->retry.max_attempts = std::max(1, static_cast<int>(*value));
-    }
-  }
+  if (auto attempts = ReadAttempts(reader, *fields)) step->retry.max_attempts = *attempts;
   if (const SourceNode* node = fields->Get("retry")) ReadRetryMap(reader, *node, "step '" + step->name + "'", &step->retry);
   fields->Seconds("timeout_seconds", &step->attempt_timeout);
   if (const SourceNode* node = fields->Get("step_timeout_seconds")) {

@@ -41,7 +41,8 @@ void ReadCompensation(Reader* reader, const SourceNode& node, StepSpec* step) {
   if (node.is_null()) return;  // the one null that real files write
   const std::string owner = "'compensation' of step '" + step->name + "'";
   if (!reader->IsMap(node, owner)) return;
-  Fields fields(reader, node, owner, {"step_name", "capability_name", "capability", "inputs", "description"});
+  Fields fields(reader, node, owner,
+                {"step_name", "capability_name", "capability", "inputs", "description", "max_retries", "timeout_seconds"});
   CompensationSpec out;
   out.mark = node.mark;
   std::string step_name = step->name;
@@ -55,6 +56,7 @@ void ReadCompensation(Reader* reader, const SourceNode& node, StepSpec* step) {
   if (out.capability.empty() && NamesCapability(fields)) return ReportEmptyCapability(reader, fields, owner);
   fields.Map("inputs", &out.inputs);
   fields.String("description", &out.description);
+  ReadCompensationLimits(reader, &fields, &out);
   step->compensation = std::move(out);
 }
 
@@ -121,6 +123,7 @@ class StepReader {
                    "step_timeout_seconds",
                    "on_unknown_outcome",
                    "queue",
+                   "priority",
                    "condition",
                    "when",
                    "foreach",
@@ -138,6 +141,7 @@ class StepReader {
     ReadRetry(reader_, &fields, &step);
     if (const SourceNode* compensation = fields.Get("compensation")) ReadCompensation(reader_, *compensation, &step);
     ReadQueue(fields, &step);
+    ReadPriority(fields, &step);
     ReadDependencies(fields, &step);
     CheckKind(fields, owner, top, &step);
     return step;
@@ -170,6 +174,15 @@ class StepReader {
     if (*queue == draft_->spec.queue) return;
     Later(reader_, node->mark, "a step on another queue than its run ('" + *queue + "')");
     step->queue = std::move(*queue);
+  }
+
+  void ReadPriority(const Fields& fields, StepSpec* step) {
+    const SourceNode* node = fields.Get("priority");
+    if (!node) return;
+    auto band = ReadBand(reader_, fields);
+    if (!band || *band == draft_->spec.band) return;
+    Later(reader_, node->mark, "a step of another priority than its run (" + std::to_string(*band) + ")");
+    step->band = band;
   }
 
   void ReadDependencies(Fields& fields, StepSpec* step) {
@@ -218,6 +231,11 @@ class StepReader {
   Draft* draft_;
 };
 
+// `step_type: COMPENSATION` says what it is anyway.
+bool IsCompensationType(std::string_view key, const SourceNode& value) {
+  return key == "step_type" && value.is_string() && value.scalar == "COMPENSATION";
+}
+
 }  // namespace
 
 void ReadSteps(Reader* reader, const SourceNode& list, Draft* draft) {
@@ -252,6 +270,11 @@ void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draf
     if (out.capability.empty()) reader->Error(node.mark, "missing-capability", owner + " names no capability; add 'capability: ...'");
     fields.Map("inputs", &out.inputs);
     fields.String("description", &out.description);
+    ReadCompensationLimits(reader, &fields, &out);
+    // Real files write these as they do for steps; nothing looks at them here.
+    for (std::string_view key : {"agent_name", "risk_level", "step_type"})
+      if (const SourceNode* ignored = fields.Get(key); ignored && !IsCompensationType(key, *ignored))
+        reader->Warning(ignored->mark, "ignored-key", fields.What(key) + " has no effect on a compensation; remove it");
     draft->spec.global_compensation_steps.push_back(std::move(out));
     draft->spec.global_compensation_names.push_back(std::move(name));
   }

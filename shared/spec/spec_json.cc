@@ -35,7 +35,10 @@ int WordIndex(std::span<const std::string_view> words, const std::string& word) 
 }
 
 Json ToJson(const CompensationSpec& compensation) {
-  return {{"capability", compensation.capability}, {"inputs", compensation.inputs}, {"description", compensation.description}};
+  Json out = {{"capability", compensation.capability}, {"inputs", compensation.inputs}, {"description", compensation.description}};
+  if (compensation.max_attempts) out["max_attempts"] = *compensation.max_attempts;
+  if (compensation.timeout) out["timeout_s"] = compensation.timeout->count();
+  return out;
 }
 
 CompensationSpec CompensationFrom(const Json& json) {
@@ -43,6 +46,8 @@ CompensationSpec CompensationFrom(const Json& json) {
   out.capability = json.at("capability").get<std::string>();
   out.inputs = TakeJson(json, "inputs", Json::object());
   out.description = Take<std::string>(json, "description", "");
+  if (auto it = json.find("max_attempts"); it != json.end()) out.max_attempts = it->get<int>();
+  if (auto it = json.find("timeout_s"); it != json.end()) out.timeout = std::chrono::seconds(it->get<std::int64_t>());
   return out;
 }
 
@@ -82,6 +87,7 @@ Json ToJson(const StepSpec& step) {
   if (step.compensation) out["compensation"] = ToJson(*step.compensation);
   if (step.step_timeout) out["step_timeout_s"] = step.step_timeout->count();
   if (step.queue) out["queue"] = *step.queue;
+  if (step.band) out["band"] = *step.band;
   if (!step.extra.empty()) out["extra"] = step.extra;
   return out;
 }
@@ -107,6 +113,7 @@ StepSpec StepFrom(const Json& json) {
   if (auto it = json.find("compensation"); it != json.end()) out.compensation = CompensationFrom(*it);
   if (auto it = json.find("step_timeout_s"); it != json.end()) out.step_timeout = std::chrono::seconds(it->get<std::int64_t>());
   if (auto it = json.find("queue"); it != json.end()) out.queue = it->get<std::string>();
+  if (auto it = json.find("band"); it != json.end()) out.band = it->get<int>();
   out.extra = TakeJson(json, "extra", Json::object());
   return out;
 }
@@ -147,6 +154,7 @@ WorkflowSpec SpecFrom(const Json& json) {
   out.policy = TakeJson(json, "policy", Json::array());
   out.queue = Take<std::string>(json, "queue", "default");
   out.band = Take(json, "band", 1);
+  out.strict_templates = Take(json, "strict_templates", false);
   return out;
 }
 
@@ -161,22 +169,24 @@ Json SpecToJson(const WorkflowSpec& spec) {
     global.update(ToJson(spec.global_compensation_steps[i]));
     globals.push_back(std::move(global));
   }
-  return {{"schema_version", kSpecSchemaVersion},
-          {"name", spec.name},
-          {"version", spec.version},
-          {"description", spec.description},
-          {"workflow_id", spec.workflow_id},
-          {"owner", spec.owner},
-          {"metadata", spec.metadata},
-          {"initial_state", spec.initial_state},
-          {"inputs", std::move(inputs)},
-          {"steps", std::move(steps)},
-          {"global_compensation_steps", std::move(globals)},
-          {"max_execution_time_s", spec.max_execution_time.count()},
-          {"enable_auto_rollback", spec.enable_auto_rollback},
-          {"policy", spec.policy},
-          {"queue", spec.queue},
-          {"band", spec.band}};
+  Json out = {{"schema_version", kSpecSchemaVersion},
+              {"name", spec.name},
+              {"version", spec.version},
+              {"description", spec.description},
+              {"workflow_id", spec.workflow_id},
+              {"owner", spec.owner},
+              {"metadata", spec.metadata},
+              {"initial_state", spec.initial_state},
+              {"inputs", std::move(inputs)},
+              {"steps", std::move(steps)},
+              {"global_compensation_steps", std::move(globals)},
+              {"max_execution_time_s", spec.max_execution_time.count()},
+              {"enable_auto_rollback", spec.enable_auto_rollback},
+              {"policy", spec.policy},
+              {"queue", spec.queue},
+              {"band", spec.band}};
+  if (spec.strict_templates) out["strict_templates"] = true;
+  return out;
 }
 
 Result<WorkflowSpec> SpecFromJson(const Json& json) {

@@ -97,10 +97,18 @@ class Expander {
   std::size_t spent_ = 0;
 };
 
-void Collect(const Json& value, std::vector<std::string>* out) {
+void Collect(const Json& value, std::vector<TemplateReference>* out) {
   if (value.is_string()) {
-    for (TemplatePiece& piece : ScanTemplate(value.get_ref<const std::string&>()))
-      if (piece.is_reference && std::find(out->begin(), out->end(), piece.path) == out->end()) out->push_back(std::move(piece.path));
+    for (TemplatePiece& piece : ScanTemplate(value.get_ref<const std::string&>())) {
+      if (!piece.is_reference) continue;
+      const bool has_default =
+          std::any_of(piece.filters.begin(), piece.filters.end(), [](auto& filter) { return filter.name == "default"; });
+      auto known = std::find_if(out->begin(), out->end(), [&](const TemplateReference& one) { return one.path == piece.path; });
+      if (known == out->end())
+        out->push_back({std::move(piece.path), has_default});
+      else
+        known->has_default &= has_default;
+    }
   } else if (value.is_structured()) {
     for (const Json& item : value) Collect(item, out);
   }
@@ -115,9 +123,15 @@ Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, 
   return Expanded{std::move(*expanded), std::move(expander.missing)};
 }
 
+std::vector<TemplateReference> References(const Json& value) {
+  std::vector<TemplateReference> out;
+  Collect(value, &out);
+  return out;
+}
+
 std::vector<std::string> TemplateReferences(const Json& value) {
   std::vector<std::string> out;
-  Collect(value, &out);
+  for (TemplateReference& reference : References(value)) out.push_back(std::move(reference.path));
   return out;
 }
 

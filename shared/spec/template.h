@@ -27,6 +27,11 @@ struct Expanded {
 Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, const TemplateLimits& limits = {});
 
 // The references (full dotted paths) a value mentions, for checks at load.
+struct TemplateReference {
+  std::string path;
+  bool has_default = false;  // wherever it is mentioned, a `default` stands by
+};
+std::vector<TemplateReference> References(const Json& value);
 std::vector<std::string> TemplateReferences(const Json& value);
 bool HasTemplate(const Json& value);
 

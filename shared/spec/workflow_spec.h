@@ -38,6 +38,8 @@ struct CompensationSpec {
   std::string capability;
   Json inputs = Json::object();
   std::string description;
+  std::optional<int> max_attempts;              // `max_retries`; 3 if not given
+  std::optional<std::chrono::seconds> timeout;  // `timeout_seconds`, of one attempt; the capability's if not given
   SourceMark mark;
 };
 
@@ -56,6 +58,7 @@ struct StepSpec {
   std::optional<std::chrono::seconds> step_timeout;  // `step_timeout_seconds`: all attempts together
   UnknownOutcome on_unknown_outcome = UnknownOutcome::kAsk;
   std::optional<std::string> queue;  // dispatched to another queue: refused at submit until the fleet issue
+  std::optional<int> band;           // `priority`, if it is another than the run's: the same
   Json extra = Json::object();       // kinds that come later: their keys as written
   SourceMark mark;
 };
@@ -79,6 +82,7 @@ struct WorkflowSpec {
   Json policy = Json::array();
   std::string queue = "default";
   int band = 1;
+  bool strict_templates = false;  // asked for at submit: a reference that nothing answers fails its step when it runs
 
   const StepSpec* FindStep(std::string_view step_name) const;
 };

@@ -18,13 +18,22 @@ TemplateScope ScopeOf(const Document& state) {
   };
 }
 
-CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope,
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, bool strict,
                            std::vector<std::string>* missing) {
   CapabilityCall call;
   call.capability = capability;
   auto expanded = ExpandTemplates(inputs, scope);
   if (!expanded) {
     call.error = "inputs: " + expanded.message();
+    return call;
+  }
+  if (strict && !expanded->missing.empty()) {
+    std::string names;
+    for (const std::string& reference : expanded->missing) names += (names.empty() ? "{{" : ", {{") + reference + "}}";
+    call.error = "inputs: nothing answers " + names.substr(0, 500) +
+                 ", and the run was submitted with strict templates; name a value that is there by then, or give it a default: "
+                 "{{x | default('')}}";
+    if (missing) *missing = std::move(expanded->missing);
     return call;
   }
   call.inputs = std::move(expanded->value);
@@ -47,13 +56,16 @@ bool Resolves(const TemplateScope& scope, std::string_view reference) {
 
 }  // namespace
 
-std::vector<std::string> MissingReferences(const CompiledSpec& spec, int step, const Document& state) {
+std::vector<std::string> MissingReferences(const CompiledSpec& spec, const Instance& instance, const Document& state) {
+  if (instance.undo && instance.step >= 0) return {};
   const TemplateScope scope = ScopeOf(state);
-  const auto& references = spec.references(step);
+  const Json& inputs =
+      instance.undo ? spec.spec().global_compensation_steps[std::size_t(instance.global)].inputs : spec.step(instance.step).inputs;
+  const auto& references = spec.references(instance);
   if (std::all_of(references.begin(), references.end(), [&](const std::string& reference) { return Resolves(scope, reference); }))
     return {};
   std::vector<std::string> missing;  // a filter may still give it a value
-  (void)ResolveCall(spec.step(step).capability, spec.step(step).inputs, scope, &missing);
+  (void)ResolveCall("", inputs, scope, false, &missing);
   return missing;
 }
 
@@ -77,6 +89,11 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
     capability = specs.capabilities().Find(traits.capability);
     traits.retry = CompensationRetry();
     traits.attempt_timeout = capability ? capability->default_timeout : std::chrono::seconds(300);
+    const CompensationSpec* named = nullptr;
+    if (instance.step < 0) named = &spec.spec().global_compensation_steps[std::size_t(instance.global)];
+    if (instance.step >= 0 && spec.step(instance.step).compensation) named = &*spec.step(instance.step).compensation;
+    if (named && named->max_attempts) traits.retry.max_attempts = *named->max_attempts;
+    if (named && named->timeout) traits.attempt_timeout = *named->timeout;
   }
   if (capability) {
     traits.known = true;
@@ -92,9 +109,11 @@ namespace {
 CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const Document& state, const StepRecord& record,
                       const std::string& capability) {
   if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
-  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), nullptr);
+  const bool strict = spec.spec().strict_templates;
+  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), strict, nullptr);
   if (instance.step < 0) {
-    return ResolveCall(capability, spec.spec().global_compensation_steps[std::size_t(instance.global)].inputs, ScopeOf(state), nullptr);
+    const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];
+    return ResolveCall(capability, global.inputs, ScopeOf(state), strict, nullptr);
   }
   return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
 }

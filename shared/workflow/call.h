@@ -15,12 +15,14 @@ namespace acl::workflow {
 // What a template sees: variables, then `inputs`, then the built-ins workflow_id, run_id and session_id.
 TemplateScope ScopeOf(const Document& state);
 
-// The templates of `inputs` expanded. What is wrong with them stands in `error` of the call: such a step fails when it runs.
-CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope,
+// The templates of `inputs` expanded. What is wrong with them stands in `error` of the call: such a step fails when it runs. `strict`: a
+// reference that nothing answers is wrong too (the run was submitted with strict templates).
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, bool strict,
                            std::vector<std::string>* missing);
 
-// References in the step's inputs that nothing answers now: they stay literal, an event says so.
-std::vector<std::string> MissingReferences(const CompiledSpec& spec, int step, const Document& state);
+// References in the inputs of a step or global compensation that nothing answers now: they stay literal, an event says so. (Those of a
+// step's own compensation are found when the step completes.)
+std::vector<std::string> MissingReferences(const CompiledSpec& spec, const Instance& instance, const Document& state);
 
 // What is known of an instance without its record: retries, effect, meaning of `success: false` ...
 struct CallTraits {

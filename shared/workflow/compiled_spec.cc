@@ -41,8 +41,10 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     c.forward_.push_back({c.ids_[i], int(i), -1, false});
     c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
   }
-  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
+  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g) {
     c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
+    c.global_references_.push_back(TemplateReferences(c.spec_.global_compensation_steps[g].inputs));
+  }
   for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
     for (const Instance& instance : *list) {
       if (!c.by_id_.emplace(instance.step_id, &instance).second) {

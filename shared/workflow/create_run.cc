@@ -35,22 +35,25 @@ Result<Json> FilesOf(std::vector<FileChange> files) {
 
 }  // namespace
 
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request) {
-  auto inputs = CheckInputs(spec, request.inputs);
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& given, CreateRequest request) {
+  auto inputs = CheckInputs(given, request.inputs);
   if (!inputs) return inputs.error();
   auto files = FilesOf(std::move(request.files));
   if (!files) return files.error();
-  for (const Json* value : std::initializer_list<const Json*>{&*inputs, &spec.initial_state, &request.labels}) {
+  for (const Json* value : std::initializer_list<const Json*>{&*inputs, &given.initial_state, &request.labels}) {
     if (Status storable = CheckStorable(*value); !storable) return storable.error();
   }
 
   // Variables: initial_state, over it the inputs by name (compat.md 1.5; inputs are our addition).
-  Json variables = spec.initial_state.is_object() ? spec.initial_state : Json::object();
+  Json variables = given.initial_state.is_object() ? given.initial_state : Json::object();
   for (auto it = inputs->begin(); it != inputs->end(); ++it) variables[it.key()] = it.value();
 
+  const std::string owner = given.owner.empty() ? request.submitter : given.owner;
+  WorkflowSpec spec = given;
+  for (StepSpec& step : spec.steps)
+    if (step.agent_name.empty()) step.agent_name = owner;  // compat.md 1.3; the file may have named no owner
   Json spec_json = SpecToJson(spec);
   const std::string spec_hash = ToHex(CanonicalHash(spec_json));
-  const std::string owner = spec.owner.empty() ? request.submitter : spec.owner;
   EventDraft draft{
       std::string(event::kWorkflowCreated),
       {{"name", spec.name}, {"version", spec.version}, {"owner", owner}, {"steps", spec.steps.size()}, {"spec_hash", spec_hash}},

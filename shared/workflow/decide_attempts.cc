@@ -111,9 +111,7 @@ void Decider::On(const StartingInput& input) {
   facts["capability"] = call.capability;
   facts["effect"] = EffectName(input.step.effect);
   facts["idempotency_key"] = input.step.idempotency_key;
-  if (!record.call && !instance->undo) {
-    if (auto missing = MissingReferences(spec_, instance->step, State()); !missing.empty()) facts["missing"] = missing;
-  }
+  AddMissing(facts, *instance, record);
   Json carried = Json::object();
   if (!record.call) carried["call"] = Json{{kCallInputs, std::move(call.inputs)}};
   Emit(event::kStepStarted, std::move(facts), std::move(carried));
@@ -218,6 +216,7 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   facts["error"] = error;
   facts["attempts"] = attempts;
   facts["started_at"] = FormatWallTime(started);
+  AddMissing(facts, instance, record);
   if (result.outcome == Outcome::kTimedOut) facts["timed_out"] = true;
   if (result.outcome == Outcome::kUnknown) facts["unknown"] = true;
   if (delay.count() > 0) {
@@ -233,6 +232,7 @@ void Decider::FailedForGood(const Instance& instance, int attempts, int attempt,
   facts["error"] = error;
   facts["attempts"] = attempts;
   if (started) facts["started_at"] = FormatWallTime(*started);
+  AddMissing(facts, instance, Step(instance));
   if (!instance.undo) {
     Emit(event::kStepFailed, std::move(facts));
     return;

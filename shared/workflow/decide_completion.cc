@@ -25,9 +25,8 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   facts["started_at"] = FormatWallTime(record.started_at.value_or(now_ - result.duration));
   facts["duration_ms"] = result.duration.count();
   std::vector<std::string> missing;
-  if (!record.call) missing = MissingReferences(spec_, instance.step, State());  // else step.started said so
   Json undo = UndoRecord(instance, result.outputs, result.files, missing);
-  if (!missing.empty()) facts["missing"] = missing;
+  AddMissing(facts, instance, record, std::move(missing));
   if (const Json* capability = MemberOf(&undo, kCallCapability)) {
     facts["undo"] = *capability;
     const Json* inputs = MemberOf(&undo, kCallInputs);
@@ -56,7 +55,8 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
       return name == step.name ? &outputs : below(name);
     };
     std::vector<std::string> missing;
-    Json undo = CallToJson(ResolveCall(step.compensation->capability, step.compensation->inputs, scope, &missing));
+    Json undo =
+        CallToJson(ResolveCall(step.compensation->capability, step.compensation->inputs, scope, spec_.spec().strict_templates, &missing));
     for (const std::string& reference : missing) warnings.push_back("compensation: " + reference);
     return undo;
   }
@@ -78,6 +78,7 @@ void Decider::CompensationCompleted(const Instance& instance, int attempt, const
   facts["attempts"] = record.attempts + 1;
   if (instance.step >= 0) facts["undoes"] = spec_.step(instance.step).name;
   facts["outputs"] = outputs;
+  AddMissing(facts, instance, record);
   decision_.completions.push_back({instance.step_id, attempt, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
   LogCompensation(instance, traits.capability, "executed", "");
   Json carried = Json::object();

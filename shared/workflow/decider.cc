@@ -26,6 +26,13 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   return facts;
 }
 
+void Decider::AddMissing(Json& facts, const Instance& instance, const StepRecord& record, std::vector<std::string> more) {
+  std::vector<std::string> missing;
+  if (!record.call && !spec_.spec().strict_templates) missing = MissingReferences(spec_, instance, State());
+  missing.insert(missing.end(), more.begin(), more.end());
+  if (!missing.empty()) facts["missing"] = missing;
+}
+
 void Decider::List(RunStatus status, std::optional<std::string> error) {
   if (!decision_.listing) decision_.listing.emplace();
   decision_.listing->status = Name(status);

@@ -36,6 +36,8 @@ class Decider {
   // -- events
   void Emit(std::string_view type, Json facts, Json carried = Json::object());
   Json StepFacts(const Instance& instance, int attempt);
+  // `missing`: references that nothing answers. Once a step: an attempt that is sent again sends what was journaled.
+  void AddMissing(Json& facts, const Instance& instance, const StepRecord& record, std::vector<std::string> more = {});
   // A timer is set or cleared by a decision, never both: the last word counts.
   void SetTimer(std::string_view timer_id, WallTime fire_at);
   void ClearTimer(std::string_view timer_id);

@@ -146,6 +146,7 @@ class Evolution {
     record_ = ReadStep(state_, step_id);
     step_json_ = record_.json ? *record_.json : Json::object();
     if (const Json* attempt = MemberOf(facts_, "attempt")) step_json_["attempt"] = *attempt;
+    KeepMissing();
 
     if (type == event::kStepStarted) {
       Started();
@@ -177,6 +178,17 @@ class Evolution {
       CompensationEnded(type == event::kCompensationCompleted);
     } else {
       impossible_ = "unknown event " + type;
+    }
+  }
+
+  // Both the start and the completion may say something.
+  void KeepMissing() {
+    const Json* missing = MemberOf(facts_, "missing");
+    if (!missing || !missing->is_array() || missing->empty()) return;
+    Json& kept = step_json_["missing"];
+    if (!kept.is_array()) kept = Json::array();
+    for (const Json& reference : *missing) {
+      if (std::find(kept.begin(), kept.end(), reference) == kept.end()) kept.push_back(reference);
     }
   }
 

@@ -28,6 +28,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.completed_at = TimeOf(record.json, "completed_at");
   view.error = record.error;
   view.execution_order = record.order;
+  view.missing = ListOf(record.json, "missing");
   if (record.status == StepStatus::kCompleted) {
     // The step's own entry, unless an output of its name has replaced it (compat.md 1.5).
     if (const Json* outputs = state.Find(VarKey(step.name))) view.outputs = *outputs;
@@ -36,13 +37,18 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
 }
 
 CompensationView ViewUndo(const Document& state, const std::string& undo_id, const std::string& name, const std::string& capability,
-                          bool needed, bool pending) {
-  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, ""};
+                          int max_attempts, bool needed) {
+  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, capability.empty() ? 0 : max_attempts, "", {}};
   StepRecord record = ReadStep(state, undo_id);
-  if (record.json || (needed && pending)) view.status = Name(record.status);
+  if (record.json || needed) view.status = Name(record.status);
   view.attempts = record.attempts;
   view.error = record.error;
+  view.missing = ListOf(record.json, "missing");
   return view;
+}
+
+int AttemptsOf(const CompensationSpec* compensation) {
+  return compensation && compensation->max_attempts ? *compensation->max_attempts : CompensationRetry().max_attempts;
 }
 
 void AddCompensations(const Document& state, const WorkflowSpec& spec, const RunRecord& run, RunView& view) {
@@ -54,11 +60,32 @@ void AddCompensations(const Document& state, const WorkflowSpec& spec, const Run
   std::sort(completed.begin(), completed.end(), [](auto* a, auto* b) { return a->execution_order > b->execution_order; });
   for (const StepView* step : completed) {
     const Json* undo = ReadStep(state, step->step_id).undo;
-    if (undo) view.compensations.push_back(ViewUndo(state, UndoIdOf(step->name), step->name, TextOf(undo, "capability"), needed, true));
+    if (!undo) continue;
+    const StepSpec* named = spec.FindStep(step->name);
+    view.compensations.push_back(ViewUndo(state, UndoIdOf(step->name), step->name, TextOf(undo, "capability"),
+                                          AttemptsOf(named && named->compensation ? &*named->compensation : nullptr), needed));
   }
   for (std::size_t n = 0; n < spec.global_compensation_steps.size(); ++n) {
-    view.compensations.push_back(ViewUndo(state, GlobalUndoIdOf(int(n)), "", spec.global_compensation_steps[n].capability, needed, true));
+    const CompensationSpec& global = spec.global_compensation_steps[n];
+    view.compensations.push_back(ViewUndo(state, GlobalUndoIdOf(int(n)), "", global.capability, AttemptsOf(&global), needed));
   }
+}
+
+void AddWarnings(const WorkflowSpec& spec, RunView& view) {
+  // Under strict templates only a compensation gets here, before it is called for.
+  const std::string then = spec.strict_templates ? "; it will fail if it is needed" : "; it stayed as literal text";
+  auto add = [&](const std::string& whose, const std::string& reference) {
+    view.warnings.push_back(whose + ": nothing answered {{" + reference + "}}" + then);
+  };
+  constexpr std::string_view kOfUndo = "compensation: ";
+  for (const StepView& step : view.steps) {
+    for (const std::string& reference : step.missing) {
+      const bool undo = reference.starts_with(kOfUndo);
+      add((undo ? "compensation of step '" : "step '") + step.name + "'", undo ? reference.substr(kOfUndo.size()) : reference);
+    }
+  }
+  for (const CompensationView& undo : view.compensations)
+    for (const std::string& reference : undo.missing) add("compensation '" + undo.step_id + "'", reference);
 }
 
 std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunView& view) {
@@ -97,6 +124,7 @@ Result<RunView> ViewOf(const Document& state) {
   view.steps_completed = progress.done;
   for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed));
   AddCompensations(state, *spec, *run, view);
+  AddWarnings(*spec, view);
   if (run->status == RunStatus::kCompleted) {
     if (const Json* outputs = state.Find(VarKey(TextOf(run->json, "outputs_of"))); outputs && outputs->is_object()) view.outputs = *outputs;
   }
@@ -126,6 +154,7 @@ Json StepJson(const StepView& step) {
   AddTime(json, "completed_at", step.completed_at);
   AddTime(json, "next_retry", step.next_retry);
   AddText(json, "error", step.error);
+  if (!step.missing.empty()) json["missing"] = step.missing;
   if (step.outputs) json["outputs"] = *step.outputs;
   return json;
 }
@@ -136,7 +165,9 @@ Json CompensationJson(const CompensationView& undo) {
   AddText(json, "capability", undo.capability);
   json["status"] = undo.status;
   json["attempts"] = undo.attempts;
+  if (undo.max_attempts > 0) json["max_attempts"] = undo.max_attempts;
   AddText(json, "error", undo.error);
+  if (!undo.missing.empty()) json["missing"] = undo.missing;
   return json;
 }
 
@@ -162,6 +193,7 @@ Json ViewToJson(const RunView& view) {
   json["compensations"] = Json::array();
   for (const CompensationView& undo : view.compensations) json["compensations"].push_back(CompensationJson(undo));
   if (!view.uncertain.empty()) json["uncertain"] = view.uncertain;
+  if (!view.warnings.empty()) json["warnings"] = view.warnings;
   return json;
 }
 

@@ -22,6 +22,8 @@ struct StepView {
   std::string error;            // of the last failed attempt
   std::optional<Json> outputs;  // completed steps
   int execution_order = 0;      // 1-based among completed steps; 0 = not completed
+  // References that nothing answered and that stayed as text; "compensation: x" of the call that would undo the step.
+  std::vector<std::string> missing;
 };
 
 struct CompensationView {
@@ -30,7 +32,9 @@ struct CompensationView {
   std::string capability;  // empty: the engine puts old files back
   std::string status;      // PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED; NOT_NEEDED while nothing is rolled back
   int attempts = 0;
+  int max_attempts = 0;  // 0: no call is made
   std::string error;
+  std::vector<std::string> missing;
 };
 
 struct RunView {
@@ -50,6 +54,7 @@ struct RunView {
   // Why nothing runs: "paused", "uncertain" (a person must say what happened), "retry"; empty if it could run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve
+  std::vector<std::string> warnings;   // what went on all the same but was hardly meant: one line each
 };
 
 // kCorrupt if the document is not a workflow run's state.

@@ -96,6 +96,38 @@ TEST_F(Exec, ArgumentsArriveByteForByte) {
   }
 }
 
+// The logical root is the attempt's folder wherever a path begins with it, and nowhere else. `+` stands for it on the right.
+TEST_F(Exec, TheLogicalRootIsMappedAtPathBoundaries) {
+  const std::string root = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "printf '%s' \"${#PWD}\""}}}).outputs["stdout"];
+  const std::pair<std::string, std::string> table[] = {
+      {"/workspace", "+"},
+      {"/workspace/x", "+/x"},
+      {"--out=/workspace/x", "--out=+/x"},
+      {"-I/workspace/x", "-I+/x"},
+      {"a:/workspace/b:/workspace", "a:+/b:+"},
+      {"open('/workspace/x')", "open('+/x')"},
+      {"cd /workspace; ls", "cd +; ls"},
+      {"{\"out\":\"/workspace/x\"}", "{\"out\":\"+/x\"}"},
+      {"/workspace2/x", "/workspace2/x"},
+      {"/workspace.txt", "/workspace.txt"},
+      {"/my/workspace/x", "/my/workspace/x"},
+      {"https://h.example/workspace/x", "https://h.example/workspace/x"},
+      {"file:///workspace/x", "file:///workspace/x"},
+      {"--x/workspace", "--x/workspace"},
+      {"ab/workspace", "ab/workspace"},
+      {"é/workspace", "é/workspace"},
+  };
+  // What the program prints is mapped back, so its length tells what it was given.
+  for (const auto& [given, seen] : table) {
+    const auto roots = std::count(seen.begin(), seen.end(), '+');
+    const auto length = seen.size() + std::size_t(roots) * (std::stoul(root) - 1);
+    StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "LC_ALL=C; printf '%s' \"${#1}\"", "x", given}}});
+    EXPECT_EQ(result.outputs["stdout"], std::to_string(length)) << given;
+  }
+  EXPECT_EQ(Apply("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "echo hi > /workspace/made.txt"}}}).outcome, Outcome::kSucceeded);
+  EXPECT_EQ(ContentOf("made.txt"), "hi\n");
+}
+
 TEST_F(Exec, TheEnvironmentIsCleanAndCarriesTheKeys) {
   ::setenv("ACL_TEST_SECRET", "do-not-leak", 1);
   std::string text = Call("sys.exec.run", {{"command", "env"}}).outputs["stdout"];

@@ -14,7 +14,8 @@ TEST_F(Files, WriteReadHashExists) {
   EXPECT_EQ(written.outputs.dump(), R"({"bytes_written":6,"success":true})");
   EXPECT_THAT(Paths(), ElementsAre("out/", "out/ä.txt"));
   EXPECT_EQ(Apply("io.fs.read_file", {{"path", "/workspace/out/ä.txt"}}).outputs.dump(), R"({"content":"héllo","size":5,"success":true})");
-  EXPECT_EQ(Apply("io.fs.hash_file", {{"path", "out/ä.txt"}}).outputs["checksum_sha256"], ToHex(Sha256("héllo")));
+  EXPECT_EQ(Apply("io.fs.hash_file", {{"path", "out/ä.txt"}}).outputs,
+            Json({{"checksum_sha256", ToHex(Sha256("héllo"))}, {"success", true}}));
   EXPECT_EQ(Apply("io.fs.exists", {{"path", "out"}}).outputs.dump(), R"({"exists":true,"is_dir":true,"is_file":false})");
   EXPECT_EQ(Apply("io.fs.exists", {{"path", "nope"}}).outputs.dump(), R"({"exists":false,"is_dir":false,"is_file":false})");
   EXPECT_EQ(Apply("io.fs.exists", {{"path", "."}}).outputs["is_dir"], true);

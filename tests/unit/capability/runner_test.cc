@@ -60,6 +60,26 @@ TEST_F(Runner, ACallThatHoldsAnErrorIsNotMade) {
   EXPECT_EQ(result.error, "input 'x': no such step");
 }
 
+TEST_F(Runner, OutputsAreHeldAgainstTheDeclaredResults) {
+  Json outputs;
+  CapabilitySpec spec;
+  spec.id = "test.typed";
+  spec.results = {{.name = "count", .type = "integer", .required = true}, {.name = "note", .type = "string"}};
+  registry_.Add(std::move(spec), [&](const Json&, CallContext&) { return Give(outputs); });
+  const auto run = [&](Json given) {
+    outputs = std::move(given);
+    return Call("test.typed", Json::object());
+  };
+  EXPECT_EQ(run({{"count", 1}}).outcome, Outcome::kSucceeded);
+  EXPECT_EQ(run({{"count", 1.0}, {"note", "x"}, {"more", nullptr}}).outcome, Outcome::kSucceeded);
+  StepResult missing = run({{"note", "x"}});
+  EXPECT_EQ(missing.error, "test.typed: output 'count' (integer) is missing; this is a bug of the capability");
+  EXPECT_FALSE(missing.retryable);
+  EXPECT_THAT(
+      run({{"count", "1"}, {"note", 2}}).error,
+      HasSubstr("output 'count' is the string \"1\", not a whole number; output 'note' is the integer 2, not a string; this is a bug"));
+}
+
 TEST_F(Runner, TestHelpers) {
   EXPECT_EQ(Apply("test.echo", {{"outputs", {{"z", 1}, {"a", 2.0}}}}).outputs.dump(), R"({"z":1,"a":2.0})");
   StepResult failed = Call("test.fail", {{"message", "boom"}});

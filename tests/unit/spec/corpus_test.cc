@@ -97,9 +97,9 @@ TEST(Corpus, SchemaAndLoaderAgreeKeyByKey) {
   const Json base = *ParseJson(
       R"({"name":"w","version":"1","description":"","workflow_id":"i","metadata":{"owner":"o","business_unit":"b","compliance_tags":[],"audit_level":"FULL","retention_days":1,"tags":[]},
     "initial_state":{},"inputs":{"i":{"type":"any","description":"","required":false}},"policy":[{"agent_name":"a","allowed_capabilities":[]}],"max_execution_time_seconds":1,"enable_auto_rollback":true,"queue":"q","priority":1,
-    "global_compensation_steps":[{"name":"g","capability":"test.fail","inputs":{},"description":""}],
+    "global_compensation_steps":[{"name":"g","capability":"test.fail","inputs":{},"description":"","max_retries":1,"timeout_seconds":1}],
     "steps":[{"name":"s","step_type":"ACTION","capability":"test.fail","agent_name":"a","description":"","inputs":{},"depends_on":[],"risk_level":"LOW","max_retries":1,"timeout_seconds":1,"step_timeout_seconds":1,
-      "on_unknown_outcome":"ask","retry":{"backoff":"fixed","initial_delay":1,"max_delay":1,"multiplier":1,"jitter":0},"compensation":{"step_name":"s","capability":"test.fail","inputs":{},"description":""}}]})");
+      "on_unknown_outcome":"ask","retry":{"backoff":"fixed","initial_delay":1,"max_delay":1,"multiplier":1,"jitter":0},"compensation":{"step_name":"s","capability":"test.fail","inputs":{},"description":"","max_retries":1,"timeout_seconds":1},"queue":"q","priority":1}]})");
   const std::vector<Json> values = {nullptr,
                                     true,
                                     false,

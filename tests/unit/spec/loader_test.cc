@@ -114,6 +114,43 @@ TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
   EXPECT_TRUE(Load("queue: gpu\n" + kOne + "    queue: gpu\n", submit).ok());
 }
 
+TEST(Loader, AStepsPriorityIsTreatedLikeItsQueue) {
+  LoadOptions submit;
+  submit.for_submit = true;
+  EXPECT_TRUE(Load("priority: 2\n" + kOne + "    priority: 2\n", submit).findings.empty());
+  EXPECT_TRUE(Load(kOne + "    priority: 1\n", submit).findings.empty());
+  Loaded loaded = Load(kOne + "    priority: 0\n");
+  EXPECT_THAT(Codes(loaded), testing::ElementsAre("W not-supported-yet 5:15"));
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded.spec->steps[0].band, 0);
+  EXPECT_EQ(SpecFromJson(SpecToJson(*loaded.spec))->steps[0].band, 0);
+  EXPECT_THAT(Codes(Load(kOne + "    priority: 0\n", submit)), testing::ElementsAre("E not-supported-yet 5:15"));
+  EXPECT_THAT(Codes(Load(kOne + "    priority: 4\n")), testing::ElementsAre("E out-of-range 5:15"));
+}
+
+TEST(Loader, CompensationsTakeAttemptsAndTimeAndSayWhatHasNoEffect) {
+  Loaded loaded = Load(kOne +
+                       "    compensation: {capability: test.fail, max_retries: 5, timeout_seconds: 6}\n"
+                       "global_compensation_steps:\n"
+                       "  - {name: g, capability: test.fail, max_retries: 0, timeout_seconds: '9', step_type: COMPENSATION}\n"
+                       "  - {name: h, capability: test.fail, agent_name: x, risk_level: LOW, step_type: ACTION}\n");
+  EXPECT_THAT(Codes(loaded), testing::ElementsAre("W no-retries 7:54", "W ignored-key 8:49", "W ignored-key 8:64", "W ignored-key 8:80"));
+  ASSERT_TRUE(loaded.ok());
+  const WorkflowSpec spec = *SpecFromJson(SpecToJson(*loaded.spec));
+  EXPECT_EQ(spec.steps[0].compensation->max_attempts, 5);
+  EXPECT_EQ(spec.steps[0].compensation->timeout, std::chrono::seconds(6));
+  EXPECT_EQ(spec.global_compensation_steps[0].max_attempts, 1);
+  EXPECT_EQ(spec.global_compensation_steps[0].timeout, std::chrono::seconds(9));
+  EXPECT_FALSE(spec.global_compensation_steps[1].max_attempts || spec.global_compensation_steps[1].timeout);
+}
+
+TEST(Loader, StrictTemplatesAreKeptInTheSpec) {
+  LoadOptions strict;
+  strict.strict_templates = true;
+  EXPECT_TRUE(SpecFromJson(SpecToJson(*Load(kOne, strict).spec))->strict_templates);
+  EXPECT_FALSE(SpecToJson(*Load(kOne).spec).contains("strict_templates"));
+}
+
 TEST(Loader, StrictMakesUnknownThingsErrors) {
   const std::string text = "nmae: x\n" + kOne +
                            "  - {name: b, capability: io.fs.read_fil, inputs: {path: x}}\n  - {name: c, capability: io.fs.read_file, "

@@ -122,6 +122,69 @@ TEST(State, InitialStateAndInputsAreVariables) {
   EXPECT_EQ(run.Last("step.completed")["missing"], Json::array({"nothing.here"}));
 }
 
+TEST(State, MissingReferencesAreWarningsInTheView) {
+  StepSpec pure = MakeStep("a");
+  pure.inputs = {{"x", "{{nothing.here}}"}};
+  StepSpec journaled = MakeStep("b", "do.idempotent");
+  journaled.inputs = {{"x", "{{nor.here}} {{a.from}}"}};
+  journaled.compensation = CompensationSpec{};
+  journaled.compensation->capability = "do.pure";
+  journaled.compensation->inputs = {{"x", "{{b.gone}}"}};
+  StepSpec failing = MakeStep("f");
+  failing.inputs = {{"x", "{{never}}"}};
+  WorkflowSpec spec = MakeSpec({pure, journaled, failing});
+  spec.global_compensation_steps.emplace_back();
+  spec.global_compensation_steps[0].capability = "do.pure";
+  spec.global_compensation_steps[0].inputs = {{"x", "{{not.there}}"}};
+  spec.global_compensation_names = {"g"};
+  RunDriver run(spec);
+  run.RunToEnd([](const StartStep& step, int attempt) { return step.step_id == "f" ? Fails("no") : Named(step, attempt); });
+  EXPECT_THAT(run.Step("a").missing, ElementsAre("nothing.here"));
+  EXPECT_THAT(run.Step("b").missing, ElementsAre("nor.here", "compensation: b.gone"));
+  const std::string then = "; it stayed as literal text";
+  EXPECT_THAT(run.View().warnings,
+              ElementsAre("step 'a': nothing answered {{nothing.here}}" + then, "step 'b': nothing answered {{nor.here}}" + then,
+                          "compensation of step 'b': nothing answered {{b.gone}}" + then, "step 'f': nothing answered {{never}}" + then,
+                          "compensation 'undo:/global[0]': nothing answered {{not.there}}" + then));
+  const Json view = ViewToJson(run.View());
+  EXPECT_EQ(view["warnings"].size(), 5u);
+  EXPECT_EQ(view["steps"][0]["missing"], Json::array({"nothing.here"}));
+}
+
+TEST(State, StrictTemplatesHoldAtRunTime) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.idempotent")});
+  spec.strict_templates = true;
+  spec.steps[0].inputs = {{"x", "{{nothing.here}} {{or | default('there')}}"}};
+  RunDriver run(spec);
+  run.Claim();
+  auto started = run.Pump();
+  ASSERT_EQ(started.size(), 1u);
+  const std::string error = started[0].step.call["error"];
+  EXPECT_THAT(error, testing::HasSubstr("nothing answers {{nothing.here}}, and the run was submitted with strict templates"));
+  EXPECT_EQ(started[0].step.effect, EffectClass::kPure);  // nothing is called, nothing is promised
+  run.Finish("a", Fails(error, false));                   // as the runner answers a call that holds an error
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_EQ(run.Step("a").attempts, 1);
+  EXPECT_TRUE(run.View().warnings.empty());
+
+  spec.steps[0].inputs = {{"x", "{{or | default('there')}} {{run_id}}"}};
+  RunDriver fine(spec);
+  fine.RunToEnd(Named);
+  EXPECT_EQ(fine.Status(), "COMPLETED");
+}
+
+TEST(State, AnAgentlessStepBelongsToTheOwnerWhoeverThatIs) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b")});
+  spec.owner.clear();
+  spec.steps[1].agent_name = "bot";
+  CreateRequest request;
+  request.submitter = "ada";
+  RunDriver run(spec, request);
+  EXPECT_EQ(run.View().owner, "ada");
+  EXPECT_EQ(run.Step("a").agent_name, "ada");
+  EXPECT_EQ(run.Step("b").agent_name, "bot");
+}
+
 TEST(State, WrongInputsAreRefusedAtCreate) {
   WorkflowSpec spec = MakeSpec({MakeStep("a")});
   spec.inputs.push_back({.name = "size", .type = "integer", .required = true});

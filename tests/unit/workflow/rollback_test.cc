@@ -47,6 +47,44 @@ TEST(Rollback, ReferenceRun) {
   EXPECT_THAT(log, ElementsAre("a pending", "b pending", "b executed", "a executed"));
 }
 
+TEST(Rollback, ACompensationMayNameItsAttemptsAndTheirTime) {
+  WorkflowSpec spec = MakeSpec({Compensated("a"), Once(MakeStep("f"))});
+  spec.steps[0].compensation->max_attempts = 2;
+  spec.steps[0].compensation->timeout = seconds(7);
+  spec.global_compensation_steps.resize(2);
+  for (CompensationSpec& global : spec.global_compensation_steps) global.capability = "do.pure";
+  spec.global_compensation_steps[0].max_attempts = 1;
+  spec.global_compensation_steps[0].timeout = seconds(9);
+  spec.global_compensation_names = {"g", "h"};
+  RunDriver run(spec);
+  std::map<std::string, std::int64_t> timeouts;
+  run.RunToEnd([&](const StartStep& step, int) {
+    timeouts[step.step_id] = step.timeout.count();
+    return step.step_id == "a" ? Ok() : Fails("no");
+  });
+  EXPECT_THAT(run.calls,
+              ElementsAre("a", "f", "undo:a", "undo:a", "undo:/global[0]", "undo:/global[1]", "undo:/global[1]", "undo:/global[1]"));
+  EXPECT_EQ(timeouts["undo:a"], 7'000);
+  EXPECT_EQ(timeouts["undo:/global[0]"], 9'000);
+  EXPECT_EQ(timeouts["undo:/global[1]"], 300'000);
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_EQ(run.Last("workflow.ended")["not_undone"].size(), 3u);
+  ASSERT_EQ(run.View().compensations.size(), 3u);
+  EXPECT_EQ(run.View().compensations[0].max_attempts, 2);
+  EXPECT_EQ(run.View().compensations[2].max_attempts, 3);
+}
+
+TEST(Rollback, AStrictCompensationThatMissesAReferenceIsNotCalledAndListed) {
+  WorkflowSpec spec = MakeSpec({Compensated("a", "do.pure", {{"x", "{{a.gone}}"}}), Once(MakeStep("f"))});
+  spec.strict_templates = true;
+  RunDriver run(spec);
+  run.RunToEnd(FailingF());
+  EXPECT_THAT(run.calls, ElementsAre("a", "f"));
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_THAT(run.View().compensations[0].error, HasSubstr("nothing answers {{a.gone}}"));
+  EXPECT_THAT(run.View().warnings, ElementsAre("compensation of step 'a': nothing answered {{a.gone}}; it will fail if it is needed"));
+}
+
 TEST(Rollback, ReverseOrderOfCompletionNotOfTheFile) {
   RunDriver run(MakeSpec({MakeStep("s"), Compensated("a", "do.idempotent", Json::object(), {"s"}),
                           Compensated("b", "do.idempotent", Json::object(), {"s"}), Once(MakeStep("f", "do.pure", {"a", "b"}))}));

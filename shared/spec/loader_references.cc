@@ -1,0 +1,195 @@
+// What templates name. Steps overlap as soon as their dependencies are done, so a reference is sound only if the step waits for what it
+// names: through its dependencies and theirs, whatever the plan order says.
+#include "shared/spec/draft.h"
+#include "shared/spec/suggest.h"
+#include "shared/spec/template.h"
+#include "shared/spec/template_scan.h"
+
+namespace acl {
+
+namespace {
+
+// Known without a declaration (compat.md 1.5; `inputs` is our addition). call.cc answers them.
+constexpr std::string_view kInputs = "inputs";
+constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id", kInputs};
+
+bool RunsCapability(StepType type) { return type == StepType::kAction || type == StepType::kCompensation; }
+
+// For each step the steps that are done whenever it starts, as bits.
+class Closure {
+ public:
+  explicit Closure(const WorkflowSpec& spec) : words_((spec.steps.size() + 63) / 64), bits_(spec.steps.size() * words_) {
+    const auto waits = EffectiveDependencies(spec);
+    for (int index : PlanOrder(spec)) {
+      std::uint64_t* own = Row(index);
+      for (int on : waits[static_cast<std::size_t>(index)]) {
+        const std::uint64_t* others = Row(on);
+        for (std::size_t w = 0; w < words_; ++w) own[w] |= others[w];
+        own[static_cast<std::size_t>(on) / 64] |= std::uint64_t{1} << (on % 64);
+      }
+    }
+  }
+
+  bool Before(int step, int later) const { return Row(later)[static_cast<std::size_t>(step) / 64] >> (step % 64) & 1; }
+
+ private:
+  std::uint64_t* Row(int step) { return bits_.data() + static_cast<std::size_t>(step) * words_; }
+  const std::uint64_t* Row(int step) const { return bits_.data() + static_cast<std::size_t>(step) * words_; }
+
+  std::size_t words_;
+  std::vector<std::uint64_t> bits_;
+};
+
+// Whose inputs are looked at, and so what is done by then.
+struct Place {
+  static constexpr int kAll = -1;  // a global compensation: whatever completed
+  int step = kAll;
+  bool own = false;  // the compensation of the step: its own outputs are there too
+  std::string owner;
+  SourceMark mark;
+};
+
+class ReferenceCheck {
+ public:
+  ReferenceCheck(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft)
+      : reader_(reader), spec_(draft.spec), before_(draft.spec) {
+    for (std::string_view name : kBuiltIns) known_.emplace(name);
+    for (const auto& [key, value] : spec_.initial_state.items()) known_.insert(key);
+    for (const InputSpec& input : spec_.inputs) known_.insert(input.name);
+    for (const DraftName& one : draft.names) steps_.emplace(one.name, one.top);
+    for (const StepSpec& step : spec_.steps)
+      capabilities_.push_back(RunsCapability(step.type) ? capabilities.Find(step.capability) : nullptr);
+    for (int index : PlanOrder(spec_)) {
+      const CapabilitySpec* capability = capabilities_[static_cast<std::size_t>(index)];
+      if (!capability || capability->open_results) {
+        open_.push_back(index);  // its outputs are not known, so any bare name may be one of them
+        continue;
+      }
+      for (const FieldSpec& field : capability->results) outputs_[field.name].push_back(index);
+    }
+  }
+
+  void Run() {
+    for (int index : PlanOrder(spec_)) {
+      const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
+      Check(step.inputs, {index, false, "step '" + step.name + "'", step.mark});
+      if (step.compensation)
+        Check(step.compensation->inputs, {index, true, "the compensation of step '" + step.name + "'", step.compensation->mark});
+    }
+    for (std::size_t i = 0; i < spec_.global_compensation_steps.size(); ++i) {
+      const CompensationSpec& global = spec_.global_compensation_steps[i];
+      Check(global.inputs, {Place::kAll, false, "global compensation '" + spec_.global_compensation_names[i] + "'", global.mark});
+    }
+  }
+
+ private:
+  bool Done(int step, const Place& place) const {
+    return place.step == Place::kAll || (place.own && step == place.step) || before_.Before(step, place.step);
+  }
+  bool AnyDone(const std::vector<int>& steps, const Place& place) const {
+    return std::any_of(steps.begin(), steps.end(), [&](int step) { return Done(step, place); });
+  }
+
+  void Check(const Json& inputs, const Place& place) {
+    for (const TemplateReference& reference : References(inputs)) {
+      const std::string token(FirstToken(reference.path));
+      if (auto step = steps_.find(token); step != steps_.end()) {
+        if (Done(step->second, place))
+          CheckOutput(reference, token, step->second, place);
+        else if (!Answered(token, place))
+          ReportOrder(reference, token, step->second, place);
+      } else if (token == kInputs) {
+        CheckInput(reference, place);
+      } else if (!Answered(token, place)) {
+        ReportUnknown(reference, token, place);
+      }
+    }
+  }
+
+  // By a variable, or an output that stands at the top level.
+  bool Answered(const std::string& token, const Place& place) const {
+    if (known_.contains(token)) return true;
+    auto by = outputs_.find(token);
+    return by != outputs_.end() && AnyDone(by->second, place);
+  }
+
+  void Report(const TemplateReference& reference, const Place& place, const char* code, const std::string& what) {
+    // A reference with a default is never left as text.
+    const bool strict = reader_->options().strict_templates && !reference.has_default;
+    reader_->Strictly(strict, place.mark, code, "{{" + reference.path.substr(0, 80) + "}} in " + place.owner + " " + what);
+  }
+
+  void ReportOrder(const TemplateReference& reference, const std::string& token, int step, const Place& place) {
+    if (step == place.step) return Report(reference, place, "template-order", "names the step itself, which has no outputs yet");
+    if (before_.Before(place.step, step))
+      return Report(reference, place, "template-order",
+                    "names a step that runs after it; it would stay as literal text: move that step up, or add it to 'depends_on'");
+    Report(reference, place, "template-order",
+           "names a step that it does not wait for; it may stay as literal text: add '" + token.substr(0, 80) + "' to 'depends_on'");
+  }
+
+  // The part after the step's name, where the capability says what it answers.
+  void CheckOutput(const TemplateReference& reference, const std::string& token, int step, const Place& place) {
+    const CapabilitySpec* capability = capabilities_[static_cast<std::size_t>(step)];
+    if (!capability || capability->open_results || capability->results.empty()) return;
+    if (spec_.steps[static_cast<std::size_t>(step)].name != token) return;  // a child of a nested step
+    if (outputs_.contains(token)) return;                                   // an output of the same name may lie over it
+    if (reference.path.size() <= token.size() + 1) return;
+    const std::string part(FirstToken(std::string_view(reference.path).substr(token.size() + 1)));
+    std::vector<std::string_view> names;
+    for (const FieldSpec& field : capability->results) names.push_back(field.name);
+    if (std::find(names.begin(), names.end(), part) != names.end()) return;
+    std::string all;
+    for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+    Report(reference, place, "unknown-output",
+           "names no output of " + capability->id + " (" + all + ") and would stay as literal text" + DidYouMean(part, names));
+  }
+
+  // {{inputs.x}}: of a file that declares its inputs.
+  void CheckInput(const TemplateReference& reference, const Place& place) {
+    if (spec_.inputs.empty() || spec_.initial_state.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
+    const std::string part(FirstToken(std::string_view(reference.path).substr(kInputs.size() + 1)));
+    std::vector<std::string_view> names;
+    for (const InputSpec& input : spec_.inputs) names.push_back(input.name);
+    if (std::find(names.begin(), names.end(), part) != names.end() || std::find(names.begin(), names.end(), kInputs) != names.end()) return;
+    Report(reference, place, "unknown-reference",
+           "names no input of the workflow and would stay as literal text" + DidYouMean(part, names));
+  }
+
+  void ReportUnknown(const TemplateReference& reference, const std::string& token, const Place& place) {
+    if (auto by = outputs_.find(token); by != outputs_.end()) {
+      const StepSpec& step = spec_.steps[static_cast<std::size_t>(by->second.front())];
+      if (AnyDone(open_, place)) return;
+      return Report(reference, place, "template-order",
+                    "is an output of step '" + step.name.substr(0, 80) +
+                        "', which it does not wait for; it may stay as literal text: add '" + step.name.substr(0, 80) +
+                        "' to 'depends_on'");
+    }
+    if (AnyDone(open_, place)) return;
+    std::vector<std::string_view> names(known_.begin(), known_.end());
+    for (const auto& [name, step] : steps_)
+      if (Done(step, place)) names.push_back(name);
+    for (const auto& [name, by] : outputs_)
+      if (AnyDone(by, place)) names.push_back(name);
+    Report(reference, place, "unknown-reference",
+           "names nothing known by then (no step, input, key of initial_state or output) and would stay as literal text" +
+               DidYouMean(token, names));
+  }
+
+  Reader* reader_;
+  const WorkflowSpec& spec_;
+  const Closure before_;
+  std::set<std::string, std::less<>> known_;         // variables from the start
+  std::map<std::string, int, std::less<>> steps_;    // name -> the top-level step it is, or belongs to
+  std::vector<const CapabilitySpec*> capabilities_;  // of each step; nullptr: its outputs are not known
+  std::map<std::string, std::vector<int>> outputs_;  // name -> the steps that answer it
+  std::vector<int> open_;                            // steps whose outputs are not known
+};
+
+}  // namespace
+
+void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft) {
+  if (draft.graph_ok) ReferenceCheck(reader, capabilities, draft).Run();
+}
+
+}  // namespace acl
