@@ -41,6 +41,32 @@ TEST_F(Steering, APausedRunWaitsForResume) {
   run.ExpectCompletedOnce();
 }
 
+// A template that no check at load can judge: it is a warning of the run, and ends one that was submitted with strict templates.
+TEST_F(Steering, AMissingReferenceIsSaidAndUnderStrictTemplatesEndsTheRun) {
+  const auto file = fleet.folder() / "maybe.yaml";
+  WriteFile(file,
+            "name: maybe\nsteps:\n  - {name: a, capability: test.echo, inputs: {outputs: {there: 1}}}\n"
+            "  - {name: b, capability: test.echo, inputs: {outputs: {got: '{{a.gone}}'}}}\n");
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> line = {"workflow", "run", file.string(), "--wait", "--timeout", "60", "-o", "json"};
+    line.insert(line.end(), more.begin(), more.end());
+    const auto result = fleet.Cli(line);
+    auto answer = ParseJson(result.out);
+    EXPECT_TRUE(answer.ok()) << result.out << result.err << fleet.Logs();
+    return answer.ok() ? *answer : Json::object();
+  };
+  const Json loose = run({});
+  EXPECT_EQ(loose.value("status", ""), "COMPLETED") << DumpJson(loose);
+  const std::string warning = "step 'b': nothing answered {{a.gone}}; it stayed as literal text";
+  EXPECT_EQ(loose.value("warnings", Json()), Json::array({warning}));
+  const auto shown = fleet.Cli({"workflow", "status", loose.value("id", "")});
+  EXPECT_NE((shown.out + shown.err).find(warning), std::string::npos) << shown.out << shown.err;
+  const Json strict = run({"--strict-templates"});
+  EXPECT_EQ(strict.value("status", ""), "ROLLED_BACK") << DumpJson(strict);
+  EXPECT_NE(strict.value("error", "").find("nothing answers {{a.gone}}"), std::string::npos) << strict.value("error", "");
+  fleet.ExpectVerified();
+}
+
 // A step that may not be repeated blindly: its worker is killed, and a person says what happened.
 TEST_F(Steering, AnUncertainStepWaitsForAPerson) {
   GatedRun run(fleet, 2, "ask");

@@ -134,7 +134,7 @@ TEST(Loader, CompensationsTakeAttemptsAndTimeAndSayWhatHasNoEffect) {
                        "global_compensation_steps:\n"
                        "  - {name: g, capability: test.fail, max_retries: 0, timeout_seconds: '9', step_type: COMPENSATION}\n"
                        "  - {name: h, capability: test.fail, agent_name: x, risk_level: LOW, step_type: ACTION}\n");
-  EXPECT_THAT(Codes(loaded), testing::ElementsAre("W no-retries 7:54", "W ignored-key 8:49", "W ignored-key 8:64", "W ignored-key 8:80"));
+  EXPECT_THAT(Codes(loaded), testing::ElementsAre("W no-retries 7:51", "W ignored-key 8:50", "W ignored-key 8:65", "W ignored-key 8:81"));
   ASSERT_TRUE(loaded.ok());
   const WorkflowSpec spec = *SpecFromJson(SpecToJson(*loaded.spec));
   EXPECT_EQ(spec.steps[0].compensation->max_attempts, 5);
