@@ -50,7 +50,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
 
 void SubjectRun::OnStepDone(const std::string& step_id, int attempt_id, StepResult result) {
   if (!IsRunning(step_id, attempt_id)) return;  // dropped by the watchdog before
-  inputs_.emplace_back(StepFinishedInput{step_id, attempt_id, std::move(result)});
+  inputs_.emplace_back(StepFinishedInput{step_id, attempt_id, std::move(result), running_.at(step_id).note});
   idle_ = false;
 }
 
@@ -301,7 +301,7 @@ void SubjectRun::Adopt(InFlight work) {
   for (StartStep& start : work.starts) {
     int attempt_id = work.start_attempts.at(start.step_id);
     attempt_counts_[start.step_id] = attempt_id;
-    running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect)};
+    running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect), start.note};
     starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_});
   }
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));

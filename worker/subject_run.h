@@ -93,6 +93,7 @@ class SubjectRun {
     EffectClass effect = EffectClass::kPure;
     WallTime started_at;
     bool row_written = false;
+    Json note;
   };
   // What an item takes with it; put back if it does not land.
   struct InFlight {

@@ -60,6 +60,7 @@ struct StepFinishedInput {
   std::string step_id;
   int attempt_id = 0;
   StepResult result;
+  Json note;  // of its StartStep
 };
 
 struct InboxInput {
@@ -75,6 +76,7 @@ struct StartStep {
   Json call;                    // opaque to the kernel: what the StepRunner needs (capability, inputs ...)
   std::string idempotency_key;  // stable across attempts and takeovers
   milliseconds timeout{0};      // of this attempt; 0 = none
+  Json note;                    // opaque too: what the kind wants to know of this start when its result comes; only in memory
 };
 
 // An attempt that WhatNext named is about to start: its row goes with this commit (idempotent and non-idempotent effects only, for

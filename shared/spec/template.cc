@@ -129,12 +129,6 @@ std::vector<TemplateReference> References(const Json& value) {
   return out;
 }
 
-std::vector<std::string> TemplateReferences(const Json& value) {
-  std::vector<std::string> out;
-  for (TemplateReference& reference : References(value)) out.push_back(std::move(reference.path));
-  return out;
-}
-
 bool HasTemplate(const Json& value) {
   if (value.is_string()) {
     auto pieces = ScanTemplate(value.get_ref<const std::string&>());

@@ -32,7 +32,6 @@ struct TemplateReference {
   bool has_default = false;  // wherever it is mentioned, a `default` stands by
 };
 std::vector<TemplateReference> References(const Json& value);
-std::vector<std::string> TemplateReferences(const Json& value);
 bool HasTemplate(const Json& value);
 
 }  // namespace acl

@@ -41,34 +41,6 @@ CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, co
   return call;
 }
 
-namespace {
-
-bool Resolves(const TemplateScope& scope, std::string_view reference) {
-  auto dot = reference.find('.');
-  const Json* value = scope(reference.substr(0, dot));
-  while (value && dot != std::string_view::npos) {
-    reference.remove_prefix(dot + 1);
-    dot = reference.find('.');
-    value = MemberOf(value, reference.substr(0, dot));
-  }
-  return value && !value->is_null();
-}
-
-}  // namespace
-
-std::vector<std::string> MissingReferences(const CompiledSpec& spec, const Instance& instance, const Document& state) {
-  if (instance.undo && instance.step >= 0) return {};
-  const TemplateScope scope = ScopeOf(state);
-  const Json& inputs =
-      instance.undo ? spec.spec().global_compensation_steps[std::size_t(instance.global)].inputs : spec.step(instance.step).inputs;
-  const auto& references = spec.references(instance);
-  if (std::all_of(references.begin(), references.end(), [&](const std::string& reference) { return Resolves(scope, reference); }))
-    return {};
-  std::vector<std::string> missing;  // a filter may still give it a value
-  (void)ResolveCall("", inputs, scope, false, &missing);
-  return missing;
-}
-
 CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state) {
   CallTraits traits;
   const CapabilitySpec* capability = nullptr;
@@ -107,13 +79,13 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
 namespace {
 
 CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const Document& state, const StepRecord& record,
-                      const std::string& capability) {
+                      const std::string& capability, std::vector<std::string>* missing) {
   if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
   const bool strict = spec.spec().strict_templates;
-  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), strict, nullptr);
+  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), strict, missing);
   if (instance.step < 0) {
     const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];
-    return ResolveCall(capability, global.inputs, ScopeOf(state), strict, nullptr);
+    return ResolveCall(capability, global.inputs, ScopeOf(state), strict, missing);
   }
   return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
 }
@@ -126,9 +98,11 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
   StepRecord record = ReadStep(state, instance.step_id);
   StartStep start;
   start.step_id = instance.step_id;
-  CapabilityCall call = CallOf(spec, instance, state, record, traits.capability);
+  std::vector<std::string> missing;
+  CapabilityCall call = CallOf(spec, instance, state, record, traits.capability, &missing);
   start.effect = call.error.empty() ? traits.effect : EffectClass::kPure;  // nothing will be called
   start.call = CallToJson(call);
+  if (call.error.empty() && !missing.empty()) start.note = {{"missing", std::move(missing)}};
   start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
   start.timeout = traits.attempt_timeout;
   if (traits.step_timeout && record.started_at) {

@@ -20,10 +20,6 @@ TemplateScope ScopeOf(const Document& state);
 CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, bool strict,
                            std::vector<std::string>* missing);
 
-// References in the inputs of a step or global compensation that nothing answers now: they stay literal, an event says so. (Those of a
-// step's own compensation are found when the step completes.)
-std::vector<std::string> MissingReferences(const CompiledSpec& spec, const Instance& instance, const Document& state);
-
 // What is known of an instance without its record: retries, effect, meaning of `success: false` ...
 struct CallTraits {
   std::string capability;
@@ -43,7 +39,8 @@ struct CallTraits {
 // A compensation's capability stands in the record of the step it undoes.
 CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state);
 
-// The attempt to start now, its inputs as journaled if there was an attempt before.
+// The attempt to start now, its inputs as journaled if there was an attempt before. Its note: {"missing": [references]} that nothing
+// answers now and that stay literal.
 StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
                   WallTime now);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "shared/base/canonical_json.h"
-#include "shared/spec/template.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
@@ -36,15 +35,12 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
   for (std::size_t i = 0; i < total; ++i) {
     const StepSpec& step = c.spec_.steps[i];
     c.ids_.push_back(StepIdOf(step.name));
-    c.references_.push_back(TemplateReferences(step.inputs));
     c.capability_.push_back(capabilities.Find(step.capability));
     c.forward_.push_back({c.ids_[i], int(i), -1, false});
     c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
   }
-  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g) {
+  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
     c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
-    c.global_references_.push_back(TemplateReferences(c.spec_.global_compensation_steps[g].inputs));
-  }
   for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
     for (const Instance& instance : *list) {
       if (!c.by_id_.emplace(instance.step_id, &instance).second) {

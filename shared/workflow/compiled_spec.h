@@ -37,10 +37,6 @@ class CompiledSpec {
   int at(int position) const { return order_[std::size_t(position)]; }
   int dependencies(int index) const { return dependencies_[std::size_t(index)]; }
   const std::vector<int>& dependents(int index) const { return dependents_[std::size_t(index)]; }
-  // Of a step's inputs, or a global compensation's.
-  const std::vector<std::string>& references(const Instance& instance) const {
-    return instance.step >= 0 ? references_[std::size_t(instance.step)] : global_references_[std::size_t(instance.global)];
-  }
   // nullptr: no such capability.
   const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
 
@@ -56,7 +52,6 @@ class CompiledSpec {
   std::vector<std::string> ids_;
   std::vector<int> order_, position_, dependencies_;
   std::vector<std::vector<int>> dependents_;
-  std::vector<std::vector<std::string>> references_, global_references_;  // of the inputs' templates, for the warning about missing ones
   std::vector<const CapabilitySpec*> capability_;
   std::vector<Instance> forward_, undo_, global_;
   std::unordered_map<std::string_view, const Instance*> by_id_;

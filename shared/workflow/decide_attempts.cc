@@ -111,7 +111,8 @@ void Decider::On(const StartingInput& input) {
   facts["capability"] = call.capability;
   facts["effect"] = EffectName(input.step.effect);
   facts["idempotency_key"] = input.step.idempotency_key;
-  AddMissing(facts, *instance, record);
+  note_ = input.step.note;
+  AddMissing(facts);
   Json carried = Json::object();
   if (!record.call) carried["call"] = Json{{kCallInputs, std::move(call.inputs)}};
   Emit(event::kStepStarted, std::move(facts), std::move(carried));
@@ -131,6 +132,7 @@ void Decider::On(const StepFinishedInput& input) {
     // Of a run that stops, what left no trace outside is dropped (its layer of files with it).
     if (!instance->undo && (run.phase == Phase::kStopping || !ReadySet(State(), spec_.total()).Has(spec_.position(instance->step)))) return;
   }
+  if (!record.call) note_ = input.note;  // else step.started has said so
   const StepResult& result = input.result;
   const Progress progress = Done();
   const bool stopping = run.phase == Phase::kStopping && !instance->undo;
@@ -216,7 +218,7 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   facts["error"] = error;
   facts["attempts"] = attempts;
   facts["started_at"] = FormatWallTime(started);
-  AddMissing(facts, instance, record);
+  AddMissing(facts);
   if (result.outcome == Outcome::kTimedOut) facts["timed_out"] = true;
   if (result.outcome == Outcome::kUnknown) facts["unknown"] = true;
   if (delay.count() > 0) {
@@ -232,7 +234,7 @@ void Decider::FailedForGood(const Instance& instance, int attempts, int attempt,
   facts["error"] = error;
   facts["attempts"] = attempts;
   if (started) facts["started_at"] = FormatWallTime(*started);
-  AddMissing(facts, instance, Step(instance));
+  AddMissing(facts);
   if (!instance.undo) {
     Emit(event::kStepFailed, std::move(facts));
     return;

@@ -26,7 +26,7 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   facts["duration_ms"] = result.duration.count();
   std::vector<std::string> missing;
   Json undo = UndoRecord(instance, result.outputs, result.files, missing);
-  AddMissing(facts, instance, record, std::move(missing));
+  AddMissing(facts, std::move(missing));
   if (const Json* capability = MemberOf(&undo, kCallCapability)) {
     facts["undo"] = *capability;
     const Json* inputs = MemberOf(&undo, kCallInputs);
@@ -78,7 +78,7 @@ void Decider::CompensationCompleted(const Instance& instance, int attempt, const
   facts["attempts"] = record.attempts + 1;
   if (instance.step >= 0) facts["undoes"] = spec_.step(instance.step).name;
   facts["outputs"] = outputs;
-  AddMissing(facts, instance, record);
+  AddMissing(facts);
   decision_.completions.push_back({instance.step_id, attempt, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
   LogCompensation(instance, traits.capability, "executed", "");
   Json carried = Json::object();

@@ -26,9 +26,8 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   return facts;
 }
 
-void Decider::AddMissing(Json& facts, const Instance& instance, const StepRecord& record, std::vector<std::string> more) {
-  std::vector<std::string> missing;
-  if (!record.call && !spec_.spec().strict_templates) missing = MissingReferences(spec_, instance, State());
+void Decider::AddMissing(Json& facts, std::vector<std::string> more) {
+  std::vector<std::string> missing = ListOf(&note_, "missing");
   missing.insert(missing.end(), more.begin(), more.end());
   if (!missing.empty()) facts["missing"] = missing;
 }

@@ -36,8 +36,8 @@ class Decider {
   // -- events
   void Emit(std::string_view type, Json facts, Json carried = Json::object());
   Json StepFacts(const Instance& instance, int attempt);
-  // `missing`: references that nothing answers. Once a step: an attempt that is sent again sends what was journaled.
-  void AddMissing(Json& facts, const Instance& instance, const StepRecord& record, std::vector<std::string> more = {});
+  // `missing`: references that nothing answered when the attempt being decided on began.
+  void AddMissing(Json& facts, std::vector<std::string> more = {});
   // A timer is set or cleared by a decision, never both: the last word counts.
   void SetTimer(std::string_view timer_id, WallTime fire_at);
   void ClearTimer(std::string_view timer_id);
@@ -89,6 +89,7 @@ class Decider {
   Document state_;
   std::size_t folded_ = 0;
   const WallTime now_;
+  Json note_;  // of the start being decided on (call.h)
   Decision decision_;
 };
 

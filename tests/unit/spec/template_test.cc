@@ -114,8 +114,11 @@ TEST(Template, OutputIsBounded) {
 }
 
 TEST(Template, ReferencesAreListedOnceInOrder) {
-  EXPECT_EQ(TemplateReferences(*ParseJson(R"({"a":"{{x.y}} {{z}}","b":["{{ x.y | upper }}","{{no no}}"]})")),
-            (std::vector<std::string>{"x.y", "z"}));
+  std::vector<std::pair<std::string, bool>> found;
+  for (const TemplateReference& one :
+       References(*ParseJson(R"({"a":"{{x.y | default(1)}} {{z | default(2)}}","b":["{{ x.y | upper }}","{{no no}}"]})")))
+    found.emplace_back(one.path, one.has_default);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, bool>>{{"x.y", false}, {"z", true}}));
   EXPECT_TRUE(HasTemplate(*ParseJson(R"([["{{x}}"]])")));
   EXPECT_FALSE(HasTemplate(*ParseJson(R"(["{{x y}}",{"{{x}}":1}])")));
 }

@@ -151,6 +151,21 @@ TEST(State, MissingReferencesAreWarningsInTheView) {
   EXPECT_EQ(view["steps"][0]["missing"], Json::array({"nothing.here"}));
 }
 
+// b and c overlap: what c's inputs missed is said although b has brought it before c ends.
+TEST(State, MissingIsWhatWasMissingAtTheStart) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("c", "do.pure", {"a"})});
+  spec.steps[2].inputs = {{"x", "{{b.from}}"}};
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok());
+  ASSERT_EQ(run.Pump(2).size(), 2u);
+  run.Finish("b", Ok({{"from", "b"}}));
+  run.Finish("c", Ok());
+  EXPECT_EQ(run.Status(), "COMPLETED");
+  EXPECT_THAT(run.Step("c").missing, ElementsAre("b.from"));
+}
+
 TEST(State, StrictTemplatesHoldAtRunTime) {
   WorkflowSpec spec = MakeSpec({MakeStep("a", "do.idempotent")});
   spec.strict_templates = true;

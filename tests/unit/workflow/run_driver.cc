@@ -160,6 +160,7 @@ std::vector<Started> RunDriver::Pump(int free_slots) {
       attempts.push_back({step.step_id, attempt_id, Token{}, now});
     }
     running[step.step_id] = attempt_id;
+    notes[step.step_id] = step.note;
     calls.push_back(step.step_id);
     started.push_back({std::move(step), attempt_id});
   }
@@ -174,7 +175,7 @@ void RunDriver::Finish(const std::string& step_id, StepResult result) {
   bool has_row = std::any_of(attempts.begin(), attempts.end(),
                              [&](const AttemptRow& row) { return row.step_id == step_id && row.attempt_id == attempt_id; });
   if (!has_row && result.outcome != StepResult::Outcome::kNotStarted) attempts.push_back({step_id, attempt_id, Token{}, now});
-  Decide(StepFinishedInput{step_id, attempt_id, std::move(result)});
+  Decide(StepFinishedInput{step_id, attempt_id, std::move(result), notes[step_id]});
 }
 
 void RunDriver::Post(const std::string& kind_name, Json payload) {

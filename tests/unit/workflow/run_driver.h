@@ -68,6 +68,7 @@ class RunDriver {
   WallTime now = WallTimeFromMicros(1'800'000'000'000'000);
   std::vector<Event> events;
   std::map<std::string, int> running;  // step id -> attempt id
+  std::map<std::string, Json> notes;   // of their starts
   std::vector<AttemptRow> attempts;
   std::map<std::string, int> completions;  // step id -> attempt id
   std::map<std::string, WallTime> timers;
