@@ -10,13 +10,24 @@ demo_gather() {  # DIR [FOLDER]
   if [ -n "$folder" ]; then
     [ -d "$folder" ] || die "demo: no such folder: $folder"
     (cd "$folder" && find . -name .git -prune -o -type f -readable -size -4096k -print0 2>/dev/null || true) >"$list.all"
+    (cd "$folder" && find . -name .git -prune -o -type f -not '(' -readable -size -4096k ')' -printf x 2>/dev/null || true) >"$list.left"
   else
     folder=$top
     (cd "$top" && { find README.md docs examples shared coordinator worker cli migrations -type f -print0 2>/dev/null || true; }) >"$list.all"
   fi
   LC_ALL=C sort -z "$list.all" | sed -z '1001,$d' >"$list"
+  demo_left_out "$list" "$folder"
   [ -s "$list" ] || die "demo: there is no readable file below 4 MiB in $folder"
   tar -C "$folder" --null --no-recursion --files-from="$list" -cf - | tar -C "$dir/files/in" -xf -
+}
+
+# Says what of the folder the demo does not take.
+demo_left_out() {  # LIST FOLDER
+  local all taken large=0
+  all=$(tr -dc '\0' <"$1.all" | wc -c) taken=$(tr -dc '\0' <"$1" | wc -c)
+  [ ! -f "$1.left" ] || large=$(wc -c <"$1.left")
+  [ "$large" -eq 0 ] || say "the demo leaves out $large files of $2 that are 4 MiB or larger, or not readable"
+  [ "$all" -eq "$taken" ] || say "the demo leaves out $((all - taken)) files of $2: it takes the first $taken by name"
 }
 
 # The text file the report quotes: the largest Markdown or text file that is UTF-8, else the largest UTF-8 file.

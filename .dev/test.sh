@@ -18,7 +18,7 @@ tsan_core=(unit_runtime unit_http unit_queue unit_telemetry integration_tests)
 sanitize() {  # PRESET BINARY...
   local preset=$1; shift
   build "$preset" "$@"   # of binaries that are not built ctest has no cases
-  ctest_with_pg "$preset" -L '^(unit|integration|sim)$'
+  ctest_with_pg "$preset" -L '^(unit|house|integration|sim)$'
 }
 
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
@@ -28,9 +28,10 @@ run_tests() {
   [ $# -eq 0 ] || shift
   case $suite in
     all | suite) ;;
-    unit | integration | sim | e2e | house) select=(-L "^$suite\$") ;;
+    unit) select=(-L '^(unit|house)$') ;;
+    integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
-    asan | tsan) preset=$suite; select=(-L '^(unit|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
+    asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
     *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house asan tsan asan-core tsan-core" ;;

@@ -101,11 +101,12 @@ Result<std::string> ApiClient::GetBytes(const std::string& path) {
 
 Result<ApiReply> ApiClient::Probe(const std::string& path) { return transport_->Send(Request("GET", path)); }
 
-Status ApiClient::Events(const std::string& path, const std::string& last_event_id, const std::function<bool(const ServerEvent&)>& take) {
+Status ApiClient::Events(const std::string& path, const std::string& last_event_id, const std::function<bool(const ServerEvent&)>& take,
+                         std::chrono::milliseconds timeout) {
   ApiRequest request = Request("GET", path);
   request.headers["Accept"] = "text/event-stream";
   if (!last_event_id.empty()) request.headers["Last-Event-ID"] = last_event_id;
-  request.timeout = std::chrono::milliseconds(0);
+  request.timeout = timeout;
   EventStreamParser parser;
   auto reply = transport_->Stream(request, [&](std::string_view bytes) { return parser.Feed(bytes, take); });
   if (!reply) return reply.error();

@@ -57,8 +57,10 @@ class ApiClient {
   struct ServerEvent {
     std::string id, event, data;
   };
-  // Server-sent events until the server ends the stream or `take` returns false. `last_event_id` resumes after it.
-  Status Events(const std::string& path, const std::string& last_event_id, const std::function<bool(const ServerEvent&)>& take);
+  // Server-sent events until the server ends the stream or `take` returns false. `last_event_id` resumes after it. kTimeout after
+  // `timeout`; 0: none.
+  Status Events(const std::string& path, const std::string& last_event_id, const std::function<bool(const ServerEvent&)>& take,
+                std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
 
  private:
   ApiRequest Request(std::string method, const std::string& path) const;

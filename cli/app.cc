@@ -47,6 +47,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddCapabilityCommands(app.get(), session);
   AddFleetCommands(app.get(), session);
   AddDatabaseCommands(app.get(), session);
+  AddKeyCommands(app.get(), session);
   AddVerifyCommand(app.get(), session);
   AddDoctorCommand(app.get(), session);
   AddDevCommand(app.get(), session);

@@ -19,7 +19,8 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session);
 void AddWorkflowActs(CLI::App* workflow, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
-void AddFleetCommands(CLI::App* app, Session* session);     // worker, lease
+void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease
+void AddKeyCommands(CLI::App* app, Session* session);
 void AddDatabaseCommands(CLI::App* app, Session* session);  // db
 void AddVerifyCommand(CLI::App* app, Session* session);
 void AddDoctorCommand(CLI::App* app, Session* session);

@@ -1,6 +1,7 @@
 #include "cli/follow.h"
 
 #include "cli/format.h"
+#include "shared/base/clock.h"
 
 namespace acl::cli {
 
@@ -38,6 +39,26 @@ class Progress {
   bool told_ = false, paused_ = false;
 };
 
+// Whether an event can change what Progress shows, or is the end.
+bool IsNews(const Session& session, const std::string& type) {
+  return session.world.err_is_terminal || type == "end" || type.starts_with("workflow.") || type == "step.uncertain";
+}
+
+// Listens until there is news; true if there was some. Adds what it took to `waited`. Where there is no stream the caller asks again.
+bool AwaitNews(Session* session, ApiClient& api, const std::string& id, const Json& run, milliseconds at_most, milliseconds* waited) {
+  const SystemClock clock;
+  const SteadyTime before = clock.Steady();
+  bool news = false;
+  const std::string last = TextOf(run, "head_seq");
+  const auto take = [&](const ApiClient::ServerEvent& event) {
+    news = IsNews(*session, event.event);
+    return !news;
+  };
+  Status streamed = api.Events("/v1/workflows/" + id + "/events?after_seq=" + last, last, take, at_most);
+  if (streamed || MayPass(streamed.code())) *waited += std::chrono::duration_cast<milliseconds>(clock.Steady() - before);
+  return news;
+}
+
 }  // namespace
 
 bool IsClosed(const Json& run) {
@@ -63,7 +84,11 @@ Result<Json> WaitForEnd(Session* session, const std::string& id, milliseconds ti
     }
     if (timeout.count() > 0 && waited >= timeout)
       return Error{Code::kTimeout, "run " + id + " has not ended in time; it goes on: airun workflow status " + id};
-    if (timeout.count() > 0) pause = std::min(pause, timeout - waited);
+    if (run && AwaitNews(session, **api, id, *run, timeout.count() > 0 ? timeout - waited : milliseconds(0), &waited)) {
+      pause = kFirstPause;
+      continue;
+    }
+    if (timeout.count() > 0) pause = std::clamp(timeout - waited, milliseconds(0), pause);
     session->world.sleep(pause);
     waited += pause;
     pause = std::min(kLongestPause, pause + pause / 2);

@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for a run: polling with growing pauses for its end, server-sent events for its journal.
+// Waiting for a run, by its server-sent events; where there is no stream, by asking again with growing pauses.
 
 #include "cli/session.h"
 

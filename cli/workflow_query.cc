@@ -17,6 +17,7 @@ Cell StatusCell(Session* session, const std::string& status) { return {status, s
 
 struct ListOptions {
   std::string status, name;
+  std::vector<std::string> labels;
   int limit = 50;
 };
 
@@ -30,6 +31,7 @@ void List(Session* session, const ListOptions& options) {
     std::string path = "/v1/workflows?limit=" + std::to_string(page);
     if (!options.status.empty()) path += "&status=" + UrlEncode(options.status);
     if (!options.name.empty()) path += "&name=" + UrlEncode(options.name);
+    for (const std::string& label : options.labels) path += "&label=" + UrlEncode(label);
     if (!cursor.empty()) path += "&cursor=" + UrlEncode(cursor);
     auto body = (*api)->Get(path);
     if (!body) return session->Fail(body.error());
@@ -206,6 +208,8 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session) {
   list->add_option("--status", list_options->status, "only these")
       ->check(CLI::IsMember({"PENDING", "RUNNING", "PAUSED", "COMPLETED", "FAILED", "ROLLED_BACK"}, CLI::ignore_case));
   list->add_option("--name", list_options->name, "only runs of this workflow");
+  list->add_option("--label", list_options->labels, "only runs with this label, NAME=VALUE; several: with all of them")
+      ->allow_extra_args(false);
   list->add_option("--limit", list_options->limit, "how many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
   list->callback([session, list_options] {
     for (char& c : list_options->status) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

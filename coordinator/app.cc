@@ -69,6 +69,7 @@ struct App::Parts {
   std::unique_ptr<BlockingPool> pool;
   std::unique_ptr<DoorbellServer> doorbell;
   std::unique_ptr<HttpServer> server;
+  std::unique_ptr<LoopLeases> leases;
   std::vector<std::unique_ptr<Duty>> duties;
   std::mutex lifecycle;
   bool started = false;
@@ -113,17 +114,20 @@ struct App::Parts {
   }
 
   void MakeDuties() {
-    const SessionId session = ids.New<SessionId>();  // of the loop leases only: a coordinator claims no subjects
+    // The session is of the loop leases only: a coordinator claims no subjects.
+    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention"}};
+    leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
     const TurnContext context{*backend.store, *backend.queries, clock, metrics,
                               [this](const std::string& queue) { doorbell->RingWork(queue); }};
     auto ready = CountReady(context, settings.ready_poll);
     const auto add = [&](const char* name, Turn turn, std::function<void()> on_lost) {
-      Duty::Options options{name, settings.loop_ttl, session, std::move(turn), std::move(on_lost)};
-      duties.push_back(std::make_unique<Duty>(std::move(options), *backend.store, database, clock, &metrics));
+      Duty::Options options{name, std::move(turn), std::move(on_lost)};
+      duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
     };
     add("timers", TimersTurn(context, settings.timers), {});
     add("reaper", ReaperTurn(context, settings.reap), {});
     add("ready", std::move(ready.turn), std::move(ready.forget));
+    add("retention", RetentionTurn(context, {settings.session_retention, settings.request_key_retention}), {});
   }
 
   Status StartListening() {
@@ -178,6 +182,11 @@ Status App::Start() {
   parts.log.Info("listening", {{"api", address().ToString()}, {"doorbell", doorbell_address().ToString()}, {"api_keys", parts.needs_key}});
   if (!parts.settings.listen.is_loopback()) {
     parts.log.Warn("the API is plain HTTP and reachable from other machines: put a proxy that ends TLS before it");
+  }
+  if (!parts.settings.doorbell_listen.is_loopback()) {
+    parts.log.Warn(
+        "the doorbell is plain TCP without a key and reachable from other machines: whoever reaches it can ring workers and is told "
+        "ids of runs; keep it in a private network (docs/operations.md, Security)");
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Is the database there, and is its schema this program's? Asked again and again; everything else only reads the answer. While it is not,
+// Is the database there, and is its schema this program's? Asked again and again (seldom while all is well: whoever sees a call fail says
+// so, and it looks at once); everything else only reads the answer. While it is not,
 // the process lives, says so, and goes on by itself once it is.
 
 #include <condition_variable>
@@ -27,7 +28,7 @@ class DatabaseWatch final : public Service {
  public:
   using Probe = std::function<Result<DatabaseState>()>;
 
-  DatabaseWatch(Probe probe, Metrics* metrics, std::chrono::milliseconds healthy_period = std::chrono::milliseconds(5'000));
+  DatabaseWatch(Probe probe, Metrics* metrics, std::chrono::milliseconds healthy_period = std::chrono::milliseconds(15'000));
   ~DatabaseWatch() override { Stop(); }
 
   Status Start() override;

@@ -9,6 +9,8 @@ using std::chrono::milliseconds;
 
 constexpr int kTimersAtOnce = 256;
 constexpr int kLeasesAtOnce = 256;
+constexpr int kPrunedAtOnce = 1'000;
+constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
 void RingReady(const TurnContext& context) {
   auto depth = context.queries.ReadyDepth();
@@ -48,6 +50,19 @@ Turn ReaperTurn(const TurnContext& context, milliseconds period) {
     }
     if (answer->leases_freed > 0) RingReady(context);
     return answer->more ? milliseconds(0) : period;
+  };
+}
+
+Turn RetentionTurn(const TurnContext& context, Retention keep) {
+  const Logger log("retention");
+  return [context, keep, log]() -> Result<milliseconds> {
+    auto answer = context.store.Retain(keep.sessions, keep.request_keys, kPrunedAtOnce);
+    if (!answer) return answer.error();
+    if (answer->sessions > 0 || answer->request_keys > 0) {
+      log.Info("removed what was kept long enough", {{"sessions", answer->sessions}, {"request_keys", answer->request_keys}});
+    }
+    const bool more = answer->sessions >= kPrunedAtOnce || answer->request_keys >= kPrunedAtOnce;
+    return more ? kRetentionPause : kRetentionPeriod;  // other work goes between two batches
   };
 }
 

@@ -20,6 +20,11 @@ using Turn = std::function<Result<std::chrono::milliseconds>()>;
 Turn TimersTurn(const TurnContext& context, std::chrono::milliseconds longest);
 // Frees leases of dead sessions in bounded batches; looks again after `period`.
 Turn ReaperTurn(const TurnContext& context, std::chrono::milliseconds period);
+// Removes what no process needs any more, in bounded batches; looks again after an hour.
+struct Retention {
+  std::chrono::milliseconds sessions, request_keys;  // how long each is kept
+};
+Turn RetentionTurn(const TurnContext& context, Retention keep);
 // Counts ready rows by queue and rings for those that have some: a hint that was lost costs one period. `forget` sets the counts to zero:
 // whoever does not hold the duty shows no depth, so that a sum over coordinators is right.
 struct ReadyCount {

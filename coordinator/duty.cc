@@ -8,8 +8,8 @@ namespace acl::coordinator {
 
 using std::chrono::milliseconds;
 
-Duty::Duty(Options options, KernelStore& store, DatabaseWatch& database, const Clock& clock, Metrics* metrics)
-    : options_(std::move(options)), store_(store), database_(database), clock_(clock), log_("duty-" + options_.name) {
+Duty::Duty(Options options, LoopLeases& leases, DatabaseWatch& database, const Clock& clock, Metrics* metrics)
+    : options_(std::move(options)), leases_(leases), database_(database), clock_(clock), log_("duty-" + options_.name) {
   if (metrics != nullptr) held_gauge_ = metrics->gauge(names::kLoopHeld, {{"loop", options_.name}});
 }
 
@@ -45,7 +45,7 @@ void Duty::Wake() {
 bool Duty::Pause(std::chrono::nanoseconds time) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, time, [this] { return stopping_ || woken_; });
-  woken_ = false;
+  if (std::exchange(woken_, false)) turn_at_ = {};
   return !stopping_;
 }
 
@@ -62,24 +62,25 @@ void Duty::Failed(const Error& error) {
 }
 
 bool Duty::Renew() {
-  const SteadyTime sent = clock_.Steady();
-  auto lease = store_.HoldLoop(options_.name, options_.session, options_.ttl);
-  if (!lease) {
-    Failed(lease.error());
-    renew_at_ = clock_.Steady() + options_.ttl / 10;
+  const auto ttl = leases_.ttl();
+  auto held = leases_.Hold(options_.name);
+  if (!held) {
+    Failed(held.error());
+    renew_at_ = clock_.Steady() + ttl / 10;
     if (clock_.Steady() < trusted_until_) return true;  // unanswered, but still ours for a while
     Lose();
     return false;
   }
-  renew_at_ = sent + options_.ttl / 3;
-  if (!*lease) {
+  renew_at_ = held->sent + ttl / 3;
+  if (!held->lease) {
     Lose();
     return false;
   }
-  trusted_until_ = sent + options_.ttl - options_.ttl / 5;
+  trusted_until_ = held->sent + ttl - ttl / 5;
   if (!held_.exchange(true)) {
     held_gauge_.Set(1);
-    log_.Info("holding this duty", {{"token", (*lease)->token}});
+    turn_at_ = {};
+    log_.Info("holding this duty", {{"token", held->lease->token}});
   }
   return true;
 }
@@ -102,15 +103,17 @@ void Duty::RunUntilStopped() {
       if (!Pause(std::max<std::chrono::nanoseconds>(renew_at_ - clock_.Steady(), milliseconds(1)))) return;
       continue;
     }
-    auto wait = options_.turn();
-    if (wait) {
-      if (std::exchange(failing_, false)) log_.Info("turns go through again");
-      backoff.Reset();
-    } else {
-      Failed(wait.error());
+    if (clock_.Steady() >= turn_at_) {  // not at each renewal: turns may be far apart
+      auto wait = options_.turn();
+      if (wait) {
+        if (std::exchange(failing_, false)) log_.Info("turns go through again");
+        backoff.Reset();
+      } else {
+        Failed(wait.error());
+      }
+      turn_at_ = clock_.Steady() + (wait ? std::chrono::nanoseconds(*wait) : std::chrono::nanoseconds(backoff.Next()));
     }
-    const std::chrono::nanoseconds pause = wait ? *wait : backoff.Next();
-    if (!Pause(std::max(std::chrono::nanoseconds(0), std::min(pause, renew_at_ - clock_.Steady())))) return;
+    if (!Pause(std::max(std::chrono::nanoseconds(0), std::min(turn_at_, renew_at_) - clock_.Steady()))) return;
   }
 }
 

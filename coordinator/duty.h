@@ -3,7 +3,7 @@
 // stand by and take over when the holder is silent for one TTL. A holder trusts its lease only until `request_sent_at + ttl - margin` on
 // its own steady clock. Every turn is harmless if two do it: the lease saves work, it does not guard correctness.
 //
-//   stand by --HoldLoop gives it--> holding --turn, turn, renew ...--> (renewal refused or unanswered in time) --> stand by
+//   stand by --LoopLeases gives it--> holding --turn, turn, renew ...--> (renewal refused or unanswered in time) --> stand by
 
 #include <atomic>
 #include <condition_variable>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "coordinator/database_watch.h"
-#include "shared/kernel/store.h"
+#include "coordinator/loop_leases.h"
 
 namespace acl::coordinator {
 
@@ -20,14 +20,12 @@ class Duty final : public Service {
  public:
   struct Options {
     std::string name;  // of the lease: "timers", "reaper" ...
-    std::chrono::milliseconds ttl{5'000};
-    SessionId session;  // one incarnation of this process
     // One turn; how long to wait until the next, if nobody wakes it. An error is logged once and tried again with backoff.
     std::function<Result<std::chrono::milliseconds>()> turn;
     std::function<void()> on_lost;  // the duty went to somebody else, or stops; may be empty
   };
 
-  Duty(Options options, KernelStore& store, DatabaseWatch& database, const Clock& clock, Metrics* metrics);
+  Duty(Options options, LoopLeases& leases, DatabaseWatch& database, const Clock& clock, Metrics* metrics);
   ~Duty() override { Stop(); }
 
   Status Start() override;
@@ -44,13 +42,13 @@ class Duty final : public Service {
   void Failed(const Error& error);
 
   const Options options_;
-  KernelStore& store_;
+  LoopLeases& leases_;
   DatabaseWatch& database_;
   const Clock& clock_;
   const Logger log_;
   Gauge held_gauge_;
   std::atomic<bool> held_{false};
-  SteadyTime trusted_until_{}, renew_at_{};
+  SteadyTime trusted_until_{}, renew_at_{}, turn_at_{};
   bool failing_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -55,6 +55,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
   config.step_slots = settings.slots;
   config.poll_max = settings.poll;
+  config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;
   return config;
 }
@@ -132,6 +133,7 @@ void WorkerApp::Impl::StartShell() {
   bell.worker_name = settings.worker_name;
   bell.queues = settings.queues;
   bell.on_work = [this](const std::string&) { shell->HintWork(); };
+  bell.on_lines = [this](bool all_connected) { shell->HintDoorbell(all_connected); };
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
   observer.SetDoorbell(doorbell.get());

@@ -1,5 +1,8 @@
 #pragma once
 // When to look for work next (queue driver `postgres`): at once while there is some, backing off while there is none, at once on a hint.
+// While every coordinator would ring, looking is only for a hint that was lost, and is done this many times less often.
+
+#include <algorithm>
 
 #include "shared/base/random.h"
 #include "shared/kernel/types.h"
@@ -8,7 +11,9 @@ namespace acl {
 
 class PollPace {
  public:
-  PollPace(milliseconds min, milliseconds max) : min_(min), max_(max), wait_(min) {}
+  static constexpr int kRarerWhileRung = 4;
+
+  PollPace(milliseconds min, milliseconds max) : min_(min), plain_max_(max), max_(max), wait_(min) {}
 
   void Hint(SteadyTime now) {
     next_ = now;
@@ -21,11 +26,17 @@ class PollPace {
   }
   void Failed(SteadyTime now, Random& random) { Empty(now, random); }
 
+  void SetRung(SteadyTime now, bool rung) {
+    max_ = rung ? plain_max_ * kRarerWhileRung : plain_max_;
+    wait_ = std::min(wait_, max_);
+    if (!rung) next_ = std::min(next_, now + plain_max_);
+  }
+
   bool Due(SteadyTime now) const { return next_ <= now; }
   SteadyTime next() const { return next_; }
 
  private:
-  milliseconds min_, max_, wait_;
+  milliseconds min_, plain_max_, max_, wait_;
   SteadyTime next_{};
 };
 

@@ -28,6 +28,10 @@ void WorkerShell::HintWork() {
   Post([](WorkerCore& core, SteadyTime now) { core.OnWorkHint(now); });
 }
 
+void WorkerShell::HintDoorbell(bool connected) {
+  Post([connected](WorkerCore& core, SteadyTime now) { core.OnDoorbell(now, connected); });
+}
+
 void WorkerShell::HintSubject(const SubjectId& subject) {
   Post([subject](WorkerCore& core, SteadyTime now) { core.OnSubjectHint(now, subject); });
 }

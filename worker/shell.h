@@ -34,6 +34,7 @@ class WorkerShell {
   void Stop();
 
   void HintWork();
+  void HintDoorbell(bool connected);
   void HintSubject(const SubjectId& subject);
 
   struct Status {

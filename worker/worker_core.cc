@@ -286,6 +286,8 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
 
 void WorkerCore::OnWorkHint(SteadyTime now) { pace_.Hint(now); }
 
+void WorkerCore::OnDoorbell(SteadyTime now, bool connected) { pace_.SetRung(now, connected); }
+
 void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
   auto it = subjects_.find(subject);
   if (it == subjects_.end()) return;

@@ -137,6 +137,8 @@ class WorkerCore {
 
   // -- hints (doorbell): may be lost, repeated, wrong
   void OnWorkHint(SteadyTime now);
+  // Whether every coordinator's doorbell is connected: then looking for work is rarer.
+  void OnDoorbell(SteadyTime now, bool connected);
   void OnSubjectHint(SteadyTime now, const SubjectId& subject);
 
   // Whatever is due by the clock. Call at NextWake at the latest.

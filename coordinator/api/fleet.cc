@@ -2,6 +2,7 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
+#include "shared/telemetry/log.h"
 
 namespace acl::coordinator {
 namespace {
@@ -50,6 +51,8 @@ HttpResponse Release(const ApiContext& api, const HttpRequest& request) {
   const auto answer = HttpResponse::OfJson(200, {{"id", ValueOf(id).ToString()}, {"released", true}});
   auto status = api.store.ReleaseQuarantine(ValueOf(id), request.principal.empty() ? "api" : request.principal);
   if (status.ok()) {
+    static const Logger log("quarantine");
+    log.Warn("released by a person", {{"run", ValueOf(id).ToString()}, {"by", request.principal.empty() ? "api" : request.principal}});
     auto view = api.queries.GetSubject(ValueOf(id));
     api.bell.RingWork(view ? view->queue : "default");
     return answer;

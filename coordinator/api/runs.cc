@@ -32,6 +32,15 @@ HttpResponse ListRuns(const ApiContext& api, const HttpRequest& request) {
     filters += "name=" + *name + "\n";
     query += "&name=" + PercentEncode(*name);
   }
+  for (const auto& [parameter, label] : request.query) {
+    if (parameter != "label") continue;
+    const auto equals = label.find('=');
+    if (equals == std::string::npos || equals == 0) return Problem(400, "bad-parameter", "label is NAME=VALUE, not '" + label + "'");
+    const auto [it, fresh] = filter.labels.emplace(label.substr(0, equals), label.substr(equals + 1));
+    if (!fresh) return Problem(400, "bad-parameter", "label '" + it->first + "' is asked for twice");
+    filters += "label=" + label + "\n";
+    query += "&label=" + PercentEncode(label);
+  }
   if (const auto* cursor = request.Query("cursor")) {
     filter.before = ReadCursor(*cursor, filters);
     if (!filter.before)

@@ -80,6 +80,22 @@ SettingRow Millis(std::string name, unsigned programs, milliseconds Settings::*m
           [member](const Settings& s) { return std::to_string((s.*member).count()); }};
 }
 
+constexpr milliseconds kDay{86'400'000};
+
+SettingRow Days(std::string name, unsigned programs, milliseconds Settings::*member, std::string doc) {
+  return {std::move(name),
+          programs,
+          "DAYS",
+          std::move(doc),
+          [member](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, 1, 36'500);
+            if (!number) return number.error();
+            s.*member = *number * kDay;
+            return {};
+          },
+          [member](const Settings& s) { return std::to_string(s.*member / kDay); }};
+}
+
 SettingRow Number(std::string name, unsigned programs, int Settings::*member, int min, int max, std::string doc) {
   return {std::move(name),
           programs,
@@ -211,13 +227,17 @@ const std::vector<SettingRow>& SettingsTable() {
              "a coordinator that is silent this long loses its duties to another one"),
       Millis("ready_poll_ms", kCoordinator, &Settings::ready_poll, 50, 60'000,
              "how often ready work is counted and workers are rung for it"),
+      Days("session_retention_days", kCoordinator, &Settings::session_retention, "how long ended worker sessions stay in the lists"),
+      Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,
+           "how long a repeated Idempotency-Key gives the first answer"),
       FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
       Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
       Text("worker_name", kWorker, &Settings::worker_name, "NAME", "for people; host name and process id unless set"),
       Number("slots", kWorker, &Settings::slots, 1, 1024, "runs this worker holds at once"),
       List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
-      Millis("poll_ms", kWorker, &Settings::poll, 20, 60'000, "the longest wait between two looks for work"),
+      Millis("poll_ms", kWorker, &Settings::poll, 20, 3'600'000,
+             "the longest wait between two looks for work; four times as long while every doorbell is connected"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),

@@ -85,6 +85,8 @@ Result<std::vector<SubjectView>> MemoryQueries::List(const ListFilter& filter) {
     MemorySubject subject = *store_.Inspect(*id);
     bool fits = subject.listing && subject.project == filter.project && (!filter.kind || subject.kind == *filter.kind) &&
                 (!filter.status || subject.listing->status == *filter.status) && (!filter.name || subject.listing->name == *filter.name);
+    const Json labels = fits ? ParseJson(subject.listing->labels_json).value() : Json();
+    for (const auto& [name, value] : filter.labels) fits = fits && labels.contains(name) && labels[name] == value;
     if (fits) found.push_back(View(subject));
   }
   return found;

@@ -84,6 +84,7 @@ Status MemoryStore::CloseSession(const SessionId& id) {
   if (it == sessions_.end() || it->second.row.dead) return {};
   it->second.row.dead = true;
   it->second.closed = true;
+  it->second.died_at = Now();
   return {};
 }
 
@@ -111,11 +112,11 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   if (item.request_key) {
     auto it = request_keys_.find({item.project, *item.request_key});
     if (it != request_keys_.end()) {
-      const auto& [hash, first] = it->second;
+      const auto& [hash, first, at] = it->second;
       auto kind = hash == item.request_hash ? CreateOutcome::Kind::kReplayed : CreateOutcome::Kind::kKeyConflict;
       return CreateOutcome{kind, first, subjects_.at(first).token};
     }
-    request_keys_[{item.project, *item.request_key}] = {item.request_hash, item.subject};
+    request_keys_[{item.project, *item.request_key}] = {item.request_hash, item.subject, Now()};
   }
   MemorySubject subject;
   subject.id = item.subject;

@@ -44,8 +44,12 @@ struct MemorySubject {
   std::map<std::string, WallTime> timers;
   std::vector<TaskRow> tasks;
   std::vector<CompensationRow> compensations;
-  std::vector<InboxRow> inbox;               // unread
-  std::map<std::string, Hash256> post_keys;  // every request key ever posted, and what was posted under it
+  std::vector<InboxRow> inbox;  // unread
+  struct PostKey {
+    Hash256 hash;
+    WallTime at;
+  };
+  std::map<std::string, PostKey> post_keys;  // every request key posted and not pruned, and what was posted under it
   std::optional<ListingRow> listing;
   std::string error_message;
   std::optional<WallTime> started_at, completed_at;
@@ -105,7 +109,9 @@ class MemoryStore final : public KernelStore {
   Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
   Result<std::string> GetContent(const Hash256& hash) override;
-  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) override;
+  Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                          milliseconds ttl) override;
 
   // ---- for simulator and checkers
 
@@ -139,6 +145,7 @@ class MemoryStore final : public KernelStore {
     SessionRow row;
     bool died_with_fleet = false;  // over half of the live sessions died in the same reap
     bool closed = false;           // a clean end
+    WallTime died_at;
   };
   struct Loop {
     SessionId session;
@@ -148,6 +155,7 @@ class MemoryStore final : public KernelStore {
   WallTime Now() const { return clock_.Wall(); }
   Uuid NewId();
   Token Mint(Token old) const;
+  std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
   MemorySubject* Find(const SubjectId& subject);
   bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
   void PutReady(const MemorySubject& subject, WallTime at) { ready_.insert({subject.queue, subject.band, at, subject.id}); }
@@ -170,7 +178,12 @@ class MemoryStore final : public KernelStore {
   std::map<SessionId, Session> sessions_;
   std::map<SubjectId, MemorySubject> subjects_;
   std::map<SubjectId, MemorySubject> before_last_commit_;  // the stale_claim mutant only
-  std::map<std::pair<ProjectId, std::string>, std::pair<Hash256, SubjectId>> request_keys_;
+  struct CreateKey {
+    Hash256 hash;
+    SubjectId subject;
+    WallTime at;
+  };
+  std::map<std::pair<ProjectId, std::string>, CreateKey> request_keys_;
   std::set<ReadyRow> ready_;
   std::set<SubjectId> locked_;
   std::map<Hash256, std::string> contents_;

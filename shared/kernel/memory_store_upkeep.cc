@@ -45,7 +45,7 @@ Result<PostAnswer> MemoryStore::Post(const InboxPost& post) {
   Hash256 hash = Sha256({post.kind, std::string_view("\0", 1), post.payload});
   auto known = subject->post_keys.find(key);
   if (known != subject->post_keys.end()) {
-    if (known->second != hash) {
+    if (known->second.hash != hash) {
       return Error{Code::kConflict,
                    fmt::format("the request key \"{}\" was used for another input of subject {}", key, post.subject.ToString())};
     }
@@ -55,7 +55,7 @@ Result<PostAnswer> MemoryStore::Post(const InboxPost& post) {
   if (subject->closed) {
     return Error{Code::kConflict, fmt::format("subject {} is closed: it takes no more inputs", post.subject.ToString())};
   }
-  subject->post_keys[key] = hash;
+  subject->post_keys[key] = {hash, Now()};
   PutInbox(*subject, {post.id, post.kind, post.payload, Now()});
   return answer;
 }
@@ -99,6 +99,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
   answer.sessions_died = int(dying.size());
   for (Session* session : dying) {
     session->row.dead = true;
+    session->died_at = Now();
     session->died_with_fleet = live >= 3 && int(dying.size()) * 2 > live;
   }
   for (auto& [id, subject] : subjects_) {
@@ -172,7 +173,8 @@ Status MemoryStore::ReleaseQuarantine(const SubjectId& id, const std::string& by
   subject->quarantines.back().released_at = Now();
   subject->quarantines.back().released_by = by;
   subject->ended = MemorySubject::Ended::kGivenBack;
-  if (!subject->closed) PutReady(*subject, Now());
+  Json payload{{"reason", subject->quarantines.back().reason}, {"by", by}};
+  PutInbox(*subject, {InboxId{NewId()}, "quarantine_released", DumpJson(payload), Now()});
   return {};
 }
 
@@ -194,18 +196,43 @@ Result<std::string> MemoryStore::GetContent(const Hash256& hash) {
   return it->second;
 }
 
-Result<std::optional<LoopLease>> MemoryStore::HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
+Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {
   std::lock_guard lock(mutex_);
+  RetainAnswer answer;
+  for (auto it = sessions_.begin(); it != sessions_.end() && answer.sessions < max;) {
+    const bool old = it->second.row.dead && it->second.died_at < Now() - sessions;
+    const bool named = std::any_of(subjects_.begin(), subjects_.end(), [&](const auto& entry) { return entry.second.holder == it->first; });
+    it = old && !named ? (++answer.sessions, sessions_.erase(it)) : std::next(it);
+  }
+  const auto prune = [&](auto& keys) {
+    for (auto it = keys.begin(); it != keys.end() && answer.request_keys < max;) {
+      it = it->second.at < Now() - request_keys ? (++answer.request_keys, keys.erase(it)) : std::next(it);
+    }
+  };
+  prune(request_keys_);
+  for (auto& [id, subject] : subjects_) prune(subject.post_keys);
+  return answer;
+}
+
+Result<std::vector<std::optional<LoopLease>>> MemoryStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                                     milliseconds ttl) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::optional<LoopLease>> held;
+  for (const std::string& name : names) held.push_back(HoldOne(name, session, ttl));
+  return held;
+}
+
+std::optional<LoopLease> MemoryStore::HoldOne(const std::string& name, const SessionId& session, milliseconds ttl) {
   auto [it, fresh] = loops_.try_emplace(name);
   Loop& loop = it->second;
   auto holder = sessions_.find(loop.session);
   bool free = fresh || loop.lease.expires_at <= Now() || holder == sessions_.end() || holder->second.row.dead;
-  if (!free && loop.session != session) return std::optional<LoopLease>();
+  if (!free && loop.session != session) return std::nullopt;
   loop.session = session;
   loop.lease.name = name;
   if (free) loop.lease.token = Mint(loop.lease.token);
   loop.lease.expires_at = Now() + ttl;
-  return std::optional<LoopLease>(loop.lease);
+  return loop.lease;
 }
 
 // ---- for simulator and checkers

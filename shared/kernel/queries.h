@@ -68,7 +68,8 @@ struct QuarantineView {
 struct ListFilter {
   ProjectId project = kDefaultProject;
   std::optional<std::string> status, name, kind;
-  std::optional<SubjectId> before;  // cursor: ids are time-ordered, newest first
+  std::map<std::string, std::string> labels;  // all of them
+  std::optional<SubjectId> before;            // cursor: ids are time-ordered, newest first
   int limit = 50;
 };
 

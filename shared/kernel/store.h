@@ -61,16 +61,27 @@ class KernelStore {
   // The holder's: clears the lease, nothing runs until released. kLeaseLost if the token is not the lease's.
   virtual Status Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,
                             const std::string& detail) = 0;
-  // A person's: back to ready, takeover count reset. kNotFound if it is not quarantined.
+  // A person's: back to ready, takeover count reset. Leaves an inbox row `quarantine_released {reason, by}`, which the kind turns into an
+  // event: the journal itself is not touched while it may be damaged. kNotFound if it is not quarantined.
   virtual Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) = 0;
 
   // -- contents by hash (files, snapshot chunks); unfenced, write-once
   virtual Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) = 0;
   virtual Result<std::string> GetContent(const Hash256& hash) = 0;
 
+  // At most `max` of each: sessions dead for longer than `sessions` that no lease names, request keys older than `request_keys` (the same
+  // key is a new request from then on).
+  virtual Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) = 0;
+
   // -- duties of a coordinator
-  // Takes or renews; nullopt if another process has it. Tokens only grow.
-  virtual Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) = 0;
+  // Takes or renews each; one answer per name, in their order: nullopt if another process has it. Tokens only grow.
+  virtual Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                                  milliseconds ttl) = 0;
+  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
+    auto held = HoldLoops({&name, 1}, session, ttl);
+    if (!held) return held.error();
+    return std::move(held->front());
+  }
 };
 
 }  // namespace acl

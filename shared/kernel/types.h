@@ -265,6 +265,11 @@ struct FireAnswer {
   bool more = false;
 };
 
+// What retention removed: sessions long dead, request keys nobody repeats any more.
+struct RetainAnswer {
+  std::int64_t sessions = 0, request_keys = 0;
+};
+
 // A duty that one process at a time should do (scheduler, reaper, timers, relay): a lease of its own kind, with a token.
 struct LoopLease {
   std::string name;

@@ -19,6 +19,9 @@ INSERT INTO api_keys (key_id, project_id, name, secret_hash) VALUES ($id::text, 
 const Statement kRevoke("keys.revoke", Statement::Kind::kWrite,
                         "UPDATE api_keys SET revoked_at = clock_timestamp() WHERE key_id = $id::text AND revoked_at IS NULL RETURNING 1");
 
+const Statement kAllKeys("keys.all", Statement::Kind::kRead,
+                         "SELECT key_id, name, created_at, revoked_at FROM api_keys ORDER BY created_at, key_id");
+
 std::string RandomHex(std::size_t digits) {
   SystemRandom random;
   std::string bytes;
@@ -71,6 +74,16 @@ Result<std::string> CreateApiKey(const std::string& conninfo, const std::string&
   auto rows = RunAsOwner(conninfo, kInsert, params);
   if (!rows) return rows.error();
   return "acl_" + id + "_" + secret;
+}
+
+Result<std::vector<ApiKeyInfo>> ListApiKeys(const std::string& conninfo) {
+  auto rows = RunAsOwner(conninfo, kAllKeys, {});
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<ApiKeyInfo>>("keys.all", [&] {
+    std::vector<ApiKeyInfo> keys;
+    for (int i = 0; i < rows->size(); ++i) keys.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Time(i, 2), rows->MaybeTime(i, 3)});
+    return keys;
+  });
 }
 
 Status RevokeApiKey(const std::string& conninfo, const std::string& key_id) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/base/clock.h"
 #include "shared/base/ids.h"
 #include "shared/base/result.h"
 
@@ -46,6 +47,13 @@ std::optional<ApiKeyText> ParseApiKey(std::string_view text);
 
 // Makes a key and returns its text: the only time that it is seen. `conninfo` must log in as a member of acl_owner. kInvalid: a bad name.
 Result<std::string> CreateApiKey(const std::string& conninfo, const std::string& name);
+// All ever made, oldest first, without their secrets. `conninfo` as above.
+struct ApiKeyInfo {
+  std::string key_id, name;
+  WallTime created_at;
+  std::optional<WallTime> revoked_at;
+};
+Result<std::vector<ApiKeyInfo>> ListApiKeys(const std::string& conninfo);
 // kNotFound if there is no such key in force.
 Status RevokeApiKey(const std::string& conninfo, const std::string& key_id);
 

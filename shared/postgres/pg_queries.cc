@@ -62,6 +62,7 @@ const Statement kList("query.list", Statement::Kind::kRead, std::string(kView) +
 WHERE y.project_id = $project::uuid AND (cardinality($before::uuid[]) = 0 OR y.subject_id < ($before::uuid[])[1])
   AND (cardinality($status::text[]) = 0 OR y.status = ($status::text[])[1]) AND (cardinality($name::text[]) = 0 OR y.name = ($name::text[])[1])
   AND (cardinality($kind::text[]) = 0 OR y.kind = ($kind::text[])[1])
+  AND ($labels::text = '{}' OR y.labels::jsonb @> $labels::jsonb)
 ORDER BY y.subject_id DESC LIMIT $limit::int)");
 const Statement kPrefix("query.prefix", Statement::Kind::kRead,
                         "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
@@ -165,7 +166,9 @@ Result<std::vector<SubjectView>> PgQueries::List(const ListFilter& filter) {
   if (filter.before) before.Id(filter.before->uuid);
   Params params;
   params.Id("project", filter.project).List("before", before).List("status", MaybeList(filter.status)).List("name", MaybeList(filter.name));
-  params.List("kind", MaybeList(filter.kind)).Int32("limit", std::max(filter.limit, 0));
+  Json labels = Json::object();
+  for (const auto& [name, value] : filter.labels) labels[name] = value;
+  params.Text("labels", DumpJson(labels)).List("kind", MaybeList(filter.kind)).Int32("limit", std::max(filter.limit, 0));
   auto rows = pg::RunOne(pool_, kList, params);
   if (!rows) return rows.error();
   return pg::Decoded<std::vector<SubjectView>>("query.list", [&] {

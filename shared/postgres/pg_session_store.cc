@@ -18,8 +18,9 @@ RETURNING heartbeat_at)",
 const Statement kHeartbeat("session.heartbeat", Statement::Kind::kWrite,
                            "SELECT db_now, woken FROM heartbeat_session($session::uuid, $ttl_ms::bigint)", true);
 const Statement kClose("session.close", Statement::Kind::kWrite, "SELECT close_session($session::uuid)", true);
-const Statement kHoldLoop("loop.hold", Statement::Kind::kWrite,
-                          "SELECT held_token, held_until FROM hold_loop($name::text, $session::uuid, $ttl_ms::bigint)", true);
+const Statement kHoldLoops("loop.hold", Statement::Kind::kWrite,
+                           "SELECT loop_name, held_token, held_until FROM hold_loops($names::text[], $session::uuid, $ttl_ms::bigint)",
+                           true);
 
 // Random, never a name: version 4.
 SessionId NewIncarnation() {
@@ -66,13 +67,23 @@ Status PgStore::CloseSession(const SessionId& session) {
   return rows ? Status() : Status(rows.error());
 }
 
-Result<std::optional<LoopLease>> PgStore::HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
+Result<std::vector<std::optional<LoopLease>>> PgStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                                 milliseconds ttl) {
+  using Held = std::vector<std::optional<LoopLease>>;
+  pg::Array list(pg::Oid::kText);
+  for (const std::string& name : names) list.Text(name);
   Params params;
-  auto rows = pg::RunOne(*pool_, kHoldLoop, params.Text("name", name).Id("session", session).Int64("ttl_ms", ttl.count()));
+  auto rows = pg::RunOne(*pool_, kHoldLoops, params.List("names", list).Id("session", session).Int64("ttl_ms", ttl.count()));
   if (!rows) return rows.error();
-  return pg::Decoded<std::optional<LoopLease>>("loop.hold", [&]() -> std::optional<LoopLease> {
-    if (rows->size() == 0) return std::nullopt;
-    return LoopLease{name, Token{rows->Int(0, 0)}, rows->Time(0, 1)};
+  return pg::Decoded<Held>("loop.hold", [&] {
+    Held held(names.size());
+    for (int i = 0; i < rows->size(); ++i) {
+      const std::string name = rows->Text(i, 0);
+      for (std::size_t n = 0; n < names.size(); ++n) {
+        if (names[n] == name) held[n] = LoopLease{name, Token{rows->Int(i, 1)}, rows->Time(i, 2)};
+      }
+    }
+    return held;
   });
 }
 

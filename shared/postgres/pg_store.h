@@ -55,7 +55,9 @@ class PgStore final : public KernelStore {
 
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
   Result<std::string> GetContent(const Hash256& hash) override;
-  Result<std::optional<LoopLease>> HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) override;
+  Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                          milliseconds ttl) override;
 
   // For readers of the same database (PgQueries).
   pg::Pool& pool() { return *pool_; }

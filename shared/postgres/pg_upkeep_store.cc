@@ -8,7 +8,11 @@ namespace {
 using pg::Params;
 using pg::Statement;
 
-const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, "SELECT reap_sessions()", true);
+// Whether any died now, and whether there were some before whose leases are not all freed yet: else the second transaction has nothing to
+// do.
+const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, R"(
+SELECT reap_sessions(), EXISTS (SELECT FROM worker_sessions s WHERE s.dead_at IS NOT NULL AND NOT s.reaped))",
+                              true);
 const Statement kReapLeases("reap.leases", Statement::Kind::kWrite, "SELECT freed, more FROM reap_leases($max::int)", true);
 const Statement kHeldBy("lease.held_by", Statement::Kind::kRead, R"(
 SELECT subject_id, token FROM leases
@@ -18,6 +22,8 @@ const Statement kGiveBack("lease.give_back", Statement::Kind::kWrite, "SELECT gi
                           true);
 const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
                             "SELECT quarantine_subject($subject::uuid, $session::uuid, $token::bigint, $reason::text, $detail::text)");
+const Statement kRetain("retain", Statement::Kind::kWrite,
+                        "SELECT sessions, keys FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int)");
 const Statement kReleaseQuarantine("quarantine.release", Statement::Kind::kWrite, "SELECT release_quarantine($subject::uuid, $by::text)");
 
 }  // namespace
@@ -26,6 +32,7 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   Params none, limit;
   auto died = pg::RunOne(*pool_, kReapSessions, none);
   if (!died) return died.error();
+  if (died->Int(0, 0) == 0 && !died->Bool(0, 1)) return ReapAnswer{};
   auto freed = pg::RunOne(*pool_, kReapLeases, limit.Int32("max", max_leases));
   if (!freed) return freed.error();
   return pg::Decoded<ReapAnswer>("reap", [&] { return ReapAnswer{int(died->Int(0, 0)), int(freed->Int(0, 0)), freed->Bool(0, 1)}; });
@@ -46,6 +53,14 @@ Status PgStore::GiveBack(const SubjectId& subject, const SessionId& session, Tok
   Params params;
   auto rows = pg::RunOne(*pool_, kGiveBack, params.Id("subject", subject).Id("session", session).Int64("token", token.value));
   return rows ? Status() : Status(rows.error());
+}
+
+Result<RetainAnswer> PgStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {
+  Params params;
+  params.Int64("sessions_ms", sessions.count()).Int64("keys_ms", request_keys.count()).Int32("max", max);
+  auto rows = pg::RunOne(*pool_, kRetain, params);
+  if (!rows) return rows.error();
+  return pg::Decoded<RetainAnswer>("retain", [&] { return RetainAnswer{rows->Int(0, 0), rows->Int(0, 1)}; });
 }
 
 Status PgStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,

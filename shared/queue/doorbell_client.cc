@@ -59,13 +59,19 @@ struct DoorbellClient::Impl {
         [this, &line] {
           line.stream.reset();
           --connected;
+          TellLines();
           Retry(line);
         });
     ++connected;
+    TellLines();
     line.stream->Start();
     line.stream->Send(Hello());
     // What was rung while there was no line is found by looking once.
     for (const std::string& queue : options.queues) options.on_work(queue);
+  }
+
+  void TellLines() {
+    if (options.on_lines) options.on_lines(connected == int(lines.size()));
   }
 
   void Retry(Line& line) {

@@ -22,6 +22,7 @@ class DoorbellClient final : public Service {
     // On the client's thread; must not block.
     std::function<void(const std::string& queue)> on_work;
     std::function<void(const SubjectId&)> on_woken;
+    std::function<void(bool all_connected)> on_lines;  // told with every line made or lost; may be empty
   };
 
   explicit DoorbellClient(Options options);

@@ -11,6 +11,12 @@ namespace acl::workflow {
 
 void Decider::On(const InboxInput& input) {
   if (input.kind == "timer") return Timer(input);
+  if (input.kind == "quarantine_released") {
+    Json facts = InboxFacts(input);
+    facts["reason"] = TextOf(&input.payload, "reason");
+    Emit(event::kQuarantineReleased, std::move(facts));
+    return;
+  }
   if (Run().phase == Phase::kClosed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == "cancel") return Cancel(input);
   if (input.kind == "pause") return Pause(input);

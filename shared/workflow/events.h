@@ -31,5 +31,6 @@ inline constexpr std::string_view kCompensationFailed = "compensation.failed";
 
 inline constexpr std::string_view kInputRefused = "input.refused";
 inline constexpr std::string_view kSignalReceived = "signal.received";
+inline constexpr std::string_view kQuarantineReleased = "subject.quarantine_released";  // nothing is written while it may be damaged
 
 }  // namespace acl::workflow::event

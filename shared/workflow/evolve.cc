@@ -42,7 +42,7 @@ class Evolution {
     const std::string& type = draft_.type;
     if (type.starts_with("workflow.")) {
       WorkflowEvent(type);
-    } else if (type == event::kInputRefused || type == event::kSignalReceived) {
+    } else if (type == event::kInputRefused || type == event::kSignalReceived || type == event::kQuarantineReleased) {
       return Json::array();
     } else {
       StepEvent(type);

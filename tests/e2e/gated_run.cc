@@ -8,14 +8,16 @@
 
 namespace acl::test {
 
-GatedRun::GatedRun(Fleet& fleet, int steps, const std::string& on_unknown_outcome) : fleet_(fleet), steps_(steps) {
+GatedRun::GatedRun(Fleet& fleet, int steps, const Shape& shape) : fleet_(fleet), steps_(steps) {
   std::string yaml = "name: gated\nsteps:\n";
   for (int step = 1; step <= steps; ++step) {
-    yaml += "  - name: " + StepName(step) + "\n    capability: sys.exec.run\n    on_unknown_outcome: " + on_unknown_outcome +
+    const auto after = shape.depends_on.find(step);
+    yaml += "  - name: " + StepName(step) + "\n    capability: sys.exec.run\n    on_unknown_outcome: " + shape.on_unknown_outcome +
+            (after == shape.depends_on.end() ? "" : "\n    depends_on: " + after->second) +
             "\n    inputs:\n      command: sh\n      timeout: 120\n      args: [\"-c\", \"echo $FENCING_TOKEN >> " + Path(step, "starts") +
             "; while [ ! -e " + Path(step, "go") + " ]; do sleep 0.02; done; echo done\"]\n";
   }
-  id_ = fleet_.Submit(yaml);
+  id_ = fleet_.Submit(yaml + shape.more_steps);
 }
 
 std::string GatedRun::Path(int step, const std::string& what) const { return fleet_.folder() / (StepName(step) + "." + what); }

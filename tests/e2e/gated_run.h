@@ -11,7 +11,13 @@ namespace acl::test {
 
 class GatedRun {
  public:
-  GatedRun(Fleet& fleet, int steps, const std::string& on_unknown_outcome = "retry");
+  struct Shape {
+    std::string on_unknown_outcome = "retry";
+    std::map<int, std::string> depends_on;  // by step: "[step_1, step_2]"; the others follow the step before them
+    std::string more_steps;                 // YAML, after the gated ones
+  };
+  GatedRun(Fleet& fleet, int steps, const Shape& shape);
+  GatedRun(Fleet& fleet, int steps) : GatedRun(fleet, steps, Shape()) {}
 
   const std::string& id() const { return id_; }
   int steps() const { return steps_; }

@@ -69,7 +69,7 @@ TEST_F(Steering, AMissingReferenceIsSaidAndUnderStrictTemplatesEndsTheRun) {
 
 // A step that may not be repeated blindly: its worker is killed, and a person says what happened.
 TEST_F(Steering, AnUncertainStepWaitsForAPerson) {
-  GatedRun run(fleet, 2, "ask");
+  GatedRun run(fleet, 2, {.on_unknown_outcome = "ask"});
   ASSERT_TRUE(run.AwaitStarted(1));
   fleet.worker(1).Kill();
   fleet.StartWorker(2);
@@ -83,6 +83,36 @@ TEST_F(Steering, AnUncertainStepWaitsForAPerson) {
   ASSERT_TRUE(run.AwaitStarted(1, 2));
   run.OpenAll();
   run.ExpectCompletedOnce();
+}
+
+// Nothing runs on a journal that does not verify; once it is mended and a person has released it, the journal tells.
+TEST_F(Steering, AQuarantineIsReleasedByAPersonAndJournaled) {
+  GatedRun run(fleet, 2);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  ASSERT_EQ(fleet.Cli({"workflow", "pause", run.id()}).exit_code, 0);
+  run.Open(1);
+  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));
+  ASSERT_TRUE(WaitUntil([&] { return fleet.HolderOf(run.id()) < 0; }));
+  const auto rewrite = [&](const std::string& payload) {
+    Psql(fleet.database_url(), "set session_replication_role = replica; update event_rows set payload = " + payload +
+                                   " where subject_id = '" + run.id() + "' and seq = 2");
+  };
+  rewrite("payload || ' '");
+  ASSERT_EQ(fleet.Cli({"workflow", "resume", run.id()}).exit_code, 0);
+  const auto state = [&] { return fleet.Run(run.id()).value("/state/name"_json_pointer, ""); };
+  ASSERT_TRUE(WaitUntil([&] { return state() == "quarantined"; })) << fleet.Logs();
+  // Released as it is, it comes back.
+  ASSERT_EQ(fleet.Cli({"workflow", "quarantine", "release", run.id()}).exit_code, 0);
+  ASSERT_TRUE(WaitUntil([&] { return Psql(fleet.database_url(), "select count(*) from quarantine") == "2"; })) << fleet.Logs();
+  EXPECT_EQ(run.Starts(2), 0);
+  rewrite("rtrim(payload)");
+  ASSERT_EQ(fleet.Cli({"workflow", "quarantine", "release", run.id()}).exit_code, 0);
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+  const auto events = fleet.Cli({"workflow", "events", run.id()});
+  const auto told = events.out.find("subject.quarantine_released");
+  EXPECT_NE(told, std::string::npos) << events.out;
+  EXPECT_NE(events.out.find("subject.quarantine_released", told + 1), std::string::npos) << "both releases happened\n" << events.out;
 }
 
 TEST_F(Steering, TheSameKeySubmitsOnce) {

@@ -127,6 +127,7 @@ Decision CounterKind::Decide(const Document& state, const Input& input, WallTime
       }
       return decision;
     }
+    if (inbox->kind == "quarantine_released") return decision;
     Json facts = {{"inbox_id", inbox->id.ToString()}, {"payload", inbox->payload}};
     if (inbox->kind == "stop" && !counter.at("closed").get<bool>()) {
       decision.events.push_back({"counter.stopped", facts, {}});

@@ -102,8 +102,12 @@ Status FaultyStore::PutContents(std::span<const std::pair<Hash256, std::string>>
 Result<std::string> FaultyStore::GetContent(const Hash256& hash) {
   return Through<Result<std::string>>("GetContent", false, [&] { return inner_.GetContent(hash); });
 }
-Result<std::optional<LoopLease>> FaultyStore::HoldLoop(const std::string& name, const SessionId& session, milliseconds ttl) {
-  return Through<Result<std::optional<LoopLease>>>("HoldLoop", true, [&] { return inner_.HoldLoop(name, session, ttl); });
+Result<RetainAnswer> FaultyStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {
+  return Through<Result<RetainAnswer>>("Retain", true, [&] { return inner_.Retain(sessions, request_keys, max); });
+}
+Result<std::vector<std::optional<LoopLease>>> FaultyStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
+                                                                     milliseconds ttl) {
+  return Through<Result<std::vector<std::optional<LoopLease>>>>("HoldLoops", true, [&] { return inner_.HoldLoops(names, session, ttl); });
 }
 
 }  // namespace acl::test

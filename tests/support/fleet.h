@@ -57,6 +57,7 @@ class Fleet {
   static std::string WorkerName(int n) { return "worker-" + std::to_string(n); }
   std::string ApiUrl(int n = 0) const { return "http://127.0.0.1:" + std::to_string(nodes_.at("coordinator-" + std::to_string(n)).port); }
   std::string HealthUrl(int n) const { return "http://127.0.0.1:" + std::to_string(nodes_.at(WorkerName(n)).port); }
+  std::uint16_t DoorbellPort(int n = 0) const { return nodes_.at("coordinator-" + std::to_string(n)).doorbell; }
   const std::string& database_url() const { return options_.database_url; }
   const TestFolder& folder() const { return folder_; }
 

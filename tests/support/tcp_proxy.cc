@@ -70,6 +70,17 @@ void TcpProxy::Release() {
   }
 }
 
+void TcpProxy::Cut() {
+  std::lock_guard lock(mutex_);
+  cut_ = true;
+  for (auto& pair : pairs_) shutdown(pair.client, SHUT_RDWR);  // seen by the thread, which ends the pair
+}
+
+int TcpProxy::connections() {
+  std::lock_guard lock(mutex_);
+  return int(pairs_.size());
+}
+
 bool TcpProxy::Holds(const std::string& text) {
   std::lock_guard lock(mutex_);
   return std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) { return pair.held.find(text) != std::string::npos; });
@@ -86,6 +97,11 @@ void TcpProxy::Accept() {
     return;
   }
   std::lock_guard lock(mutex_);
+  if (cut_) {
+    close(client);
+    close(server);
+    return;
+  }
   pairs_.push_back({client, server, ""});
 }
 

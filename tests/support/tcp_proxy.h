@@ -24,6 +24,9 @@ class TcpProxy {
   std::uint16_t port() const { return port_; }
   // From now on nothing a client sends goes on (answers still come back).
   void Hold();
+  // Every connection ends now, and none is let through any more.
+  void Cut();
+  int connections();
   // Everything held goes on, in order.
   void Release();
   // Whether what is held now contains this text.
@@ -43,7 +46,7 @@ class TcpProxy {
   int listener_ = -1;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
-  bool holding_ = false;
+  bool holding_ = false, cut_ = false;
   std::list<Pair> pairs_;
   std::thread thread_;
 };

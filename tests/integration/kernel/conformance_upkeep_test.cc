@@ -248,7 +248,13 @@ TEST_P(UpkeepConformance, AQuarantinedSubjectRunsOnlyAfterAPersonsRelease) {
   EXPECT_EQ(all->at(0).released_by, "anna");
   EXPECT_TRUE(all->at(0).released_at);
   Holder next = ClaimOne(session, holder.subject());
-  EXPECT_EQ(next.claimed().inbox.size(), 1u);
+  ASSERT_EQ(next.claimed().inbox.size(), 2u);
+  const InboxRow& told = next.claimed().inbox[1];
+  EXPECT_EQ(told.kind, "quarantine_released");
+  const auto payload = ParseJson(told.payload);
+  ASSERT_TRUE(payload) << told.payload;
+  EXPECT_EQ(*payload, (Json{{"reason", "corrupt"}, {"by", "anna"}}));
+  EXPECT_EQ(next.claimed().wake, 2);
 }
 
 TEST_P(UpkeepConformance, OnlyTheHolderQuarantines) {
@@ -286,7 +292,57 @@ TEST_P(UpkeepConformance, ContentsUnderAWrongHashAreRefused) {
   EXPECT_EQ(store().GetContent(Sha256("other")).code(), Code::kNotFound);
 }
 
+// ---- retention
+
+TEST_P(UpkeepConformance, OldSessionsAndKeysGoAndNothingElse) {
+  const auto day = std::chrono::duration_cast<milliseconds>(std::chrono::hours(24));
+  SessionId holding = Open(), ended = Open(), living = Open(std::chrono::duration_cast<milliseconds>(std::chrono::hours(1000)));
+  CreateItem item = NewItem();
+  item.request_key = "submit";
+  ASSERT_TRUE(store().Create({&item, 1}));
+  Holder holder = ClaimOne(holding, item.subject);
+  InboxPost post = NewPost(item.subject);
+  post.request_key = "post";
+  MustPost(post);
+  ASSERT_TRUE(store().CloseSession(ended));
+  Reap();
+  Advance(6 * day);
+  auto kept = store().Retain(7 * day, 30 * day, 100);
+  ASSERT_TRUE(kept) << kept.error();
+  EXPECT_EQ(kept->sessions, 0);
+  EXPECT_EQ(kept->request_keys, 0);
+  EXPECT_EQ(store().Post(post)->replayed, true);
+
+  ASSERT_TRUE(store().CloseSession(holding));  // dead, and its lease is not freed yet
+  Advance(2 * day);
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 100)->sessions, 1) << "the one that ended 8 days ago";
+  Advance(8 * day);
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 100)->sessions, 0) << "a lease names it";
+  Reap();
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 100)->sessions, 1);
+  EXPECT_TRUE(store().Heartbeat(living, day)) << "the living one stays";
+
+  Advance(15 * day);
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 1)->request_keys, 1) << "in batches";
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 1)->request_keys, 1);
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 1)->request_keys, 0);
+  post.id = InboxId{NewUuid7()};
+  EXPECT_EQ(store().Post(post)->replayed, false) << "a new request from now on";
+}
+
 // ---- loops
+
+TEST_P(UpkeepConformance, DutiesAreTakenTogetherAndHeldOneByOne) {
+  SessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));
+  ASSERT_TRUE(*store().HoldLoop("b", two, milliseconds(100'000)));
+  const std::vector<std::string> names = {"c", "b", "a"};
+  auto held = store().HoldLoops(names, one, milliseconds(100'000));
+  ASSERT_TRUE(held) << held.error();
+  ASSERT_EQ(held->size(), 3u);
+  EXPECT_TRUE((*held)[0] && (*held)[0]->name == "c");
+  EXPECT_FALSE((*held)[1]) << "another has it";
+  EXPECT_TRUE((*held)[2] && (*held)[2]->name == "a");
+}
 
 TEST_P(UpkeepConformance, ADutyHasOneHolderAndItsTokensOnlyGrow) {
   SessionId one = Open(milliseconds(600'000)), two = Open(milliseconds(600'000));

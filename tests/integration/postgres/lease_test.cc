@@ -171,7 +171,9 @@ TEST_F(PgLeaseTest, FifthTakeoverWithoutProgressIsQuarantined) {
   EXPECT_EQ(store().ReleaseQuarantine(subject, "ann").code(), Code::kNotFound);
   Claimed back = ClaimOne(living);
   EXPECT_EQ(back.barren_takeovers, 0);
-  EXPECT_EQ(back.inbox.size(), 1u);
+  ASSERT_EQ(back.inbox.size(), 2u);
+  EXPECT_EQ(back.inbox[1].kind, "quarantine_released");
+  EXPECT_EQ(ParseJson(back.inbox[1].payload)->dump(), R"({"reason":"takeovers_without_progress","by":"ann"})");
   (void)witness;
 }
 

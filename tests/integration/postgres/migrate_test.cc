@@ -154,8 +154,53 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
   EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL, seq = 9", "acl_owner").code, Code::kDenied);
   EXPECT_EQ(db().Refusal("DELETE FROM leases").code, Code::kDenied);
   EXPECT_EQ(db().Refusal("UPDATE leases SET token = 99").code, Code::kDenied);
+  db().Exec("UPDATE leases SET state = 1 WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'");
   EXPECT_EQ(db().Value("SELECT remove_contents('00000000-0000-7000-8000-0000000000a1', 1)"), "1");
   EXPECT_EQ(db().Value("SELECT payload FROM event_rows WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'"), "NULL");
+}
+
+TEST_F(GuardsTest, NoTableIsEmptiedAsAWhole) {
+  auto tables = db().Value(
+      "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
+      "AND relname NOT IN ('schema_migrations', 'migration_checksums')");
+  int count = 0;
+  std::istringstream names(tables);
+  for (std::string table; std::getline(names, table, ','); ++count) {
+    for (const char* role : {"acl_owner", "acl_service"}) {
+      EXPECT_EQ(db().Refusal("TRUNCATE " + table + " CASCADE", role).code, Code::kDenied) << table << " as " << role;
+    }
+    EXPECT_EQ(db().Refusal("TRUNCATE " + table + " CASCADE").code, Code::kDenied) << table;
+  }
+  EXPECT_GE(count, 20);
+  db().Exec("INSERT INTO subjects VALUES ('00000000-0000-7000-8000-0000000000a3', gen_random_uuid(), 'counter', 'q', 1, now())");
+  EXPECT_EQ(db().Refusal("UPDATE subjects SET queue = 'x'").code, Code::kDenied) << "its row never changes";
+}
+
+// What an open subject would be restored from keeps its contents; the rest of it, and all of a closed one, may go.
+TEST_F(GuardsTest, ContentsAnOpenSubjectNeedsAreKept) {
+  const std::string id = "'00000000-0000-7000-8000-0000000000a2'";
+  db().Exec("INSERT INTO subjects VALUES (" + id + ", gen_random_uuid(), 'counter', 'q', 1, now());" +
+            "INSERT INTO leases (subject_id, token) VALUES (" + id + ", 100);" + "INSERT INTO event_rows SELECT " + id +
+            ", n, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), sha256('a'), sha256('a'), '{}' FROM generate_series(1, 9) n");
+  const auto remove = [&](int upto) { return "SELECT remove_contents(" + id + ", " + std::to_string(upto) + ")"; };
+  auto refused = db().Refusal(remove(1), "acl_owner");
+  EXPECT_NE(refused.message.find("AC002"), std::string::npos) << refused.message;
+  EXPECT_NE(refused.message.find("it is open"), std::string::npos) << refused.message;
+  const auto snapshot = [&](int seq) {
+    db().Exec("INSERT INTO snapshot_rows SELECT " + id + ", " + std::to_string(seq) +
+              ", gen_random_uuid(), 1, 1, sha256('a'), sha256('a'), '{}', NULL, now()");
+  };
+  snapshot(4);
+  snapshot(8);
+  refused = db().Refusal(remove(5), "acl_owner");
+  EXPECT_NE(refused.message.find("snapshot (of event 4)"), std::string::npos) << refused.message;
+  EXPECT_EQ(db().Value(remove(4)), "4") << "the older of both kept snapshots stands for them";
+  EXPECT_EQ(db().Count("SELECT count(*) FROM event_rows WHERE payload IS NOT NULL AND subject_id = " + id), 5);
+  EXPECT_NE(db().Refusal(remove(9), "acl_owner").message.find("AC002"), std::string::npos);
+  db().Exec("UPDATE leases SET state = 2 WHERE subject_id = " + id);
+  EXPECT_NE(db().Refusal(remove(9), "acl_owner").message.find("AC002"), std::string::npos) << "in quarantine it is open";
+  db().Exec("UPDATE leases SET state = 1 WHERE subject_id = " + id);
+  EXPECT_EQ(db().Value(remove(9)), "5") << "closed: nothing is needed to go on";
 }
 
 TEST_F(GuardsTest, DocumentedNamesAndColumns) {

@@ -73,7 +73,8 @@ TEST_F(PgQueriesTest, ListsByFilterAndCursor) {
   std::vector<CreateItem> items;
   for (int i = 0; i < 5; ++i) {
     items.push_back(NewItem());
-    items.back().listing = ListingRow{"list-" + queue(), "1", "ann", i == 2 ? "FAILED" : "PENDING", "", "{}"};
+    const char* labels = i == 3 ? R"({"env":"test","team":"a \"b\""})" : R"({"team":"a"})";
+    items.back().listing = ListingRow{"list-" + queue(), "1", "ann", i == 2 ? "FAILED" : "PENDING", "", labels};
   }
   ASSERT_TRUE(store().Create(items).ok());
   ListFilter filter;
@@ -88,6 +89,15 @@ TEST_F(PgQueriesTest, ListsByFilterAndCursor) {
   EXPECT_EQ(queries.List(filter)->size(), 3u);
   filter.status = "FAILED";
   EXPECT_EQ(queries.List(filter)->size(), 1u);
+  filter.status.reset();
+  filter.before.reset();
+  filter.labels = {{"team", "a \"b\""}};
+  ASSERT_EQ(queries.List(filter)->size(), 1u);
+  EXPECT_EQ(queries.List(filter)->front().subject, items[3].subject);
+  filter.labels["env"] = "test";
+  EXPECT_EQ(queries.List(filter)->size(), 1u) << "all of them";
+  filter.labels["env"] = "prod";
+  EXPECT_TRUE(queries.List(filter)->empty());
   auto found = queries.FindByPrefix(items[0].subject.ToString());
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(*found, std::vector<SubjectId>{items[0].subject});

@@ -46,7 +46,7 @@ TEST(NumberParametersTest, NamesBecomeNumbersOncePerName) {
 TEST_F(StatementsTest, OverrideReplacesAStatementByName) {
   PgStoreOptions options;
   options.conninfo = db().conninfo();
-  options.override_sql["reap.sessions"] = "SELECT 42::bigint";
+  options.override_sql["reap.sessions"] = "SELECT 42::bigint, true";
   PgStore other(options);
   auto answer = other.Reap(1);
   ASSERT_TRUE(answer.ok()) << answer.error();

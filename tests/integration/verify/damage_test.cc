@@ -278,6 +278,9 @@ TEST_F(VerifyDamage, Orphan) { ExpectFound(kOrphanDamages); }
 
 const Damage kGuardDamages[] = {
     {"TriggerOff", "guard.trigger", "event_rows", "", "ALTER TABLE event_rows DISABLE TRIGGER immutable"},
+    {"MayBeEmptied", "guard.trigger", "snapshot_rows", "", "DROP TRIGGER not_truncated ON snapshot_rows"},
+    {"HeadsMayBeEmptied", "guard.trigger", "subject_head", "", "ALTER TABLE subject_head DISABLE TRIGGER not_truncated"},
+    {"SubjectsMayChange", "guard.trigger", "subjects", "", "DROP TRIGGER immutable ON subjects"},
     {"TriggerGone", "guard.trigger", "leases", "", "DROP TRIGGER token_grows ON leases"},
     {"RightGiven", "guard.rights", "event_rows", "", "GRANT UPDATE ON event_rows TO acl_service"},
     {"ViewHidesRows", "view.rows", "completed_steps", "",

@@ -83,6 +83,8 @@ TEST(Cli, ListPagesUntilTheEnd) {
   EXPECT_THAT(server.asked[0].path, HasSubstr("status=RUNNING"));
   EXPECT_THAT(server.asked[1].path, HasSubstr("cursor=c1"));
   EXPECT_THAT(Airun(&server, {"workflow", "list"}).out, HasSubstr("hello"));
+  Airun(&server, {"workflow", "list", "--label", "team=a b", "--label", "x=1"});
+  EXPECT_THAT(server.asked.back().path, HasSubstr("&label=team%3Da%20b&label=x%3D1"));
 }
 
 TEST(Cli, StatusShowsStepsTokensAndWhyItRuns) {
@@ -200,6 +202,18 @@ TEST_F(CliRun, WaitMapsTheOutcome) {
   EXPECT_EQ(terminal.slept, std::chrono::milliseconds(3000));
 }
 
+// The end is heard, not asked for: no pause at all.
+TEST_F(CliRun, WaitListensToTheRunsEvents) {
+  server_.On("GET /v1/workflows/" + kId, 200, RunOf("RUNNING", false));
+  server_.On("GET /v1/workflows/" + kId, 200, RunOf("RUNNING", false));
+  server_.On("GET /v1/workflows/" + kId, 200, RunOf("COMPLETED", true));
+  server_.On("GET /v1/workflows/" + kId + "/events", 200,
+             Json("event: step.completed\ndata: {}\n\nevent: workflow.completed\ndata: {}\n\n"));
+  Terminal terminal;
+  EXPECT_EQ(Airun(&server_, {"workflow", "run", Path("w.yaml"), "-i", "n=1", "--wait"}, &terminal).code, kExitOk);
+  EXPECT_EQ(terminal.slept.count(), 0);
+}
+
 TEST_F(CliRun, UploadsFilesOnceEachUnderTheirPrefix) {
   Write("in/a.txt", "same");
   Write("in/sub/b.txt", "same");
@@ -288,6 +302,18 @@ TEST(Cli, CompletionKnowsEveryCommandAndFlag) {
   EXPECT_EQ(pclose(pipe), 0);
   std::filesystem::remove(file);
   EXPECT_EQ(std::string(buffer, length), "quarantine\n--wait\n");
+}
+
+// As the shell itself reads it, where it is installed.
+TEST(Cli, CompletionIsTheShellsOwnLanguage) {
+  FakeServer server;
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    if (std::system(("command -v " + shell + " >/dev/null 2>&1").c_str()) != 0) continue;
+    const std::string file = (std::filesystem::temp_directory_path() / ("acl-" + shell + "-" + std::to_string(getpid()))).string();
+    std::ofstream(file) << Airun(&server, {"completion", shell}).out;
+    EXPECT_EQ(std::system((shell + " -n " + file).c_str()), 0) << shell;
+    std::filesystem::remove(file);
+  }
 }
 
 TEST(Cli, ApiKeyFileIsSentAndNeverPrinted) {

@@ -1,8 +1,10 @@
 #include "coordinator/duty.h"
 
+#include <deque>
 #include <future>
 
 #include "coordinator/duties.h"
+#include "shared/base/uuid7.h"
 #include "shared/telemetry/names.h"
 #include "tests/support/faulty_store.h"
 #include "tests/unit/coordinator/api_fixture.h"
@@ -47,12 +49,18 @@ class DutyTest : public ::testing::Test {
 
   SessionId Session() { return store_.OpenSession({.worker_name = "c", .ttl = milliseconds(600'000)})->session; }
   std::unique_ptr<Duty> Make(TurnCounter& counter, milliseconds ttl, std::function<void()> on_lost = {}) {
-    Duty::Options options{"test", ttl, Session(), [&counter] { return counter.Note(); }, std::move(on_lost)};
-    return std::make_unique<Duty>(std::move(options), store_, watch_, clock_, nullptr);
+    Duty::Options options{"test", [&counter] { return counter.Note(); }, std::move(on_lost)};
+    return std::make_unique<Duty>(std::move(options), Leases(ttl), watch_, clock_, nullptr);
+  }
+  // Of another process each time.
+  LoopLeases& Leases(milliseconds ttl = milliseconds(600'000)) {
+    LoopLeases::Options options{ttl, Session(), {"test", "other"}};
+    return leases_.emplace_back(std::move(options), store_, clock_);
   }
 
   SystemClock clock_;
   MemoryStore store_{clock_};
+  std::deque<LoopLeases> leases_;
   DatabaseWatch watch_{[] { return DatabaseState{true, ""}; }, nullptr};
 };
 
@@ -102,7 +110,7 @@ TEST_F(DutyTest, WaitsForTheDatabase) {
       nullptr);
   ASSERT_TRUE(watch.Start().ok());
   TurnCounter counter;
-  Duty duty({"test", milliseconds(600'000), Session(), [&] { return counter.Note(); }, {}}, store_, watch, clock_, nullptr);
+  Duty duty({"test", [&] { return counter.Note(); }, {}}, Leases(), watch, clock_, nullptr);
   ASSERT_TRUE(duty.Start().ok());
   EXPECT_EQ(counter.turns(), 0);
   up = true;
@@ -110,22 +118,62 @@ TEST_F(DutyTest, WaitsForTheDatabase) {
   duty.Stop();
 }
 
+// Renewing the lease is no reason for a turn; being woken is.
+TEST_F(DutyTest, TurnsFarApartStayFarApart) {
+  TurnCounter rare, often;
+  LoopLeases& leases = Leases(milliseconds(60));
+  const auto turn = [&]() -> Result<milliseconds> {
+    (void)rare.Note();
+    return milliseconds(3'600'000);
+  };
+  Duty duty({"test", turn, {}}, leases, watch_, clock_, nullptr),
+      other({"other", [&] { return often.Note(); }, {}}, leases, watch_, clock_, nullptr);
+  ASSERT_TRUE(duty.Start().ok());
+  ASSERT_TRUE(rare.AwaitMore(0));
+  ASSERT_TRUE(other.Start().ok());
+  ASSERT_TRUE(often.AwaitMore(300));  // of a millisecond and more each: many renewals
+  EXPECT_EQ(rare.turns(), 1);
+  duty.Wake();
+  EXPECT_TRUE(rare.AwaitMore(1));
+  duty.Stop();
+  other.Stop();
+}
+
 TEST_F(DutyTest, AFailingTurnIsTriedAgain) {
   TurnCounter counter;
   std::atomic<int> failures{0};
   Duty duty({"test",
-             milliseconds(600'000),
-             Session(),
              [&]() -> Result<milliseconds> {
                if (failures++ < 3) return Error{Code::kTimeout, "slow"};
                return counter.Note();
              },
              {}},
-            store_, watch_, clock_, nullptr);
+            Leases(), watch_, clock_, nullptr);
   ASSERT_TRUE(duty.Start().ok());
   EXPECT_TRUE(counter.AwaitMore(0));
   duty.Stop();
   EXPECT_GE(failures, 4);
+}
+
+TEST(LoopLeasesTest, OneStatementServesAllDutiesOfAProcess) {
+  test::ManualClock clock;
+  MemoryStore store(clock);
+  LoopLeases leases({milliseconds(3'000), SessionId{NewUuid7()}, {"a", "b", "c"}}, store, clock);
+  const auto expiry = [&](const char* name) {
+    auto held = leases.Hold(name);
+    EXPECT_TRUE(held && held->lease && held->lease->name == name);
+    clock.Advance(milliseconds(1));  // a statement of its own would say a later time
+    return held->lease->expires_at;
+  };
+  const WallTime first = expiry("a");
+  EXPECT_EQ(expiry("b"), first);
+  EXPECT_EQ(expiry("c"), first);
+  clock.Advance(milliseconds(990));
+  EXPECT_EQ(expiry("a"), first);
+  clock.Advance(milliseconds(10));
+  const WallTime renewed = expiry("c");
+  EXPECT_GT(renewed, first) << "a third of the TTL has gone: renewed, for all";
+  EXPECT_EQ(expiry("a"), renewed);
 }
 
 class TurnsTest : public ApiFixture {
@@ -177,6 +225,24 @@ TEST_F(TurnsTest, ReaperFreesWhatDeadSessionsHold) {
   EXPECT_EQ(metrics_.counter(names::kReaps).Value(), 1);
   EXPECT_EQ(metrics_.counter(names::kSessionsDied).Value(), 1);
   EXPECT_EQ(rung_, (std::vector<std::string>{"default"}));
+  SetLogLevel(LogLevel::kInfo);
+}
+
+TEST_F(TurnsTest, RetentionGoesOnWhileABatchIsFull) {
+  SetLogLevel(LogLevel::kOff);
+  const auto day = std::chrono::duration_cast<milliseconds>(std::chrono::hours(24));
+  for (int n = 0; n < 1'001; ++n) {
+    auto session = store_.OpenSession({.worker_name = "w", .ttl = day});
+    ASSERT_TRUE(session && store_.CloseSession(session->session));
+  }
+  auto turn = RetentionTurn(context_, {7 * day, 30 * day});
+  EXPECT_EQ(*turn(), milliseconds(3'600'000));
+  EXPECT_EQ(store_.SessionRows().size(), 1'001u);
+  clock_.Advance(8 * day);
+  EXPECT_LT(*turn(), milliseconds(1'000));
+  EXPECT_EQ(store_.SessionRows().size(), 1u);
+  EXPECT_EQ(*turn(), milliseconds(3'600'000));
+  EXPECT_EQ(store_.SessionRows().size(), 0u);
   SetLogLevel(LogLevel::kInfo);
 }
 

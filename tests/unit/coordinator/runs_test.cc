@@ -45,6 +45,24 @@ TEST_F(RunsTest, FiltersAndRefusesForeignCursors) {
   EXPECT_EQ(Ask("GET", "/v1/workflows?limit=1&name=hello&cursor=" + cursor).status, 400);
 }
 
+TEST_F(RunsTest, FiltersByLabels) {
+  const std::string both = Submit({{"labels", {{"team", "a b"}, {"env", "test"}}}});
+  clock_.Advance(std::chrono::milliseconds(2));
+  Submit({{"labels", {{"team", "a b"}}}});
+  const auto found = [&](const std::string& query) { return Ask("GET", "/v1/workflows?" + query).body["workflows"].size(); };
+  EXPECT_EQ(found("label=team%3Da%20b"), 2u);
+  EXPECT_EQ(found("label=team%3Da"), 0u);
+  ASSERT_EQ(found("label=team%3Da%20b&label=env%3Dtest"), 1u);
+  EXPECT_EQ(Ask("GET", "/v1/workflows?label=env%3Dtest").body["workflows"][0]["id"], both);
+  EXPECT_EQ(found("label=other%3Dx"), 0u);
+  EXPECT_EQ(Ask("GET", "/v1/workflows?label=team").status, 400);
+  EXPECT_EQ(Ask("GET", "/v1/workflows?label=%3Dx").status, 400);
+  EXPECT_EQ(Ask("GET", "/v1/workflows?label=a%3D1&label=a%3D2").status, 400);
+  const std::string cursor = Ask("GET", "/v1/workflows?limit=1&label=team%3Da%20b").body["next_cursor"];
+  EXPECT_EQ(found("limit=1&label=team%3Da%20b&cursor=" + cursor), 1u);
+  EXPECT_EQ(Ask("GET", "/v1/workflows?limit=1&cursor=" + cursor).status, 400) << "the same filters";
+}
+
 TEST_F(RunsTest, FindsByTheFirstCharacters) {
   const std::string first = Submit();
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + first.substr(0, 8)).body["id"], first);
@@ -148,6 +166,8 @@ TEST_F(RunsTest, FleetListsAndQuarantine) {
   const auto again = Post("/v1/quarantine/" + id + "/release", Json(), "k");
   EXPECT_EQ(again.status, 200);
   EXPECT_EQ(again.Header("Idempotent-Replayed"), "true");
+  EXPECT_EQ(store_.Inspect(claimed->claimed[0].subject)->inbox.at(0).kind, "quarantine_released") << "for the journal, once";
+  EXPECT_EQ(store_.Inspect(claimed->claimed[0].subject)->inbox.size(), 1u);
   EXPECT_EQ(Ask("GET", "/v1/quarantine").body["quarantined"].size(), 0u);
   EXPECT_EQ(Ask("GET", "/v1/quarantine?include_released=true").body["quarantined"].size(), 1u);
   EXPECT_EQ(Ask("GET", "/v1/workers?include_dead=maybe").status, 400);

@@ -71,6 +71,7 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   options.retry_min = std::chrono::milliseconds(10);
   options.on_work = [&](const std::string& queue) { heard.Add("work " + queue); };
   options.on_woken = [&](const SubjectId& subject) { heard.Add("woken " + subject.ToString()); };
+  options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
   DoorbellClient client(std::move(options));
   ASSERT_TRUE(client.Start().ok());
   ASSERT_TRUE(heard.WaitFor("work default", 1)) << "a new line looks once";
@@ -84,7 +85,11 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   server.RingSubject(session, Subject(9));
   EXPECT_TRUE(heard.WaitFor("woken " + Subject(9).ToString()));
 
+  EXPECT_TRUE(heard.WaitFor("all lines", 1));
+
   server.CutAll();
+  EXPECT_TRUE(heard.WaitFor("a line lost", 1));
+  EXPECT_TRUE(heard.WaitFor("all lines", 2));
   EXPECT_TRUE(heard.WaitFor("work default", 3)) << "connected again";
   client.TellClosed(Subject(2));
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(2).ToString()));

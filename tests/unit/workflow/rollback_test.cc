@@ -394,5 +394,18 @@ TEST(Signal, IsJournaled) {
   EXPECT_EQ(run.Last("signal.received")["payload"]["x"], 1);
 }
 
+// The journal tells of a quarantine once a person has released it; nothing else changes.
+TEST(Quarantine, ItsReleaseIsJournaled) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  const Hash256 before = run.state.Root();
+  run.Post("quarantine_released", {{"reason", "checksum"}, {"by", "anna"}});
+  const Json told = run.Last("subject.quarantine_released");
+  EXPECT_EQ(told["reason"], "checksum");
+  EXPECT_EQ(told["by"], "anna");
+  EXPECT_EQ(run.state.Root(), before);
+  EXPECT_EQ(run.Status(), "RUNNING");
+}
+
 }  // namespace
 }  // namespace acl::workflow::test

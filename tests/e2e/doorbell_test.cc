@@ -1,0 +1,92 @@
+// The doorbell: with it an idle fleet asks seldom, and a submitted run starts at once all the same; without it all runs still end.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/fleet.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace acl::test {
+namespace {
+
+// Looking for work and counting it by the clock would take minutes: what starts now was rung for.
+TEST(Doorbell, ASubmittedRunStartsWithoutAnyPoll) {
+  FleetOptions options;
+  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};
+  Fleet fleet(options);
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const std::string yaml = "name: now\nsteps:\n  - {name: a, capability: sys.info.get_time}\n";
+  // The first may still be found by the look that follows the start.
+  for (int run = 0; run < 3; ++run) {
+    const auto id = fleet.Submit(yaml);
+    EXPECT_TRUE(WaitUntil([&] { return fleet.StatusOf(id) == "COMPLETED"; }, std::chrono::seconds(30))) << run << "\n" << fleet.Logs();
+  }
+}
+
+TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  TcpProxy proxy(fleet.DoorbellPort());
+  const std::map<std::string, std::string> through = {{"ACL_COORDINATORS", "127.0.0.1:" + std::to_string(proxy.port())}};
+  fleet.StartWorker(1, through);
+  fleet.StartWorker(2, through);
+  ASSERT_TRUE(fleet.AwaitReady());
+  ASSERT_TRUE(WaitUntil([&] { return proxy.connections() == 2; }));
+  const std::string started = (fleet.folder() / "started").string(), go = (fleet.folder() / "go").string();
+  const std::string yaml =
+      "name: cut\nsteps:\n  - name: gate\n    capability: sys.exec.run\n    on_unknown_outcome: retry\n    inputs:\n      command: sh\n"
+      "      args: [\"-c\", \"echo >> " +
+      started + "; while [ ! -e " + go +
+      " ]; do sleep 0.02; done\"]\n"
+      "  - {name: after, capability: sys.info.get_time}\n";
+  std::vector<std::string> ids;
+  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));
+  ASSERT_TRUE(WaitUntil([&] { return ReadFile(started).size() >= 4; })) << fleet.Logs();
+  proxy.Cut();
+  ASSERT_TRUE(WaitUntil([&] { return proxy.connections() == 0; }));
+  for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is rung for these
+  WriteFile(go, "");
+  for (const auto& id : ids) ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
+  EXPECT_EQ(proxy.connections(), 0);
+  EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from completed_steps"), "40");
+  fleet.ExpectVerified();
+}
+
+// Two coordinators and two workers as they are set by default: what they send to the database while there is nothing to do. A count of
+// transactions over the fleet's own time, not of how long anything takes.
+TEST(Doorbell, AnIdleFleetOfFourAsksAtMostTenTimesASecond) {
+  FleetOptions options;
+  options.lease_ttl_ms = 10'000;
+  options.environment = {{"ACL_REAP_MS", "1000"},
+                         {"ACL_TIMERS_MS", "1000"},
+                         {"ACL_LOOP_TTL_MS", "5000"},
+                         {"ACL_READY_POLL_MS", "1000"},
+                         {"ACL_POLL_MS", "500"}};
+  Fleet fleet(options);
+  fleet.StartCoordinator(0);
+  fleet.StartCoordinator(1);
+  fleet.StartWorker(1);
+  fleet.StartWorker(2);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const auto id = fleet.Submit("name: warm\nsteps:\n  - {name: a, capability: sys.info.get_time}\n");
+  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
+  LetPass(std::chrono::seconds(6));  // until the looks for work have backed off
+  // By the database's own clock and counters; asking costs one transaction. Every statement of the fleet is one.
+  const std::string ask =
+      "select xact_commit + xact_rollback, extract(epoch from clock_timestamp()) from pg_stat_database where datname = current_database()";
+  const auto read = [&] {
+    const std::string line = Psql(fleet.database_url(), ask);
+    return std::pair(std::stod(line), std::stod(line.substr(line.find('|') + 1)));
+  };
+  const auto [count, at] = read();
+  LetPass(std::chrono::seconds(15));
+  const auto [later_count, later_at] = read();
+  const double rate = (later_count - count) / (later_at - at);
+  EXPECT_LE(rate, 10) << later_count - count << " transactions in " << later_at - at << " s\n" << fleet.Logs();
+  EXPECT_GT(rate, 1) << "the counters are those of this database";
+}
+
+}  // namespace
+}  // namespace acl::test

@@ -1,0 +1,107 @@
+// The protocols that are SQL functions: what EXPLAIN does not show. Each is run on a filled database and leaves no sequential scan of a
+// table that grows, by PostgreSQL's own count.
+#include <gtest/gtest.h>
+
+#include "shared/postgres/connection.h"
+#include "tests/support/test_database.h"
+
+namespace acl {
+namespace {
+
+struct Call {
+  const char* name;
+  std::string sql;
+};
+
+class FunctionPlansTest : public test::DatabaseTest {
+ protected:
+  // 4 000 subjects as uuids 1 .. 4000: a quarter of them held by sessions, half of those of dead ones; all with a history.
+  void Fill() {
+    db().Exec(R"(
+SET session_replication_role = replica;
+CREATE FUNCTION pg_temp.id(n int) RETURNS uuid LANGUAGE sql AS $$ SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid $$;
+INSERT INTO worker_sessions SELECT pg_temp.id(100000 + n), 'w', 'h', 1, 8, '{q}', '1', now(), now(), now() + interval '1 hour',
+  CASE WHEN n % 2 = 0 THEN now() - interval '1 minute' END, CASE n % 2 WHEN 0 THEN 1 ELSE 0 END, n % 4 = 2 FROM generate_series(1, 400) n;
+INSERT INTO subjects SELECT pg_temp.id(n), '00000000-0000-7000-8000-000000000001', 'counter', 'q', 1, now() FROM generate_series(1, 4000) n;
+INSERT INTO subject_head SELECT pg_temp.id(n), 40, sha256('c'), sha256('r'), pg_temp.id(n), now() FROM generate_series(1, 4000) n;
+INSERT INTO leases (subject_id, session_id, token, acquired_at) SELECT pg_temp.id(n),
+  CASE WHEN n % 4 = 0 THEN pg_temp.id(100000 + CASE n % 8 WHEN 0 THEN 4 * (n % 100) + 4 ELSE 4 * (n % 100) + 1 END) END, 5, now() FROM generate_series(1, 4000) n;
+INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+  SELECT pg_temp.id(n), t, pg_temp.id(100001), 1, 0, now() FROM generate_series(1, 4000) n, generate_series(1, 5) t;
+INSERT INTO event_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}'
+  FROM generate_series(1, 4000) n, generate_series(1, 40) s WHERE n <= 1000;
+INSERT INTO snapshot_rows SELECT pg_temp.id(n), 35, pg_temp.id(n), 1, 5, sha256('r'), sha256('c'), '{}', NULL, now() FROM generate_series(1, 4000) n;
+INSERT INTO attempt_rows SELECT pg_temp.id(n), 's' || s, 1, 5, now() FROM generate_series(1, 4000) n, generate_series(1, 4) s;
+INSERT INTO completion_rows SELECT pg_temp.id(n), 's' || s, 1, 5, s, now(), sha256('a') FROM generate_series(1, 4000) n, generate_series(1, 3) s;
+INSERT INTO ready SELECT 'q', 1, ready_shard(pg_temp.id(n)), now() - interval '1 s', pg_temp.id(n), 'counter', 1 FROM generate_series(1, 4000) n WHERE n % 4 = 1;
+INSERT INTO timers SELECT pg_temp.id(n), 't', now() + (n - 50) * interval '1 minute' FROM generate_series(1, 4000) n;
+INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
+  SELECT l.subject_id, gen_random_uuid(), 'signal', '{}', now(), l.session_id FROM leases l;
+INSERT INTO request_keys SELECT pg_temp.id(n), 'k', sha256('h'), pg_temp.id(n), now() FROM generate_series(1, 4000) n;
+INSERT INTO quarantine (subject_id, reason, detail, at) SELECT pg_temp.id(n), 'r', 'd', now() FROM generate_series(1, 4000) n WHERE n % 4 = 3;
+UPDATE leases SET state = 2 WHERE subject_id IN (SELECT subject_id FROM quarantine);
+INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() + interval '1 hour' FROM generate_series(1, 3) n;)");
+    db().Exec("ANALYZE");
+  }
+  struct Seen {
+    std::string scans;  // tables read as a whole, and how often
+    std::int64_t index_scans = 0;
+  };
+  // Runs it in a transaction that is taken back.
+  static Seen Run(pg::Connection& connection, const std::string& sql) {
+    EXPECT_TRUE(connection.Begin().ok());
+    auto done = connection.RunScript(sql);
+    EXPECT_TRUE(done.ok()) << sql << ": " << done.message();
+    auto scans = connection.RunScript(
+        "SELECT coalesce(string_agg(relname || ' ' || seq_scan, ', ') FILTER (WHERE seq_scan > 0 AND relname <> 'fleet_epoch'), ''), "
+        "sum(idx_scan) FROM pg_stat_xact_user_tables");
+    EXPECT_TRUE(scans.ok()) << scans.message();
+    connection.Rollback();
+    return scans.ok() ? Seen{scans->Text(0, 0), scans->Int(0, 1)} : Seen();
+  }
+  static std::string Id(int number) {
+    char text[40];
+    std::snprintf(text, sizeof text, "'00000000-0000-7000-8000-%012x'", unsigned(number));
+    return text;
+  }
+};
+
+TEST_F(FunctionPlansTest, NoFunctionScansATableThatGrows) {
+  Fill();
+  pg::ConnectionSettings settings;
+  settings.conninfo = db().conninfo();
+  settings.role = "acl_service";
+  settings.pinned_plans = true;  // as the store's own connections
+  settings.statement_timeout = std::chrono::milliseconds(60'000);
+  auto opened = pg::Connection::Open(settings);
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  pg::Connection& connection = **opened;
+  const std::string living = Id(100'001), held = Id(4 * 25 + 4), free = Id(2);
+  const std::string holder = "(SELECT session_id FROM leases WHERE subject_id = " + held + ")";
+  const Call calls[] = {
+      {"claim", "SELECT count(*) FROM claim_subjects(" + living + ", '{q}', 8, 1, '{}')"},
+      {"heartbeat", "SELECT count(*) FROM heartbeat_session(" + living + ", 1000)"},
+      {"post", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'new', sha256('h'))"},
+      {"post again", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'k', sha256('h'))"},
+      {"fire_timers", "SELECT * FROM fire_timers(256)"},
+      {"reap_sessions", "SELECT reap_sessions()"},
+      {"reap_leases", "SELECT * FROM reap_leases(64)"},
+      {"give_back", "SELECT give_back(" + held + ", " + holder + ", 5)"},
+      {"quarantine", "SELECT quarantine_subject(" + held + ", " + holder + ", 5, 'r', 'd')"},
+      {"release_quarantine", "SELECT release_quarantine(" + Id(3) + ", 'anna')"},
+      {"close_session", "SELECT close_session(" + living + ")"},
+      {"read_subjects", "SELECT count(*) FROM read_subjects(ARRAY[" + held + ", " + free + "]::uuid[])"},
+      {"hold_loops", "SELECT count(*) FROM hold_loops('{loop1,loop2}', " + living + ", 1000)"},
+  };
+  for (const Call& call : calls) {
+    const Seen seen = Run(connection, call.sql);
+    EXPECT_EQ(seen.scans, "") << call.name << " reads whole tables";
+    EXPECT_GT(seen.index_scans, 0) << call.name << " met no index: does it do anything here?";
+  }
+  // The count notices: without its index the same call is found out.
+  db().Exec("DROP INDEX inbox_by_session");
+  EXPECT_NE(Run(connection, calls[1].sql).scans.find("inbox"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace acl
