@@ -38,7 +38,7 @@ void List(Session* session) {
 void Revoke(Session* session, const std::string& id) {
   if (Status revoked = RevokeApiKey(session->DatabaseUrl(), id); !revoked) return session->Fail(revoked.error());
   if (session->json()) return session->PrintJson({{"key_id", id}, {"revoked", true}});
-  session->Print("revoked " + id + ": coordinators refuse it within about a second");
+  session->Print("revoked " + id + ": coordinators refuse it within two seconds");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Who may use the API. The keys in force are kept in memory and read again every second, so that a request is judged before its body is
-// read and without a query, and a revoked key is refused within a second.
+// Who may use the API. The keys in force are kept in memory and read again every two seconds, so that a request is judged before its body
+// is read and without a query, and a revoked key is refused within two seconds.
 
 #include <condition_variable>
 #include <memory>

@@ -46,7 +46,7 @@ struct App::Parts {
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
         database(backend.probe, &metrics),
         feed(*backend.queries, clock),
-        keys(*backend.keys, milliseconds(1'000)),
+        keys(*backend.keys, milliseconds(2'000)),
         needs_key(!(s.dev_mode && s.listen.is_loopback())) {
     metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "coordinator"}}).Set(1);
   }

@@ -11,7 +11,7 @@ namespace acl {
 
 class PollPace {
  public:
-  static constexpr int kRarerWhileRung = 4;
+  static constexpr int kRarerWhileRung = 8;
 
   PollPace(milliseconds min, milliseconds max) : min_(min), plain_max_(max), max_(max), wait_(min) {}
 

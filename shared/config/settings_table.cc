@@ -237,7 +237,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Number("slots", kWorker, &Settings::slots, 1, 1024, "runs this worker holds at once"),
       List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
       Millis("poll_ms", kWorker, &Settings::poll, 20, 3'600'000,
-             "the longest wait between two looks for work; four times as long while every doorbell is connected"),
+             "the longest wait between two looks for work; eight times as long while every doorbell is connected"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),

@@ -59,19 +59,14 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
 TEST(Doorbell, AnIdleFleetOfFourAsksAtMostTenTimesASecond) {
   FleetOptions options;
   options.lease_ttl_ms = 10'000;
-  options.environment = {{"ACL_REAP_MS", "1000"},
-                         {"ACL_TIMERS_MS", "1000"},
-                         {"ACL_LOOP_TTL_MS", "5000"},
-                         {"ACL_READY_POLL_MS", "1000"},
-                         {"ACL_POLL_MS", "500"}};
+  options.environment = {{"ACL_REAP_MS", "1000"},       {"ACL_TIMERS_MS", "1000"}, {"ACL_LOOP_TTL_MS", "5000"},
+                         {"ACL_READY_POLL_MS", "1000"}, {"ACL_POLL_MS", "500"},    {"ACL_DEV_MODE", "false"}};  // API keys are read, too
   Fleet fleet(options);
   fleet.StartCoordinator(0);
   fleet.StartCoordinator(1);
   fleet.StartWorker(1);
   fleet.StartWorker(2);
   ASSERT_TRUE(fleet.AwaitReady());
-  const auto id = fleet.Submit("name: warm\nsteps:\n  - {name: a, capability: sys.info.get_time}\n");
-  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
   LetPass(std::chrono::seconds(6));  // until the looks for work have backed off
   // By the database's own clock and counters; asking costs one transaction. Every statement of the fleet is one.
   const std::string ask =
@@ -84,6 +79,7 @@ TEST(Doorbell, AnIdleFleetOfFourAsksAtMostTenTimesASecond) {
   LetPass(std::chrono::seconds(15));
   const auto [later_count, later_at] = read();
   const double rate = (later_count - count) / (later_at - at);
+  RecordProperty("transactions_per_second", std::to_string(rate));
   EXPECT_LE(rate, 10) << later_count - count << " transactions in " << later_at - at << " s\n" << fleet.Logs();
   EXPECT_GT(rate, 1) << "the counters are those of this database";
 }

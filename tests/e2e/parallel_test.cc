@@ -72,43 +72,47 @@ TEST_F(Parallel, TheSamePathChangedByBothIsAClearError) {
   WriteFile(fleet.folder() / "go", "");
   ASSERT_TRUE(fleet.AwaitStatus(id, "ROLLED_BACK"));
   const std::string said = fleet.Run(id).value("error", "");
-  EXPECT_NE(said.find("it changed shared.txt, which another step changed while it ran; let one depend on the other"), std::string::npos)
+  EXPECT_NE(said.find("it changed /workspace/shared.txt, which another step changed while it ran; let one depend on the other"),
+            std::string::npos)
       << said;
   fleet.ExpectVerified();
 }
 
 // An attempt that failed has FAILED, also while its run is held by a worker and waits to try it again.
 TEST_F(Parallel, TheStepTableTellsAFailureWhileTheRunIsOpen) {
-  GatedRun run(fleet, 1,
-               {.more_steps = "  - name: flaky\n    depends_on: []\n    capability: test.fail\n    inputs: {message: not yet}\n"
-                              "    max_retries: 2\n    retry: {backoff: fixed, initial_delay: 1h}\n"});
-  ASSERT_TRUE(run.AwaitStarted(1));
+  GatedRun run(fleet, 2,
+               {.depends_on = {{2, "[step_1]"}},
+                .more_steps = "  - name: flaky\n    depends_on: [step_1]\n    capability: test.fail\n    inputs: {message: not yet}\n"
+                              "    max_retries: 2\n    retry: {backoff: fixed, initial_delay: 1h, max_delay: 1h}\n"});
+  run.Open(1);
+  ASSERT_TRUE(run.AwaitStarted(2));
   ASSERT_TRUE(WaitUntil([&] { return Attempts(run.id(), "flaky").find("not yet") != std::string::npos; })) << fleet.Logs();
   ASSERT_GT(fleet.HolderOf(run.id()), 0) << "the gated step runs";
   EXPECT_EQ(Attempts(run.id(), "flaky"), "FAILED|not yet");
-  EXPECT_EQ(Attempts(run.id(), "step_1"), "RUNNING|-");
-  run.Open(1);
+  EXPECT_EQ(Attempts(run.id(), "step_2"), "RUNNING|-");
+  run.Open(2);
   ASSERT_TRUE(WaitUntil([&] { return fleet.HolderOf(run.id()) < 0; })) << "nothing to do for an hour: the run is released";
   EXPECT_EQ(Attempts(run.id(), "flaky"), "FAILED|not yet");
-  EXPECT_EQ(Attempts(run.id(), "step_1"), "COMPLETED|-");
+  EXPECT_EQ(Attempts(run.id(), "step_2"), "COMPLETED|-");
 }
 
 // One of unknown outcome waits for a person, also while its run is held.
 TEST_F(Parallel, TheStepTableTellsAnUncertainStepWhileTheRunIsOpen) {
-  GatedRun run(fleet, 2, {.on_unknown_outcome = "ask", .depends_on = {{1, "[]"}, {2, "[]"}}});
-  ASSERT_TRUE(run.AwaitStarted(1));
+  GatedRun run(fleet, 3, {.on_unknown_outcome = "ask", .depends_on = {{2, "[step_1]"}, {3, "[step_1]"}}});
+  run.Open(1);
   ASSERT_TRUE(run.AwaitStarted(2));
+  ASSERT_TRUE(run.AwaitStarted(3));
   fleet.worker(1).Kill();
   fleet.StartWorker(2);
   ASSERT_TRUE(WaitUntil([&] { return fleet.Run(run.id()).value("/uncertain"_json_pointer, Json::array()).size() == 2; })) << fleet.Logs();
-  ASSERT_EQ(fleet.Cli({"step", "resolve", run.id(), "step_1", "--decision", "retry"}).exit_code, 0);
-  ASSERT_TRUE(run.AwaitStarted(1, 2));
+  ASSERT_EQ(fleet.Cli({"step", "resolve", run.id(), "step_2", "--decision", "retry"}).exit_code, 0);
+  ASSERT_TRUE(run.AwaitStarted(2, 2));
   ASSERT_EQ(fleet.HolderOf(run.id()), 2);
-  EXPECT_EQ(Attempts(run.id(), "step_2").substr(0, 7), "PAUSED|");
-  EXPECT_NE(Attempts(run.id(), "step_2"), "PAUSED|-") << "and says why";
-  ASSERT_TRUE(WaitUntil([&] { return Attempts(run.id(), "step_1").find("RUNNING|-") != std::string::npos; }))
-      << Attempts(run.id(), "step_1");
-  EXPECT_EQ(Attempts(run.id(), "step_1").substr(0, 7), "FAILED|") << "the first attempt: another one was made since";
+  EXPECT_EQ(Attempts(run.id(), "step_3").substr(0, 7), "PAUSED|");
+  EXPECT_NE(Attempts(run.id(), "step_3"), "PAUSED|-") << "and says why";
+  const std::string retried = Attempts(run.id(), "step_2");
+  EXPECT_EQ(retried.substr(0, 7), "FAILED|") << "another attempt was made since: " << retried;
+  EXPECT_NE(retried.find("\nRUNNING|-"), std::string::npos) << retried;
 }
 
 }  // namespace
