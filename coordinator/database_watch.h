@@ -28,7 +28,7 @@ class DatabaseWatch final : public Service {
  public:
   using Probe = std::function<Result<DatabaseState>()>;
 
-  DatabaseWatch(Probe probe, Metrics* metrics, std::chrono::milliseconds healthy_period = std::chrono::milliseconds(15'000));
+  DatabaseWatch(Probe probe, Metrics* metrics, std::chrono::milliseconds healthy_period = std::chrono::milliseconds(30'000));
   ~DatabaseWatch() override { Stop(); }
 
   Status Start() override;
