@@ -5,6 +5,11 @@ ctest_with_pg() {  # PRESET CTEST-ARG...
   local preset=$1 name=test-$$ code=0; shift
   trap 'pg remove "'"$name"'"' EXIT
   ACL_TEST_DATABASE_URL=$(pg start "$name")
+  if [[ " $* " != *' -L '* || " $* " = *kafka* ]]; then
+    trap 'pg remove "'"$name"'"; kafka remove "'"$name"'"' EXIT
+    ACL_TEST_KAFKA=$(kafka start "$name")
+    export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name
+  fi
   export ACL_TEST_DATABASE_URL LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(jobs)" "$@" || code=$?
   return $code

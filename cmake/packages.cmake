@@ -40,6 +40,9 @@ add_library(acl_curl INTERFACE)
 target_link_libraries(acl_curl INTERFACE CURL::libcurl)
 add_library(acl::curl ALIAS acl_curl)
 
+pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka)
+add_library(acl::rdkafka ALIAS PkgConfig::rdkafka)
+
 add_library(acl_protobuf INTERFACE)
 target_link_libraries(acl_protobuf INTERFACE protobuf::libprotobuf)
 add_library(acl::protobuf ALIAS acl_protobuf)
