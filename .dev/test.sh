@@ -5,11 +5,6 @@ ctest_with_pg() {  # PRESET CTEST-ARG...
   local preset=$1 name=test-$$ code=0; shift
   trap 'pg remove "'"$name"'"' EXIT
   ACL_TEST_DATABASE_URL=$(pg start "$name")
-  if [[ " $* " != *' -L '* || " $* " = *kafka* ]]; then
-    trap 'pg remove "'"$name"'"; kafka remove "'"$name"'"' EXIT
-    ACL_TEST_KAFKA=$(kafka start "$name")
-    export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name
-  fi
   export ACL_TEST_DATABASE_URL LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(jobs)" "$@" || code=$?
   return $code
@@ -26,20 +21,31 @@ sanitize() {  # PRESET BINARY...
   ctest_with_pg "$preset" -L '^(unit|house|integration|sim)$'
 }
 
+# The Kafka clients against a broker of this run.
+kafka_tests() {
+  local name=test-$$
+  build dev kafka_tests
+  trap 'kafka remove "'"$name"'"; kafka remove "'"$name"'-dies"' EXIT
+  ACL_TEST_KAFKA=$(kafka start "$name")
+  export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name
+  ctest --test-dir build/dev --output-on-failure --no-tests=error -L '^kafka$' "$@"
+}
+
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
 run_tests() {
   local suite=${1:-all} preset=dev
   local -a select=()
   [ $# -eq 0 ] || shift
   case $suite in
-    all | suite) ;;
+    all | suite) select=(-LE '^kafka$') ;;   # the fleet does not use Kafka yet (docs/decisions.md): `.ci/run` has it as a part of its own
+    kafka) kafka_tests "$@"; return ;;
     unit) select=(-L '^(unit|house)$') ;;
     integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka asan tsan asan-core tsan-core" ;;
   esac
   build "$preset"
   ctest_with_pg "$preset" "${select[@]}" "$@"
