@@ -132,7 +132,7 @@ struct App::Parts {
 
   Status StartListening() {
     doorbell = std::make_unique<DoorbellServer>(DoorbellServer::Options{
-        .listen = settings.doorbell_listen, .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); }});
+        .listen = settings.doorbell_listen, .metrics = &metrics, .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;
     options.listen = settings.listen;

@@ -1,11 +1,9 @@
 #include "worker/app.h"
 
-#include <unistd.h>
-
-#include <fmt/format.h>
-
 #include <atomic>
+#include <mutex>
 
+#include "shared/base/redact.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
@@ -15,65 +13,32 @@
 #include "shared/runtime/blocking_pool.h"
 #include "shared/telemetry/log.h"
 #include "shared/workflow/workflow_kind.h"
+#include "worker/app_config.h"
 #include "worker/log_observer.h"
 #include "worker/shell.h"
 
 namespace acl {
 
-namespace {
-
-constexpr milliseconds kLongestMargin{1'000};
-
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-PgStoreOptions StoreOptions(const Settings& settings) {
-  PgStoreOptions options;
-  options.conninfo = settings.database_url;
-  options.application_name = "acl-worker";
-  options.connections = settings.db_connections;
-  // A lock or a statement that waits longer than a part of the lease is worth less than trying again.
-  options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);
-  options.statement_timeout = std::min(options.statement_timeout, settings.lease_ttl);
-  return options;
-}
-
-WorkerConfig MakeWorkerConfig(const Settings& settings) {
-  WorkerConfig config;
-  config.session.host = HostName();
-  config.session.pid = int(getpid());
-  config.session.worker_name =
-      settings.worker_name.empty() ? fmt::format("{}-{}", config.session.host, config.session.pid) : settings.worker_name;
-  config.session.queues = settings.queues;
-  config.session.version = std::string(kProducerVersion);
-  config.session.ttl = settings.lease_ttl;
-  config.session.slots = config.run_slots;
-  config.heartbeat_every = settings.heartbeat;
-  config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
-  config.step_slots = settings.slots;
-  config.poll_max = settings.poll;
-  config.poll_min = std::max(config.poll_min, settings.poll / 25);
-  config.drain_deadline = settings.drain_deadline;
-  return config;
-}
-
-CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
-  CapabilityConfig config;
-  if (!settings.allowed_programs.empty()) config.exec.allowed_programs = settings.allowed_programs;
-  config.http.allow_private_networks = settings.allow_private_networks;
-  return config;
-}
-
-}  // namespace
-
-// Tells the doorbell what coordinators want to hear.
+// Tells the doorbell what coordinators want to hear, and /readyz why there is no session.
 class BellObserver final : public LogObserver {
  public:
   using LogObserver::LogObserver;
   void SetDoorbell(DoorbellClient* doorbell) { doorbell_ = doorbell; }
+  // Why there is no session, as the database said it; for /readyz, from any thread.
+  Error why_no_session() const {
+    std::lock_guard lock(mutex_);
+    return why_no_session_;
+  }
+  void OnUnavailable(const char* what, const Error& error) override {
+    LogObserver::OnUnavailable(what, error);
+    std::lock_guard lock(mutex_);
+    why_no_session_ = error;
+  }
+  void OnSessionLost(const std::string& why, int subjects_held) override {
+    LogObserver::OnSessionLost(why, subjects_held);
+    std::lock_guard lock(mutex_);
+    why_no_session_ = {Code::kLeaseLost, why};
+  }
   void OnSession(const SessionId& session) override {
     LogObserver::OnSession(session);
     if (doorbell_) doorbell_->SetSession(session);
@@ -86,14 +51,16 @@ class BellObserver final : public LogObserver {
 
  private:
   DoorbellClient* doorbell_ = nullptr;  // set before the shell starts
+  mutable std::mutex mutex_;
+  Error why_no_session_{Code::kUnavailable, "not asked yet"};
 };
 
 struct WorkerApp::Impl {
   explicit Impl(const Settings& given) : settings(given), store(StoreOptions(given)), contents(store), observer(metrics), log("worker") {}
 
   Status StartRunner();
+  void MakeShell();
   Status StartHealth();
-  void StartShell();
   Readiness Ready() const;
 
   const Settings settings;
@@ -121,13 +88,14 @@ Status WorkerApp::Impl::StartRunner() {
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;
+  options.metrics = &metrics;
   auto made = CapabilityRunner::Make(*capabilities, contents, config, options);
   if (!made) return made.error();
   runner = std::move(*made);
   return {};
 }
 
-void WorkerApp::Impl::StartShell() {
+void WorkerApp::Impl::MakeShell() {
   DoorbellClient::Options bell;
   bell.coordinators = settings.coordinators;
   bell.worker_name = settings.worker_name;
@@ -139,14 +107,15 @@ void WorkerApp::Impl::StartShell() {
   observer.SetDoorbell(doorbell.get());
   shell = std::make_unique<WorkerShell>(MakeWorkerConfig(settings), store, *runner, kinds, clock, &observer,
                                         [this](double ms, std::int64_t events) { observer.OnRestore(ms, events); });
-  shell->Start();
-  (void)doorbell->Start().ok();  // a coordinator that is away is tried again for ever
 }
 
 Readiness WorkerApp::Impl::Ready() const {
   const WorkerShell::Status status = shell->status();
   Readiness readiness;
-  readiness.checks.push_back({"session", status.live, "no session with the database: is PostgreSQL up, and `airun db migrate` done?"});
+  const Error why = status.live ? Error{} : observer.why_no_session();
+  const bool other_schema = !status.live && why.code == Code::kConflict;
+  readiness.checks.push_back({"migrations", !other_schema, other_schema ? RedactText(why.message) : ""});
+  readiness.checks.push_back({"session", status.live, status.live ? "" : "no session with the database: " + RedactText(why.message)});
   readiness.checks.push_back({"drain", !draining, "draining: takes no new work"});
   return readiness;
 }
@@ -167,8 +136,9 @@ Status WorkerApp::Impl::StartHealth() {
   options.name = "health";
   health = std::make_unique<HttpServer>(std::move(options), std::move(router), nullptr, &metrics);
   Status started = health->Start();
-  if (started) log.Info("worker listens", {{"health", "http://" + health->address().ToString()}, {"work_dir", settings.work_dir}});
-  return started;
+  if (!started) return Error{started.code(), "health page: " + started.message() + " (--health-listen)"};
+  log.Info("worker listens", {{"health", "http://" + health->address().ToString()}, {"work_dir", settings.work_dir}});
+  return {};
 }
 
 WorkerApp::WorkerApp(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {}
@@ -177,8 +147,12 @@ WorkerApp::~WorkerApp() { Stop(); }
 Status WorkerApp::Start() {
   Status runner = impl_->StartRunner();
   if (!runner) return runner;
-  impl_->StartShell();
-  return impl_->StartHealth();
+  impl_->MakeShell();
+  if (Status health = impl_->StartHealth(); !health) return health;
+  // Last: from here on it takes work, so everything that can refuse to start has started.
+  impl_->shell->Start();
+  (void)impl_->doorbell->Start().ok();  // a coordinator that is away is tried again for ever
+  return {};
 }
 
 bool WorkerApp::Drain() {

@@ -15,7 +15,7 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim) {
   const SessionId session = claim.request.session;
   auto answer = context.store.Claim(claim.request);
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
-  std::vector<LoadedSubject> loaded;
+  ClaimReport report{{}, answer->dropped, answer->quarantined};
   for (Claimed& claimed : answer->claimed) {
     const SteadyTime began = context.clock.Steady();
     auto restored =
@@ -23,20 +23,22 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim) {
     if (context.on_restore && restored) {
       context.on_restore(std::chrono::duration<double, std::milli>(context.clock.Steady() - began).count(), restored->replayed);
     }
+    std::optional<int> required_version;
+    if (!restored) required_version = NewerVersionOf(claimed.snapshot, claimed.events);
     claimed.events.clear();  // the state holds what they said
-    loaded.push_back({std::move(claimed), std::move(restored)});
+    report.loaded.push_back({std::move(claimed), std::move(restored), required_version});
   }
-  return [session, loaded = std::move(loaded)](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, loaded); };
+  return [session, report = std::move(report)](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, report); };
 }
 
 Result<Snapshot> DoSnapshot(CarryOutContext& context, const SubjectRun::SnapshotJob& job) {
-  EncodedSnapshot encoded = EncodeSnapshot(job.state, job.last_event_seq, job.chain);
+  EncodedSnapshot encoded = EncodeSnapshot(job.state, job.last_event_seq, job.chain, &job.previous);
   if (!encoded.contents.empty()) {
     Status put = context.store.PutContents(encoded.contents);
     if (!put) return put.error();
   }
   encoded.snapshot.id = context.ids.Make();
-  encoded.snapshot.created_at = context.clock.Wall();
+  encoded.snapshot.created_at = job.taken_at;
   return std::move(encoded.snapshot);
 }
 
@@ -82,6 +84,12 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                           return [](WorkerCore&, SteadyTime) {};
                         },
                         [&](const command::GiveBack& c) -> Report {
+                          if (c.release) {
+                            auto released = store.Commit({&*c.release, 1});
+                            if (released && released->front().kind == CommitOutcome::Kind::kCommitted) {
+                              return [](WorkerCore&, SteadyTime) {};
+                            }
+                          }
                           // If it does not land, the next reconciliation gives it back.
                           Status status = store.GiveBack(c.subject, c.session, c.token);
                           (void)status;

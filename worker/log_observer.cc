@@ -21,15 +21,21 @@ void LogObserver::OnRestore(double restore_ms, std::int64_t events_replayed) {
 
 void LogObserver::OnSession(const SessionId& session) { log_.Info("session opened", {{"session", session}}); }
 
-void LogObserver::OnSessionLost(const std::string& why, int subjects_dropped) {
-  log_.Warn("session lost: everything held is dropped, others may take it over", {{"why", why}, {"subjects", subjects_dropped}});
+void LogObserver::OnSessionLost(const std::string& why, int subjects_held) {
+  log_.Warn("session lost: what is finished is offered once, the rest is dropped, others may take it over",
+            {{"why", why}, {"subjects", subjects_held}});
+}
+
+void LogObserver::OnLost(const SubjectId& subject, Token token, const char* why) {
+  all_.lease_losses.Add();
+  log_.Warn("lease lost", {{"run_id", subject}, {"token", token}, {"why", why}});
 }
 
 void LogObserver::OnUnavailable(const char* what, const Error& error) {
   log_.Warn("cannot reach the database, trying again", {{"call", what}, {"error", error}});
 }
 
-void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored) {
+void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, const std::string& trace_id) {
   all_.claims.Add();
   all_.journal_since_snapshot_bytes.Observe(double(restored.delta_bytes_since_snapshot));
   if (claimed.snapshot) {
@@ -42,7 +48,20 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored) {
              {"replayed", restored.replayed},
              {"open_attempts", claimed.attempts.size()},
              {"inbox", claimed.inbox.size()},
-             {"barren_takeovers", claimed.barren_takeovers}});
+             {"barren_takeovers", claimed.barren_takeovers},
+             {"trace_id", trace_id}});
+}
+
+void LogObserver::OnClaimMissed(int dropped, int quarantined) {
+  all_.lease_acquisition_failures.Add(dropped + quarantined);
+  if (quarantined > 0) {
+    metrics_.counter(names::kQuarantines, {{"reason", "takeovers_without_progress"}}).Add(quarantined);
+    log_.Error(
+        "quarantined: one worker after another died holding it; `airun workflow quarantine list` says which, nothing of it runs "
+        "until a person releases it",
+        {{"runs", quarantined}, {"reason", "takeovers_without_progress"}});
+  }
+  if (dropped > 0) log_.Debug("ready rows of held or closed runs dropped", {{"rows", dropped}});
 }
 
 void LogObserver::OnStep(const StepCall& call) {
@@ -50,10 +69,11 @@ void LogObserver::OnStep(const StepCall& call) {
                              {"step", call.step.step_id},
                              {"attempt", call.attempt_id},
                              {"token", call.token},
-                             {"effect", EffectName(call.step.effect)}});
+                             {"effect", EffectName(call.step.effect)},
+                             {"trace_id", call.trace_id}});
 }
 
-void LogObserver::OnStepDone(const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, const StepResult& result) {
+void LogObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
   switch (result.outcome) {
     case StepResult::Outcome::kSucceeded: all_.steps_succeeded.Add(); break;
     case StepResult::Outcome::kFailed: all_.steps_failed.Add(); break;
@@ -62,13 +82,14 @@ void LogObserver::OnStepDone(const SubjectId& subject, Token token, const std::s
     case StepResult::Outcome::kNotStarted: all_.steps_not_started.Add(); break;
     case StepResult::Outcome::kUnknown: all_.steps_unknown.Add(); break;
   }
-  log_.Info("step ended", {{"run_id", subject},
-                           {"step", step_id},
-                           {"attempt", attempt_id},
-                           {"token", token},
+  log_.Info("step ended", {{"run_id", end.subject},
+                           {"step", end.step_id},
+                           {"attempt", end.attempt_id},
+                           {"token", end.token},
                            {"outcome", StepOutcomeName(result.outcome)},
                            {"duration_ms", result.duration.count()},
-                           {"error", result.error}});
+                           {"error", result.error},
+                           {"trace_id", end.trace_id}});
 }
 
 void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome) {
@@ -77,7 +98,6 @@ void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
     case CommitOutcome::Kind::kFenced:
       all_.fenced.Add();
       all_.fence_refusals.Add();
-      all_.lease_losses.Add();
       log_.Warn("commit refused: the lease is somebody else's", {{"run_id", item.subject}, {"token", item.token}});
       break;
     case CommitOutcome::Kind::kBusy: all_.busy.Add(); break;
@@ -89,7 +109,17 @@ void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
   }
 }
 
-void LogObserver::OnBatch(std::size_t items) { all_.commit_batch_size.Observe(double(items)); }
+void LogObserver::OnBatch(std::size_t items, SteadyTime::duration took) {
+  all_.commit_batch_size.Observe(double(items));
+  all_.commit_seconds.Observe(std::chrono::duration<double>(took).count());
+}
+
+void LogObserver::OnFoundRecorded(std::size_t completions) { all_.idempotency_hits.Add(double(completions)); }
+
+void LogObserver::OnRefused(const SubjectId& subject, Token token, const char* doing) {
+  all_.fence_refusals.Add();
+  log_.Warn("refused: the lease is somebody else's", {{"run_id", subject}, {"token", token}, {"doing", doing}});
+}
 
 void LogObserver::OnUnknownCommit(std::size_t items) {
   all_.unknown.Add(double(items));
@@ -102,7 +132,8 @@ void LogObserver::OnQuarantine(const SubjectId& subject, Token token, const std:
              {{"run_id", subject}, {"token", token}, {"reason", reason}, {"detail", detail}});
 }
 
-void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const char* why) {
+void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const std::string& why) {
+  all_.lease_losses.Add();
   log_.Warn("lease given back", {{"run_id", subject}, {"token", token}, {"why", why}});
 }
 

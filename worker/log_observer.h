@@ -15,16 +15,20 @@ class LogObserver : public WorkerObserver {
   void OnRestore(double restore_ms, std::int64_t events_replayed);
 
   void OnSession(const SessionId& session) override;
-  void OnSessionLost(const std::string& why, int subjects_dropped) override;
+  void OnSessionLost(const std::string& why, int subjects_held) override;
+  void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnUnavailable(const char* what, const Error& error) override;
-  void OnClaim(const Claimed& claimed, const Restored& restored) override;
+  void OnClaim(const Claimed& claimed, const Restored& restored, const std::string& trace_id) override;
+  void OnClaimMissed(int dropped, int quarantined) override;
   void OnStep(const StepCall& call) override;
-  void OnStepDone(const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, const StepResult& result) override;
+  void OnStepDone(const StepEnd& end, const StepResult& result) override;
   void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override;
-  void OnBatch(std::size_t items) override;
+  void OnBatch(std::size_t items, SteadyTime::duration took) override;
   void OnUnknownCommit(std::size_t items) override;
+  void OnFoundRecorded(std::size_t completions) override;
+  void OnRefused(const SubjectId& subject, Token token, const char* doing) override;
   void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
-  void OnGiveBack(const SubjectId& subject, Token token, const char* why) override;
+  void OnGiveBack(const SubjectId& subject, Token token, const std::string& why) override;
   void OnDrain() override;
 
  private:

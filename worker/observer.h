@@ -7,20 +7,39 @@
 
 namespace acl {
 
+// One attempt, for a log line.
+struct StepEnd {
+  const SubjectId& subject;
+  Token token;
+  const std::string& step_id;
+  int attempt_id = 0;
+  const std::string& trace_id;
+};
+
 class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
   virtual void OnSession(const SessionId&) {}
-  virtual void OnSessionLost(const std::string& /*why*/, int /*subjects_dropped*/) {}
+  // What it held is still offered once; every lease that is gone after that is told by OnLost.
+  virtual void OnSessionLost(const std::string& /*why*/, int /*subjects_held*/) {}
+  // A lease that was held and is lost: told once a lease.
+  virtual void OnLost(const SubjectId&, Token, const char* /*why*/) {}
   virtual void OnUnavailable(const char* /*what*/, const Error&) {}
-  virtual void OnClaim(const Claimed&, const Restored&) {}
+  virtual void OnClaim(const Claimed&, const Restored&, const std::string& /*trace_id*/) {}
+  // A claim found work and did not get it.
+  virtual void OnClaimMissed(int /*dropped*/, int /*quarantined*/) {}
   virtual void OnStep(const StepCall&) {}
-  virtual void OnStepDone(const SubjectId&, Token, const std::string& /*step_id*/, int /*attempt_id*/, const StepResult&) {}
+  virtual void OnStepDone(const StepEnd&, const StepResult&) {}
   virtual void OnOutcome(const CommitItem&, const CommitOutcome&) {}
-  virtual void OnBatch(std::size_t /*items*/) {}
+  // A batch is settled; `took` counts from when it was first sent.
+  virtual void OnBatch(std::size_t /*items*/, SteadyTime::duration /*took*/) {}
   virtual void OnUnknownCommit(std::size_t /*items*/) {}
+  // Completions of a commit of unknown outcome that were found recorded: not run, not sent again.
+  virtual void OnFoundRecorded(std::size_t /*completions*/) {}
+  // The fence refused a call that is no commit.
+  virtual void OnRefused(const SubjectId&, Token, const char* /*doing*/) {}
   virtual void OnQuarantine(const SubjectId&, Token, const std::string& /*reason*/, const std::string& /*detail*/) {}
-  virtual void OnGiveBack(const SubjectId&, Token, const char* /*why*/) {}
+  virtual void OnGiveBack(const SubjectId&, Token, const std::string& /*why*/) {}
   virtual void OnDrain() {}
 };
 

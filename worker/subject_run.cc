@@ -29,6 +29,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       token_(claimed.token),
       session_(session),
       queue_(claimed.queue),
+      trace_id_(kind.TraceId(restored.state)),
       limits_(limits),
       state_(std::move(restored.state)),
       head_seq_(claimed.head.seq),
@@ -37,6 +38,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       last_timestamp_(claimed.head.last_timestamp),
       events_since_snapshot_(restored.replayed),
       delta_bytes_since_snapshot_(restored.delta_bytes_since_snapshot) {
+  if (claimed.snapshot) KeepStored(std::move(*claimed.snapshot));
   ResumedInput resumed;
   for (const AttemptRow& row : claimed.attempts) {
     int& count = attempt_counts_[row.step_id];
@@ -73,6 +75,7 @@ bool SubjectRun::NoteWake(std::int64_t wake) {
 void SubjectRun::OnSnapshot(Snapshot snapshot) {
   snapshot_running_ = false;
   snapshot_ready_ = std::move(snapshot);
+  idle_ = false;  // it may be all that a release waits for
 }
 
 bool SubjectRun::IsRunning(const std::string& step_id, int attempt_id) const {
@@ -185,7 +188,8 @@ Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next&
   for (const auto& [step_id, running] : running_) {
     if (!work.finished.contains(step_id)) next_context.running.insert(step_id);
   }
-  next_context.free_slots = context.start_allowed && !context.draining && !context.give_back ? context.free_slots : 0;
+  const bool may_start = context.start_allowed && !context.draining && !context.give_back && !GivesWay(context);
+  next_context.free_slots = may_start ? context.free_slots : 0;
   next = kind_.WhatNext(work.next_state, next_context);
   for (StartStep& start : next.start) {
     const int attempt_id = attempt_counts_[start.step_id] + 1;
@@ -201,6 +205,16 @@ Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next&
   }
   return {};
 }
+
+// One is being made, or will be once these events are committed.
+bool SubjectRun::SnapshotComes(std::int64_t events, std::size_t delta_bytes) const {
+  if (snapshot_ready_ || snapshot_failed_) return false;
+  return snapshot_running_ ||
+         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + delta_bytes, state_.stored_bytes());
+}
+
+// It starts nothing more then, so that it is released once what runs has ended: a run that always has a next step would never give way.
+bool SubjectRun::GivesWay(const BuildContext& context) const { return context.others_wait && items_in_a_row_ >= limits_.fairness_items; }
 
 void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next) {
   CommitItem& item = work.item;
@@ -219,13 +233,15 @@ void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, 
     return;
   }
   if (has_work) {  // slots are taken, or the kind would go on: keep unless others have waited long enough
-    if (context.others_wait && items_in_a_row_ >= limits_.fairness_items) {
+    if (GivesWay(context)) {
       item.disposition = Disposition::kRelease;
       item.requeue = true;
     }
     return;
   }
   if (next.waiting->next_wake && *next.waiting->next_wake <= context.now + limits_.hold_wait) return;
+  // A run that is woken, says something and waits again would else never have a snapshot.
+  if (!item.events.empty() && SnapshotComes(std::int64_t(item.events.size()), work.delta_bytes)) return;
   item.disposition = Disposition::kRelease;
   item.waiting = next.waiting;
 }
@@ -302,7 +318,7 @@ void SubjectRun::Adopt(InFlight work) {
     int attempt_id = work.start_attempts.at(start.step_id);
     attempt_counts_[start.step_id] = attempt_id;
     running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect), start.note};
-    starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_});
+    starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_, trace_id_});
   }
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += std::int64_t(work.item.events.size());
@@ -310,6 +326,7 @@ void SubjectRun::Adopt(InFlight work) {
   if (work.took_snapshot && snapshot_ready_) {
     events_since_snapshot_ = head_seq_ - snapshot_ready_->last_event_seq;
     delta_bytes_since_snapshot_ = work.delta_bytes;
+    KeepStored(std::move(*snapshot_ready_));
     snapshot_ready_.reset();
   }
 }
@@ -345,11 +362,16 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
 std::vector<StepCall> SubjectRun::TakeStarts() { return std::exchange(starts_, {}); }
 std::vector<std::string> SubjectRun::TakeCancels() { return std::exchange(cancels_, {}); }
 
-std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob() {
+void SubjectRun::KeepStored(Snapshot snapshot) {
+  stored_snapshot_ = std::move(snapshot);
+  stored_snapshot_.inline_state.reset();
+}
+
+std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now) {
   if (snapshot_running_ || snapshot_ready_ || in_flight_) return std::nullopt;
   if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
   snapshot_running_ = true;
-  return SnapshotJob{state_, head_seq_, chain_};
+  return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
 }
 
 }  // namespace acl

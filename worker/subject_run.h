@@ -20,7 +20,7 @@
 
 namespace acl {
 
-// A commit every so many items makes a busy subject give way (DESIGN.md: "up to a fairness bound").
+// After so many items in a row a busy subject gives way (DESIGN.md: "up to a fairness bound").
 struct SubjectLimits {
   milliseconds hold_wait{1'000};  // a wait shorter than this keeps the lease
   int fairness_items = 256;       // items in a row before the lease is given back while others wait
@@ -32,7 +32,7 @@ struct BuildContext {
   int free_slots = 1;         // steps this process may still start
   bool start_allowed = true;  // false while the worker does not trust its lease
   bool draining = false;      // nothing new starts; released once nothing runs
-  bool others_wait = false;   // the worker is full and work is queued: the fairness bound applies
+  bool others_wait = false;   // the worker is full: what is queued may wait for it, the fairness bound applies
   bool give_back = false;     // release now, whatever runs (drain deadline)
 };
 
@@ -43,6 +43,7 @@ class SubjectRun {
   const SubjectId& subject() const { return subject_; }
   Token token() const { return token_; }
   const std::string& queue() const { return queue_; }
+  const std::string& trace_id() const { return trace_id_; }
 
   // -- inputs
   void OnStepDone(const std::string& step_id, int attempt_id, StepResult result);
@@ -52,7 +53,11 @@ class SubjectRun {
   void WantInbox() { inbox_wanted_ = true; }
   bool inbox_wanted() const { return inbox_wanted_; }
   void OnSnapshot(Snapshot snapshot);
-  void SnapshotFailed() { snapshot_running_ = false; }
+  void SnapshotFailed() {
+    snapshot_running_ = false;
+    snapshot_failed_ = true;
+    idle_ = false;
+  }
 
   // -- the next item
   // True if an item could be built now: nothing in flight and something to say (inputs, a due timer, a start, a release).
@@ -82,8 +87,10 @@ class SubjectRun {
     Document state;
     std::int64_t last_event_seq = 0;
     Hash256 chain{};
+    Snapshot previous;  // the newest one stored: its chunks need not be sent again; without its text
+    WallTime taken_at;  // database time
   };
-  std::optional<SnapshotJob> TakeSnapshotJob();
+  std::optional<SnapshotJob> TakeSnapshotJob(WallTime now);
   std::int64_t events_since_snapshot() const { return events_since_snapshot_; }
   const Document& state() const { return state_; }
 
@@ -115,9 +122,12 @@ class SubjectRun {
   Status Decide(InFlight& work, const Input& input, WallTime now);
   Status Fold(InFlight& work, const EventDraft& draft, WallTime now);
   Status PlanStarts(InFlight& work, const BuildContext& context, Next& next);
+  bool SnapshotComes(std::int64_t events, std::size_t delta_bytes) const;
+  bool GivesWay(const BuildContext& context) const;
   void ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next);
   void RecordAttempt(InFlight& work, const std::string& step_id);
   void Adopt(InFlight work);
+  void KeepStored(Snapshot snapshot);
 
   const SubjectKind& kind_;
   const SubjectId subject_;
@@ -125,6 +135,7 @@ class SubjectRun {
   const Token token_;
   const SessionId session_;
   const std::string queue_;
+  const std::string trace_id_;
   const SubjectLimits limits_;
 
   Document state_;
@@ -143,7 +154,9 @@ class SubjectRun {
   std::vector<StepCall> starts_;
   std::vector<std::string> cancels_;
   std::optional<Snapshot> snapshot_ready_;
+  Snapshot stored_snapshot_;  // the newest that is committed; its text is dropped
   bool snapshot_running_ = false;
+  bool snapshot_failed_ = false;  // no release waits for one any more
   std::int64_t events_since_snapshot_ = 0;
   std::size_t delta_bytes_since_snapshot_ = 0;
   int items_in_a_row_ = 0;

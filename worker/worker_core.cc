@@ -4,6 +4,27 @@
 
 namespace acl {
 
+namespace {
+
+// Appends nothing; the next holder must know `version`.
+CommitItem ReleaseFor(const Claimed& claimed, const SessionId& session, int version) {
+  CommitItem item;
+  item.subject = claimed.subject;
+  item.session = session;
+  item.token = claimed.token;
+  item.base_seq = claimed.head.seq;
+  item.chain = claimed.head.chain;
+  item.state_root = claimed.head.state_root;
+  item.last_timestamp = claimed.head.last_timestamp;
+  item.disposition = Disposition::kRelease;
+  item.expected_wake = claimed.wake;
+  item.requeue = true;
+  item.required_version = version;
+  return item;
+}
+
+}  // namespace
+
 WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer)
     : config_(std::move(config)),
       kinds_(kinds),
@@ -14,7 +35,7 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
 
 // ---- claims
 
-void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer) {
+void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer) {
   if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
   claim_in_flight_ = false;
   if (!answer) {
@@ -27,51 +48,66 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<std:
     pace_.Failed(now, random_);
     return;
   }
-  if (answer->empty()) {
+  if (answer->dropped > 0 || answer->quarantined > 0) {
+    counts_.claims_dropped += answer->dropped;
+    counts_.claims_quarantined += answer->quarantined;
+    observer_.OnClaimMissed(answer->dropped, answer->quarantined);
+  } else if (answer->loaded.empty()) {
     pace_.Empty(now, random_);
     return;
   }
   pace_.Found(now);
-  for (LoadedSubject& loaded : *answer) {
-    Claimed& claimed = loaded.claimed;
-    const SubjectId subject = claimed.subject;
-    const Token token = claimed.token;
-    ++counts_.claimed;
-    if (claimed.barren_takeovers > 0) ++counts_.takeovers;
-    const SubjectKind* kind = kinds_.Find(claimed.kind);
-    if (!kind) {
-      observer_.OnGiveBack(subject, token, "no such kind of subject here");
-      commands_.push_back(command::GiveBack{subject, session_, token});
-      ++counts_.given_back;
-      continue;
-    }
-    Status sound;
-    if (!loaded.restored) {
-      sound = loaded.restored.error();
-    } else if (loaded.restored->head_seq != claimed.head.seq || loaded.restored->chain != claimed.head.chain ||
-               loaded.restored->state.Root() != claimed.head.state_root) {
-      sound = Error{Code::kCorrupt, fmt::format("the journal ends at event {} with state {}, the head row says event {} with state {}",
-                                                loaded.restored->head_seq, ToHex(loaded.restored->state.Root()), claimed.head.seq,
-                                                ToHex(claimed.head.state_root))};
-    }
-    if (!sound) {
-      if (sound.code() == Code::kCorrupt) {
-        ++counts_.quarantined;
-        observer_.OnQuarantine(subject, token, "restore failed", sound.message());
-        commands_.push_back(command::Quarantine{subject, session_, token, "restore failed", sound.message()});
-      } else {  // contents could not be read just now
-        observer_.OnGiveBack(subject, token, "its contents cannot be read now");
-        ++counts_.given_back;
-        commands_.push_back(command::GiveBack{subject, session_, token});
-      }
-      continue;
-    }
-    counts_.events_replayed += loaded.restored->replayed;
-    observer_.OnClaim(claimed, *loaded.restored);
-    if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
-    subjects_.emplace(subject,
-                      std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
+}
+
+void WorkerCore::TakeOn(LoadedSubject& loaded) {
+  Claimed& claimed = loaded.claimed;
+  const SubjectId subject = claimed.subject;
+  const Token token = claimed.token;
+  ++counts_.claimed;
+  if (claimed.barren_takeovers > 0) ++counts_.takeovers;
+  const SubjectKind* kind = kinds_.Find(claimed.kind);
+  if (!kind) {
+    GiveBackGrant(claimed, "no such kind of subject here");
+    return;
   }
+  if (loaded.required_version) {  // a newer program holds it next: nothing is wrong with it, and this worker does not claim it again
+    GiveBackGrant(claimed,
+                  fmt::format("it needs a worker that knows event schema {}, this one knows {}: a newer program wrote it",
+                              *loaded.required_version, kEventSchemaVersion),
+                  ReleaseFor(claimed, session_, *loaded.required_version));
+    return;
+  }
+  Status sound;
+  if (!loaded.restored) {
+    sound = loaded.restored.error();
+  } else if (loaded.restored->head_seq != claimed.head.seq || loaded.restored->chain != claimed.head.chain ||
+             loaded.restored->state.Root() != claimed.head.state_root) {
+    sound = Error{Code::kCorrupt, fmt::format("the journal ends at event {} with state {}, the head row says event {} with state {}",
+                                              loaded.restored->head_seq, ToHex(loaded.restored->state.Root()), claimed.head.seq,
+                                              ToHex(claimed.head.state_root))};
+  }
+  if (!sound) {
+    if (sound.code() != Code::kCorrupt) {
+      GiveBackGrant(claimed, "its contents cannot be read now");
+      return;
+    }
+    ++counts_.quarantined;
+    observer_.OnQuarantine(subject, token, "restore failed", sound.message());
+    commands_.push_back(command::Quarantine{subject, session_, token, "restore failed", sound.message()});
+    return;
+  }
+  counts_.events_replayed += loaded.restored->replayed;
+  observer_.OnClaim(claimed, *loaded.restored, kind->TraceId(loaded.restored->state));
+  if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
+  subjects_.emplace(subject,
+                    std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+}
+
+void WorkerCore::GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
+  ++counts_.given_back;
+  observer_.OnGiveBack(claimed.subject, claimed.token, why);
+  commands_.push_back(command::GiveBack{claimed.subject, session_, claimed.token, std::move(release)});
 }
 
 void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
@@ -81,6 +117,14 @@ void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
   }
   inbox_in_flight_.erase(subject);
   subjects_.erase(subject);
+}
+
+void WorkerCore::Lose(const SubjectId& subject, const char* why) {
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return;
+  ++counts_.subjects_lost;
+  observer_.OnLost(subject, it->second->token(), why);
+  Drop(subject, true);
 }
 
 void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
@@ -163,7 +207,11 @@ void WorkerCore::OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vect
     return;
   }
   batch_->unknown = false;
-  for (const CommitOutcome& outcome : *answer) counts_.unknown_landed += outcome.kind == CommitOutcome::Kind::kCommitted;
+  for (std::size_t i = 0; i < answer->size(); ++i) {
+    if ((*answer)[i].kind != CommitOutcome::Kind::kCommitted) continue;
+    ++counts_.unknown_landed;
+    observer_.OnFoundRecorded(batch_->items[i].completions.size());
+  }
   SettleBatch(now, *answer);
 }
 
@@ -172,7 +220,7 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
   batch_.reset();
   ACL_CHECK(outcomes.size() == batch.items.size(), "one outcome per item");
   ++counts_.commits;
-  observer_.OnBatch(batch.items.size());
+  observer_.OnBatch(batch.items.size(), now - batch.first_sent.value_or(now));
   Batch again;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     CommitItem& item = batch.items[i];
@@ -194,8 +242,11 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
       case CommitOutcome::Kind::kRejected: ++counts_.rejected; break;
     }
     if (after == SubjectRun::After::kGone) {
-      if (outcome.kind == CommitOutcome::Kind::kFenced) ++counts_.subjects_lost;
-      Drop(subject, true);
+      if (outcome.kind == CommitOutcome::Kind::kFenced) {
+        Lose(subject, "its commit was refused");
+      } else {
+        Drop(subject, true);
+      }
       continue;
     }
     if (after == SubjectRun::After::kReject) {
@@ -207,7 +258,7 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
       if (running != running_.end()) running->second.stop.Stop();
     }
     DispatchStarts(now, run);
-    if (auto job = run.TakeSnapshotJob()) {
+    if (auto job = run.TakeSnapshotJob(trust_.DatabaseTime(now))) {
       commands_.push_back(command::TakeSnapshot{subject, run.token(), std::move(*job)});
     }
     WantInbox(run);
@@ -232,6 +283,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
     RunningStep step;
     step.token = call.token;
     step.attempt_id = call.attempt_id;
+    step.trace_id = call.trace_id;
     if (call.step.timeout.count() > 0) step.drop_at = now + call.step.timeout + config_.runner_grace;
     running_[{call.subject, call.step.step_id}] = step;
     ++counts_.steps_started;
@@ -244,9 +296,10 @@ void WorkerCore::OnStepDone(SteadyTime, const SubjectId& subject, Token token, c
                             StepResult result) {
   auto running = running_.find({subject, step_id});
   if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
+  const std::string trace_id = std::move(running->second.trace_id);
   running_.erase(running);
   ++counts_.steps_finished;
-  observer_.OnStepDone(subject, token, step_id, attempt_id, result);
+  observer_.OnStepDone({subject, token, step_id, attempt_id, trace_id}, result);
   auto it = subjects_.find(subject);
   if (it != subjects_.end() && it->second->token() == token) it->second->OnStepDone(step_id, attempt_id, std::move(result));
 }
@@ -277,8 +330,8 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
     it->second->OnInbox(*answer);
   } else if (answer.code() == Code::kLeaseLost) {
     ++counts_.fenced;
-    ++counts_.subjects_lost;
-    Drop(subject, true);
+    observer_.OnRefused(subject, token, "reading its inbox");
+    Lose(subject, "its inbox was refused");
   } else {
     inbox_retry_at_ = now + config_.retry_min;
   }
@@ -304,7 +357,7 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
     if (it != subjects_.end() && it->second->token() == token) continue;
     ++counts_.given_back;
     observer_.OnGiveBack(subject, token, "granted but never heard of");
-    commands_.push_back(command::GiveBack{subject, session_, token});
+    commands_.push_back(command::GiveBack{subject, session_, token, {}});
   }
 }
 
@@ -327,6 +380,7 @@ void WorkerCore::OnTime(SteadyTime now) {
     StepResult result;
     result.outcome = StepResult::Outcome::kTimedOut;
     result.error = "the step did not stop at its deadline and was dropped";
+    observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace_id}, result);
     run->second->OnStepDone(step_id, step.attempt_id, std::move(result));
   }
   if (Due(now, inbox_retry_at_)) {
@@ -378,6 +432,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     FormBatch(now);
     if (batch_ && !batch_->sent && (!batch_->retry_at || Due(now, batch_->retry_at))) {
       batch_->sent = true;
+      if (!batch_->first_sent) batch_->first_sent = now;
       batch_->retry_at.reset();
       if (batch_->unknown) {
         commands_.push_back(command::ReadBack{batch_id_, batch_->items});

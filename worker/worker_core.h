@@ -48,6 +48,15 @@ struct WorkerConfig {
 struct LoadedSubject {
   Claimed claimed;
   Result<Restored> restored;
+  // Set if a newer program's events end the journal: the event schema a worker must know to go on with it.
+  std::optional<int> required_version;
+};
+
+// A claim's whole answer: what was granted, and the work that was found but not got.
+struct ClaimReport {
+  std::vector<LoadedSubject> loaded;
+  int dropped = 0;      // held or closed by then
+  int quarantined = 0;  // too many takeovers without progress: this claim quarantined them
 };
 
 // ---- commands, in the order they were decided
@@ -93,6 +102,8 @@ struct GiveBack {
   SubjectId subject;
   SessionId session;
   Token token;
+  // Instead of just freeing the lease: a release that says which version the next holder needs.
+  std::optional<CommitItem> release;
 };
 struct Reconcile {
   SessionId session;
@@ -112,6 +123,7 @@ struct WorkerCounts {
   std::int64_t unknown_commits = 0, unknown_landed = 0, steps_started = 0, steps_finished = 0, steps_not_started = 0, watchdog_drops = 0;
   std::int64_t sessions_lost = 0, subjects_lost = 0, quarantined = 0, given_back = 0, snapshots = 0, claim_failures = 0,
                events_replayed = 0;
+  std::int64_t claims_dropped = 0, claims_quarantined = 0;  // found by a claim and not got
 };
 
 class WorkerCore {
@@ -126,7 +138,7 @@ class WorkerCore {
   // -- answers to commands. `sent` is when the request was sent: the lease counts from there.
   void OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer);
   void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
-  void OnClaimed(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
+  void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer);
@@ -165,18 +177,24 @@ class WorkerCore {
     int attempt_id = 0;
     StopToken stop;
     std::optional<SteadyTime> drop_at;  // deadline + grace
+    std::string trace_id;
   };
   using StepKey = std::pair<SubjectId, std::string>;
   struct Batch {
     std::vector<CommitItem> items;
     bool unknown = false;                // to be read back
     std::optional<SteadyTime> retry_at;  // waits after an error
+    std::optional<SteadyTime> first_sent;
     bool sent = false;
   };
 
   void LoseSession(SteadyTime now, const std::string& why);
   void FinishLoss(SteadyTime now);
   void Drop(const SubjectId& subject, bool stop_steps);
+  // Drop, and say so: the lease was ours and is not any more, or may not be.
+  void Lose(const SubjectId& subject, const char* why);
+  void TakeOn(LoadedSubject& loaded);
+  void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
   void DispatchStarts(SteadyTime now, SubjectRun& run);
   void FormBatch(SteadyTime now);

@@ -52,7 +52,8 @@ void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& s
   if (session != session_ || losing_ || (state_ != State::kLive && state_ != State::kDraining)) return;
   heartbeat_in_flight_ = false;
   if (!answer) {
-    if (answer.code() == Code::kLeaseLost) {
+    // kConflict: the database came back as another one (a newer schema): whoever fits it takes over.
+    if (answer.code() == Code::kLeaseLost || answer.code() == Code::kConflict) {
       LoseSession(now, answer.message());
     } else {
       observer_.OnUnavailable("heartbeat", answer.error());
@@ -80,8 +81,7 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
 }
 
 void WorkerCore::FinishLoss(SteadyTime now) {
-  counts_.subjects_lost += std::int64_t(subjects_.size());
-  while (!subjects_.empty()) Drop(subjects_.begin()->first, true);
+  while (!subjects_.empty()) Lose(subjects_.begin()->first, "the session was lost");
   batch_.reset();
   inbox_in_flight_.clear();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;

@@ -149,6 +149,7 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   create.inputs = std::move(submission.inputs);
   create.files = std::move(ValueOf(files));
   create.submitter = request.principal;
+  create.trace_id = request.trace_id;
   create.labels = std::move(submission.labels);
   create.request_key = ValueOf(key);
   create.request_hash = submission.hash;

@@ -9,6 +9,7 @@
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/kernel/call_format.h"
+#include "shared/telemetry/names.h"
 
 namespace acl {
 
@@ -90,6 +91,11 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
       max_queued_(options.max_queued),
       folder_(std::move(folder)),
       contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
+  if (options.metrics != nullptr) {
+    for (const CapabilitySpec* spec : registry_.All()) {
+      step_seconds_[spec->id] = options.metrics->histogram(names::kStepTime, {{"capability", spec->id}});
+    }
+  }
   for (int i = 0; i < std::max(1, options.threads); ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -159,7 +165,11 @@ StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
     result.files.clear();
     result.error = StorableText(std::string_view(result.error).substr(0, kMaxErrorBytes));
   }
-  result.duration = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+  const auto took = steady_clock::now() - begin;
+  result.duration = std::chrono::duration_cast<milliseconds>(took);
+  if (auto histogram = step_seconds_.find(wanted.capability); histogram != step_seconds_.end()) {
+    histogram->second.Observe(std::chrono::duration<double>(took).count());
+  }
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "shared/capability/capability.h"
 #include "shared/capability/config.h"
 #include "shared/capability/content.h"
+#include "shared/telemetry/metrics.h"
 
 namespace acl {
 
@@ -24,6 +25,7 @@ struct RunnerOptions {
   int threads = 8;
   std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
   std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
+  Metrics* metrics = nullptr;               // acl_step_seconds by capability; may be null
 };
 
 class CapabilityRunner final : public StepRunner {
@@ -62,7 +64,8 @@ class CapabilityRunner final : public StepRunner {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> queue_;
-  std::map<std::uint64_t, StopToken> running_;  // by the number of the call
+  std::map<std::string, Histogram> step_seconds_;  // by capability; made once, then only read
+  std::map<std::uint64_t, StopToken> running_;     // by the number of the call
   std::uint64_t next_number_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

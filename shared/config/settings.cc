@@ -167,6 +167,26 @@ std::string HelpText(Program program, const std::string& binary, const std::stri
   return text;
 }
 
+std::string SettingsMarkdown() {
+  std::string text =
+      "# Settings\n\nWritten from the table in `shared/config/settings_table.cc`; a test keeps the two equal. A flag (`--name value`; a "
+      "switch "
+      "is\n`--name` or `--no-name`) wins over its environment variable, and that over the default. Lists are written `a,b,c`.\n";
+  const auto code = [](const std::string& word) { return word.empty() ? "" : "`" + word + "`"; };
+  for (const auto& [program, name] : {std::pair{Program::kCoordinator, "acl-coordinator"}, {Program::kWorker, "acl-worker"}}) {
+    text += fmt::format("\n## {}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", name);
+    for (const auto& info : SettingsOf(program)) {
+      const std::string flag = info.flag + (info.value_name.empty() ? "" : " ") + info.value_name;
+      text += fmt::format("| {} | {} | {} | {} |\n", code(flag), code(info.environment), code(info.default_text), info.doc);
+    }
+  }
+  text += "\n## airun\n\nIts flags are its commands' own: `airun --help`.\n\n| variable | default | meaning |\n|---|---|---|\n";
+  for (const auto& info : SettingsOf(Program::kCli)) {
+    text += fmt::format("| {} | {} | {} |\n", code(info.environment), code(info.default_text), info.doc);
+  }
+  return text;
+}
+
 Json ShowSettings(Program program, const Settings& settings) {
   Json out = Json::object();
   for (const auto& row : SettingsTable()) {

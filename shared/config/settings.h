@@ -1,6 +1,6 @@
 #pragma once
 // Every setting of every program, from one table (settings_table.cc): name, environment variable, flag, default, meaning. A flag wins
-// over the environment, the environment over the default. The documentation (docs/operations.md) and --help come from the table too.
+// over the environment, the environment over the default. The documentation (docs/settings.md) and --help come from the table too.
 //
 //   auto parsed = ParseSettings(Program::kWorker, {argv + 1, argv + argc}, Environment());
 //   if (!parsed) { print parsed.error(); return 2; }
@@ -27,7 +27,6 @@ struct Settings {
   std::chrono::milliseconds heartbeat{2'500};  // a quarter of lease_ttl unless set
   std::chrono::milliseconds drain_deadline{20'000};
   int db_connections = 4;
-  std::string queue_driver = "postgres";
   // -- coordinator
   HostPort listen{"127.0.0.1", 8733};
   HostPort doorbell_listen{"127.0.0.1", 8734};
@@ -43,12 +42,21 @@ struct Settings {
   HostPort health_listen{"127.0.0.1", 0};
   std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells
   std::string worker_name;                                  // empty: host name and process id
+  int runs = 64;
   int slots = 8;
   std::vector<std::string> queues{"default"};
   std::chrono::milliseconds poll{500};
   std::string work_dir = "acl-work";
   std::vector<std::string> allowed_programs;  // empty: the standard list
   bool allow_private_networks = false;
+  std::vector<std::string> http_allowed_hosts;  // empty: every public one
+  std::string http_ca_file;                     // empty: the system's
+  std::int64_t http_max_body_bytes = 4 << 20;
+  std::int64_t exec_memory_bytes = 0;     // 0: no limit
+  std::vector<std::string> readable_env;  // empty: the standard list
+  std::int64_t file_max_bytes = 64 << 20;
+  std::int64_t files_max_bytes = 1 << 30;
+  int files_max_count = 20'000;
   // -- airun
   std::string server = "http://127.0.0.1:8733";
   std::string api_key;  // secret
@@ -76,6 +84,8 @@ struct SettingInfo {
 std::vector<SettingInfo> SettingsOf(Program program);
 
 std::string HelpText(Program program, const std::string& binary, const std::string& summary);
+// docs/settings.md: every program's settings as a page; a test holds the page to the table.
+std::string SettingsMarkdown();
 // What is in force, secrets masked: for the log at start.
 Json ShowSettings(Program program, const Settings& settings);
 

@@ -110,6 +110,20 @@ SettingRow Number(std::string name, unsigned programs, int Settings::*member, in
           [member](const Settings& s) { return std::to_string(s.*member); }};
 }
 
+SettingRow Bytes(std::string name, unsigned programs, std::int64_t Settings::*member, long long min, std::string doc) {
+  return {std::move(name),
+          programs,
+          "BYTES",
+          std::move(doc),
+          [member, min](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, min, 1ll << 50);
+            if (!number) return number.error();
+            s.*member = *number;
+            return {};
+          },
+          [member](const Settings& s) { return std::to_string(s.*member); }};
+}
+
 SettingRow Switch(std::string name, unsigned programs, bool Settings::*member, std::string doc) {
   return {std::move(name),
           programs,
@@ -209,14 +223,13 @@ const std::vector<SettingRow>& SettingsTable() {
            "PostgreSQL, as libpq takes it: postgresql://user@host:port/name or key=value pairs"),
       OneOf("log_level", kServers, &Settings::log_level, {"debug", "info", "warn", "error", "off"},
             "what is logged: debug, info, warn, error or off"),
-      Switch("dev_mode", kServers, &Settings::dev_mode, "one machine, one user: a loopback listener needs no API key"),
+      Switch("dev_mode", kCoordinator, &Settings::dev_mode, "one machine, one user: a loopback listener needs no API key"),
       Millis("lease_ttl_ms", kServers, &Settings::lease_ttl, 500, 600'000, "a worker that is silent this long loses what it holds"),
-      Millis("heartbeat_ms", kServers, &Settings::heartbeat, 100, 200'000,
+      Millis("heartbeat_ms", kWorker, &Settings::heartbeat, 100, 200'000,
              "how often a worker says that it lives; a quarter of lease_ttl_ms unless set"),
-      Millis("drain_deadline_ms", kServers, &Settings::drain_deadline, 0, 3'600'000,
+      Millis("drain_deadline_ms", kWorker, &Settings::drain_deadline, 0, 3'600'000,
              "how long a clean end may take before work is given back"),
       Number("db_connections", kServers, &Settings::db_connections, 1, 64, "database connections of this process"),
-      OneOf("queue_driver", kServers, &Settings::queue_driver, {"postgres"}, "how ready work reaches workers"),
       Address("listen", kCoordinator, &Settings::listen, "where the API listens; port 0 = any free one, printed at start"),
       Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
       List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
@@ -234,7 +247,8 @@ const std::vector<SettingRow>& SettingsTable() {
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
       Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
       Text("worker_name", kWorker, &Settings::worker_name, "NAME", "for people; host name and process id unless set"),
-      Number("slots", kWorker, &Settings::slots, 1, 1024, "runs this worker holds at once"),
+      Number("runs", kWorker, &Settings::runs, 1, 4096, "runs this worker holds at once; most of them wait for a step or a timer"),
+      Number("slots", kWorker, &Settings::slots, 1, 1024, "steps this worker runs at once"),
       List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
       Millis("poll_ms", kWorker, &Settings::poll, 20, 3'600'000,
              "the longest wait between two looks for work; eight times as long while every doorbell is connected"),
@@ -242,6 +256,17 @@ const std::vector<SettingRow>& SettingsTable() {
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),
       Switch("allow_private_networks", kWorker, &Settings::allow_private_networks, "net.http may reach loopback and private addresses"),
+      List("http_allowed_hosts", kWorker, &Settings::http_allowed_hosts, true,
+           "hosts that net.http may reach, exact names or *.example.org; empty = every public one"),
+      Text("http_ca_file", kWorker, &Settings::http_ca_file, "FILE", "certificates that net.http trusts; the system's unless set"),
+      Bytes("http_max_body_bytes", kWorker, &Settings::http_max_body_bytes, 1, "largest answer that net.http takes, decompressed"),
+      Bytes("exec_memory_bytes", kWorker, &Settings::exec_memory_bytes, 0,
+            "address space of a program that sys.exec.run starts; 0 = no limit"),
+      List("readable_env", kWorker, &Settings::readable_env, true,
+           "variables of the worker that sys.info.get_env_var may show; empty = PATH, HOME, LANG and the like, never a secret"),
+      Bytes("file_max_bytes", kWorker, &Settings::file_max_bytes, 1, "largest file of a run"),
+      Bytes("files_max_bytes", kWorker, &Settings::files_max_bytes, 1, "all files of a run together"),
+      Number("files_max_count", kWorker, &Settings::files_max_count, 1, 10'000'000, "files of a run, folders counted"),
       Text("server", kCli, &Settings::server, "URL", "the coordinator's address"),
       Secret(Text("api_key", kCli, &Settings::api_key, "KEY", "key for the API, if it needs one")),
   };

@@ -64,6 +64,21 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
   return restored;
 }
 
+std::optional<int> NewerVersionOf(const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events) {
+  // One number for both: whoever changes the format of snapshots also raises the version of events.
+  static_assert(kSnapshotSchemaVersion <= kEventSchemaVersion);
+  int newest = snapshot && snapshot->schema_version > kSnapshotSchemaVersion ? snapshot->schema_version : kEventSchemaVersion;
+  bool newer_begun = newest > kEventSchemaVersion;
+  for (const Event& event : later_events) {
+    if (event.schema_version < 1) return std::nullopt;
+    const bool newer = event.schema_version > kEventSchemaVersion;
+    if (newer_begun && !newer) return std::nullopt;
+    newer_begun = newer_begun || newer;
+    newest = std::max(newest, event.schema_version);
+  }
+  return newer_begun ? std::optional(newest) : std::nullopt;
+}
+
 Status MatchesHead(const Restored& restored, std::int64_t head_seq, const Hash256& chain, const Hash256& state_root) {
   auto differs = [](std::string_view what, const std::string& found, const std::string& expected) {
     return Error{Code::kCorrupt, fmt::format("the journal ends with {} {}, the head row says {}", what, found, expected)};

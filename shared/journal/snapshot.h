@@ -57,6 +57,11 @@ struct Restored {
 Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events,
                          const ChunkReader& read_chunk);
 
+// The event schema that a reader must know, if what it does not know is what a newer program left at the journal's end: its newest
+// snapshot, or its last events without a known one behind them. Such a journal is for a newer worker, nothing is wrong with it. nullopt:
+// a version out of place (older programs never write behind newer ones) or no newer one at all.
+std::optional<int> NewerVersionOf(const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events);
+
 // kCorrupt if the head row's sequence, chain or state root are not those of the restored state: a truncated journal, or a snapshot of
 // something else with no event after it.
 Status MatchesHead(const Restored& restored, std::int64_t head_seq, const Hash256& chain, const Hash256& state_root);

@@ -124,6 +124,8 @@ class SubjectKind {
   virtual Decision Decide(const Document& state, const Input& input, WallTime now) const = 0;
   virtual Json Evolve(const Document& state, const EventDraft& draft) const = 0;
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
+  // Of the request that made the subject, for the log lines of everything that is done for it; empty if the kind keeps none.
+  virtual std::string TraceId(const Document& /*state*/) const { return {}; }
 };
 
 class KindRegistry {

@@ -126,6 +126,9 @@ Result<std::unique_ptr<Connection>> Connection::Open(const ConnectionSettings& s
   } catch (const std::exception& e) {
     return Error{Code::kUnavailable, "PostgreSQL cannot be reached: " + Trimmed(e.what())};
   }
+  if (settings.on_open) {
+    if (Status allowed = settings.on_open(*made); !allowed) return allowed.error();
+  }
   return made;
 }
 

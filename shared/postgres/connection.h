@@ -3,6 +3,7 @@
 // prepared late; a broken connection must be dropped), exceptions turned into errors once, by SQLSTATE. Used by one thread at a time.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <pqxx/pqxx>
@@ -16,6 +17,8 @@ namespace acl::pg {
 
 using std::chrono::milliseconds;
 
+class Connection;
+
 struct ConnectionSettings {
   std::string conninfo;  // URL or key=value
   std::string application_name = "acl";
@@ -25,6 +28,7 @@ struct ConnectionSettings {
   milliseconds idle_in_transaction_timeout{5'000};
   milliseconds tcp_user_timeout{5'000};  // a half-open connection fails after this, not after minutes
   milliseconds connect_timeout{5'000};
+  std::function<Status(Connection&)> on_open;       // asked once of every new connection; its error is what Open answers
   bool pinned_plans = false;                        // hot statements: generic plans over the primary keys, never a scan or a hash
   std::map<std::string, std::string> override_sql;  // tests: statement name -> text with named parameters
 };

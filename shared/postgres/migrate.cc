@@ -149,10 +149,9 @@ Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<M
   return report;
 }
 
-Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std::vector<Migration>& migrations) {
-  auto opened = Connection::Open(AdminSettings(conninfo));
-  if (!opened) return opened.error();
-  Connection& connection = **opened;
+namespace {
+
+Result<DatabaseStatus> ReadStatus(Connection& connection, const std::vector<Migration>& migrations) {
   DatabaseStatus status;
   auto server = connection.RunScript(
       "SELECT current_setting('server_version'), current_setting('server_version_num'), pg_is_in_recovery(), clock_timestamp()");
@@ -186,6 +185,38 @@ Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std
     }
   }
   return status;
+}
+
+}  // namespace
+
+Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std::vector<Migration>& migrations) {
+  auto opened = Connection::Open(AdminSettings(conninfo));
+  if (!opened) return opened.error();
+  return ReadStatus(**opened, migrations);
+}
+
+std::string DatabaseStatus::Problem() const {
+  if (!unknown.empty()) {
+    return "the database is newer than this program (it has " + Joined(unknown) + "): start a newer version";
+  }
+  if (!changed.empty()) {
+    return "migrations differ from what was applied (" + Joined(changed) + "): this program is not the one that made the database";
+  }
+  if (!pending.empty()) {
+    return "the database lacks " + std::to_string(pending.size()) + " migration" + (pending.size() == 1 ? "" : "s") + " (" +
+           Joined(pending) + "): run `airun db migrate`";
+  }
+  if (!right_cluster) return "the database was restored or copied: run `airun db new-epoch` once, then it goes on";
+  if (in_recovery) return "this server is a standby: point database_url at the primary";
+  return {};
+}
+
+Status CheckDatabase(Connection& connection) {
+  auto status = ReadStatus(connection, EmbeddedMigrations());
+  if (!status) return status.error();
+  if (status->ready()) return {};
+  const bool other_schema = !status->pending.empty() || !status->unknown.empty() || !status->changed.empty();
+  return Error{other_schema ? Code::kConflict : Code::kUnavailable, status->Problem()};
 }
 
 Result<std::int64_t> NewEpoch(const std::string& conninfo, std::optional<Token> above) {

@@ -45,8 +45,15 @@ struct DatabaseStatus {
   std::int64_t epoch = 0;            // of the next token; 0 if not migrated
   WallTime db_now;
   bool ready() const { return pending.empty() && unknown.empty() && changed.empty() && right_cluster && !in_recovery; }
+  // What keeps the binary from working with it, with the way out; empty if ready().
+  std::string Problem() const;
 };
 Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std::vector<Migration>& migrations = EmbeddedMigrations());
+
+class Connection;
+// The same question asked on a connection of a process, whatever its role. OK if the binary may work with this database; kConflict if its
+// schema is another one (newer, older, changed), kUnavailable if it is a standby or was restored; the message is Problem().
+Status CheckDatabase(Connection& connection);
 
 // After any restore from a backup: every later token is above `above` and above what this database ever gave out. Returns the new epoch.
 Result<std::int64_t> NewEpoch(const std::string& conninfo, std::optional<Token> above);

@@ -44,14 +44,14 @@ Result<SessionGrant> PgStore::OpenSession(const SessionRequest& request) {
   Params params;
   params.Id("session", session).Text("name", request.worker_name).Text("host", request.host).Int32("pid", request.pid);
   params.Int32("slots", request.slots).List("queues", queues).Text("version", request.version).Int64("ttl_ms", request.ttl.count());
-  auto rows = pg::RunOne(*pool_, kOpen, params);
+  auto rows = pg::RunOne(*session_pool_, kOpen, params);
   if (!rows) return rows.error();
   return pg::Decoded<SessionGrant>("session.open", [&] { return SessionGrant{session, rows->Time(0, 0)}; });
 }
 
 Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, milliseconds ttl) {
   Params params;
-  auto rows = pg::RunOne(*pool_, kHeartbeat, params.Id("session", session).Int64("ttl_ms", ttl.count()));
+  auto rows = pg::RunOne(*session_pool_, kHeartbeat, params.Id("session", session).Int64("ttl_ms", ttl.count()));
   if (!rows) return rows.error();
   return pg::Decoded<HeartbeatAnswer>("session.heartbeat", [&] {
     HeartbeatAnswer answer;
@@ -63,7 +63,7 @@ Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, millisecond
 
 Status PgStore::CloseSession(const SessionId& session) {
   Params params;
-  auto rows = pg::RunOne(*pool_, kClose, params.Id("session", session));
+  auto rows = pg::RunOne(*session_pool_, kClose, params.Id("session", session));
   return rows ? Status() : Status(rows.error());
 }
 

@@ -1,5 +1,6 @@
 #include "shared/postgres/pg_store.h"
 
+#include "shared/postgres/migrate.h"
 #include "shared/postgres/pool.h"
 #include "shared/postgres/seal_cache.h"
 
@@ -20,11 +21,18 @@ pg::ConnectionSettings SettingsOf(const PgStoreOptions& options, bool commits) {
   return settings;
 }
 
+pg::ConnectionSettings SessionSettings(const PgStoreOptions& options) {
+  pg::ConnectionSettings settings = SettingsOf(options, false);
+  if (options.check_database) settings.on_open = pg::CheckDatabase;
+  return settings;
+}
+
 }  // namespace
 
 PgStore::PgStore(PgStoreOptions options)
     : pool_(std::make_unique<pg::Pool>(SettingsOf(options, false), options.connections, options.wait_for_connection)),
       commit_pool_(std::make_unique<pg::Pool>(SettingsOf(options, true), options.commit_connections, options.wait_for_connection)),
+      session_pool_(std::make_unique<pg::Pool>(SessionSettings(options), 1, options.wait_for_connection)),
       seal_(std::make_unique<SealCache>()) {}
 
 PgStore::~PgStore() = default;

@@ -1,7 +1,7 @@
 #pragma once
 // KernelStore on PostgreSQL (DESIGN.md section 2, "Protocols"). Every protocol is one file: pg_session_store, pg_create_store,
 // pg_claim_store, pg_commit_store, pg_inbox_store, pg_upkeep_store, pg_content_store. All calls block and may come from any thread;
-// commits have connections of their own, so that a slow query never stands in front of them.
+// commits and the session have connections of their own, so that a slow query never stands in front of them.
 
 #include <map>
 #include <memory>
@@ -15,8 +15,10 @@ struct PgStoreOptions {
   std::string conninfo;              // URL or key=value
   std::string role = "acl_service";  // taken after connecting; empty: as logged in
   std::string application_name = "acl";
-  int connections = 4;         // for everything but commits
-  int commit_connections = 2;  // two overlap their flushes; more lose (performance.md 3.1)
+  int connections = 4;  // for everything but commits
+  // And one more for the session (open, heartbeat, close): what keeps the leases never waits behind bulk contents.
+  bool check_database = false;  // the session's connection is refused while the schema is not the binary's (migrate.h, CheckDatabase)
+  int commit_connections = 2;   // two overlap their flushes; more lose (performance.md 3.1)
   milliseconds wait_for_connection{5'000};
   milliseconds statement_timeout{5'000};
   milliseconds lock_timeout{1'000};                 // below a quarter of the session's time to live
@@ -67,6 +69,7 @@ class PgStore final : public KernelStore {
 
   std::unique_ptr<pg::Pool> pool_;
   std::unique_ptr<pg::Pool> commit_pool_;
+  std::unique_ptr<pg::Pool> session_pool_;
   std::unique_ptr<SealCache> seal_;
 };
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "shared/queue/doorbell_stream.h"
+#include "shared/telemetry/names.h"
 
 namespace acl {
 
@@ -28,7 +29,20 @@ struct DoorbellServer::Impl {
     std::vector<std::string> queues;
   };
 
-  explicit Impl(Options given) : options(std::move(given)), acceptor(io) {}
+  struct Hints {
+    Counter sent, dropped;
+  };
+
+  explicit Impl(Options given) : options(std::move(given)), acceptor(io) {
+    if (options.metrics == nullptr) return;
+    Metrics& metrics = *options.metrics;
+    peers_gauge = metrics.gauge(names::kDoorbellPeers);
+    for (Hints* hints : {&work_hints, &woken_hints}) {
+      const std::string kind = hints == &work_hints ? "work" : "woken";
+      hints->sent = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "sent"}});
+      hints->dropped = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "dropped"}});
+    }
+  }
 
   void Accept() {
     acceptor.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
@@ -44,11 +58,16 @@ struct DoorbellServer::Impl {
         std::move(socket), [this, number](const Message& message) { Heard(number, message); },
         [this, number] {
           peers.erase(number);
-          peer_count = std::int64_t(peers.size());
+          CountPeers();
         });
     peers[number].stream = stream;
-    peer_count = std::int64_t(peers.size());
+    CountPeers();
     stream->Start();
+  }
+
+  void CountPeers() {
+    peer_count = std::int64_t(peers.size());
+    peers_gauge.Set(double(peers.size()));
   }
 
   void Heard(std::int64_t number, const Message& message) {
@@ -63,7 +82,11 @@ struct DoorbellServer::Impl {
     }
   }
 
-  void Send(Peer& peer, std::string frame) { ++(peer.stream->Send(std::move(frame)) ? sent : dropped); }
+  void Send(Peer& peer, std::string frame, Hints& hints) {
+    const bool went = peer.stream->Send(std::move(frame));
+    ++(went ? sent : dropped);
+    (went ? hints.sent : hints.dropped).Add();
+  }
 
   void RingWork(const std::string& queue) {
     std::vector<Peer*> takers;
@@ -71,7 +94,7 @@ struct DoorbellServer::Impl {
       if (std::find(peer.queues.begin(), peer.queues.end(), queue) != peer.queues.end()) takers.push_back(&peer);
     }
     const std::size_t count = std::min<std::size_t>(takers.size(), std::size_t(options.ring_at_once));
-    for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue));
+    for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue), work_hints);
     turn += count;
   }
 
@@ -83,6 +106,8 @@ struct DoorbellServer::Impl {
   std::int64_t next_peer = 0;
   std::size_t turn = 0;
   std::atomic<std::int64_t> sent{0}, dropped{0}, received{0}, peer_count{0};
+  Gauge peers_gauge;
+  Hints work_hints, woken_hints;
   HostPort address;
   std::thread thread;
 };
@@ -134,7 +159,7 @@ void DoorbellServer::RingWork(const std::string& queue) {
 void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {
   asio::post(impl_->io, [this, holder, subject] {
     for (auto& [number, peer] : impl_->peers) {
-      if (peer.session == holder) impl_->Send(peer, doorbell::EncodeWoken(subject));
+      if (peer.session == holder) impl_->Send(peer, doorbell::EncodeWoken(subject), impl_->woken_hints);
     }
   });
 }

@@ -8,6 +8,7 @@
 #include "shared/base/host_port.h"
 #include "shared/base/ids.h"
 #include "shared/runtime/service.h"
+#include "shared/telemetry/metrics.h"
 
 namespace acl {
 
@@ -17,6 +18,7 @@ class DoorbellServer final : public Service {
     HostPort listen{"127.0.0.1", 0};
     int max_peers = 1024;
     int ring_at_once = 8;                             // workers rung for one piece of work; beyond that some, in turn
+    Metrics* metrics = nullptr;                       // may be null
     std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
   };
   struct Counts {

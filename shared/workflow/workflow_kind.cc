@@ -32,6 +32,8 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
+  std::string TraceId(const Document& state) const override { return TextOf(Lookup(state, kRunKey), "trace_id"); }
+
  private:
   const SpecCache specs_;
 };

@@ -76,6 +76,47 @@ TEST(BadStart, TakenPortIsNamed) {
   EXPECT_NE((second.out + second.err).find(address), std::string::npos) << second.out << second.err;
 }
 
+TEST(BadStart, AWorkerWhoseHealthPortIsTakenTakesNoWork) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  ASSERT_TRUE(fleet.AwaitReady());
+  GatedRun run(fleet, 1);  // work waits
+  const auto address = fleet.ApiUrl().substr(std::string("http://").size());
+  const auto worker = RunProgram({Binary("acl-worker"), "--health-listen", address, "--work-dir", fleet.folder() / "work"},
+                                 {{"ACL_DATABASE_URL", fleet.database_url()}});
+  EXPECT_NE(worker.exit_code, 0);
+  EXPECT_NE((worker.out + worker.err).find(address), std::string::npos) << worker.out << worker.err;
+  EXPECT_NE((worker.out + worker.err).find("--health-listen"), std::string::npos) << worker.out << worker.err;
+  EXPECT_EQ(Psql(fleet.database_url(), "SELECT count(*) FROM worker_sessions"), "0");
+  EXPECT_EQ(Psql(fleet.database_url(), "SELECT count(*) FROM lease_history"), "0");
+}
+
+TEST(BadStart, AWorkerRefusesANewerDatabase) {
+  Fleet fleet;
+  Psql(fleet.database_url(), "INSERT INTO schema_migrations (version) VALUES ('9999')");
+  auto& worker = fleet.StartWorker(1);
+  const auto ready = [&] { return HttpGet(fleet.HealthUrl(1) + "/readyz"); };
+  EXPECT_TRUE(WaitUntil([&] { return ready().body.find("newer") != std::string::npos; })) << ready().body << worker.Output();
+  EXPECT_EQ(ready().status, 503);
+  EXPECT_NE(worker.Output().find("9999"), std::string::npos) << worker.Output();
+  EXPECT_EQ(Psql(fleet.database_url(), "SELECT count(*) FROM worker_sessions"), "0");
+  Psql(fleet.database_url(), "DELETE FROM schema_migrations WHERE version = '9999'");
+  ASSERT_TRUE(fleet.AwaitReady());
+}
+
+TEST(BadStart, AWorkerRefusesADatabaseThatComesBackNewer) {
+  Fleet fleet;
+  auto& worker = fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  Psql(fleet.database_url(), "INSERT INTO schema_migrations (version) VALUES ('9999')");
+  Psql(fleet.database_url(),
+       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE "
+       "'acl-worker%'");
+  const auto ready = [&] { return HttpGet(fleet.HealthUrl(1) + "/readyz"); };
+  EXPECT_TRUE(WaitUntil([&] { return ready().body.find("newer") != std::string::npos; })) << ready().body << worker.Output();
+  EXPECT_TRUE(worker.running()) << "it waits for a database that fits";
+}
+
 TEST(BadStart, WrongSettingIsNamed) {
   for (const auto* program : {"acl-coordinator", "acl-worker"}) {
     const auto result = RunProgram({Binary(program), "--lease-ttl-ms", "soon"});

@@ -12,7 +12,7 @@
 
 namespace acl::test {
 
-class FaultyStore final : public KernelStore {
+class FaultyStore : public KernelStore {
  public:
   struct Rates {              // chance of each call, 0 to 1
     double unavailable = 0;   // kUnavailable, nothing happened

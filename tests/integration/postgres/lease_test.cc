@@ -297,6 +297,49 @@ TEST_F(PgLeaseTest, ContentsAreWriteOnceAndVerified) {
   EXPECT_EQ(store().GetContent(Sha256(small)).code(), Code::kCorrupt);
 }
 
+// What keeps the leases never waits behind bulk: with the only other connection held by a slow call, the session lives on.
+TEST_F(PgLeaseTest, TheSessionHasAConnectionOfItsOwn) {
+  PgStoreOptions options;
+  options.conninfo = db().conninfo();
+  options.connections = 1;
+  options.wait_for_connection = milliseconds(10);
+  PgStore small(options);
+  auto slow_call = small.pool().Take();
+  ASSERT_TRUE(slow_call.ok());
+  EXPECT_EQ(small.GetContent(Sha256("x")).code(), Code::kUnavailable) << "it is held";
+  SessionRequest request;
+  request.worker_name = "small";
+  request.ttl = milliseconds(60'000);
+  auto grant = small.OpenSession(request);
+  ASSERT_TRUE(grant.ok()) << grant.error();
+  EXPECT_TRUE(small.Heartbeat(grant->session, request.ttl).ok());
+  EXPECT_TRUE(small.CloseSession(grant->session).ok());
+}
+
+TEST(PgStoreOnAnotherSchema, NoSessionIsOpened) {
+  auto database = TestDatabase::Create();
+  ASSERT_TRUE(database.ok());
+  PgStoreOptions options;
+  options.conninfo = (*database)->conninfo();
+  options.check_database = true;
+  SessionRequest request;
+  request.worker_name = "old";
+  (*database)->Exec("INSERT INTO schema_migrations (version) VALUES ('9999')");
+  {
+    auto refused = PgStore(options).OpenSession(request);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.code(), Code::kConflict);
+    EXPECT_NE(refused.message().find("newer than this program (it has 9999)"), std::string::npos) << refused.message();
+  }
+  (*database)->Exec("DELETE FROM schema_migrations WHERE version IN ('9999', (SELECT min(version) FROM schema_migrations))");
+  {
+    auto refused = PgStore(options).OpenSession(request);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.code(), Code::kConflict);
+    EXPECT_NE(refused.message().find("airun db migrate"), std::string::npos) << refused.message();
+  }
+}
+
 TEST(PgStoreUnreachableTest, SaysSo) {
   PgStoreOptions options;
   options.conninfo = "host=127.0.0.1 port=1 dbname=none connect_timeout=2";

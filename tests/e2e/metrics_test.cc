@@ -1,0 +1,103 @@
+// What a fleet tells about itself: every metric moves that an ordinary run with a takeover should move, and a request's trace id is found
+// in the log lines of everything that was done for it.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "shared/base/uuid7.h"
+#include "tests/e2e/gated_run.h"
+
+namespace acl::test {
+namespace {
+
+// Not by such a run; where each is seen to move.
+const std::map<std::string, std::string> kElsewhere = {
+    {"time_since_last_snapshot_sec", "needs a snapshot: runs above 32 events"},
+    {"lease_acquisition_failures", "unit_worker, TheFifthTakeoverWithoutProgressIsTold"},
+    {"acl_fence_refusals_total", "lease_test, a worker that comes back"},
+    {"acl_lease_losses_total", "lease_test, a worker that comes back; one that is killed counts no more"},
+    {"acl_quarantines_total", "unit_worker"},
+    {"acl_timers_fired_total", "examples_test, retries"},
+};
+
+std::set<std::string> NamesOfMetrics() {
+  std::ifstream file(std::string(ACL_SOURCE_DIR) + "/shared/telemetry/names.h");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::regex definition("const MetricDef k\\w+\\{\\s*\"(\\w+)\"");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) names.insert((*it)[1]);
+  return names;
+}
+
+// Names of what is above zero on these pages; a histogram by its count.
+void Collect(Fleet& fleet, const std::vector<std::string>& urls, const std::set<std::string>& names, std::set<std::string>& moved) {
+  for (const std::string& url : urls) {
+    for (const std::string& name : names) {
+      if (!moved.contains(name) && fleet.Metric(url, name) + fleet.Metric(url, name + "_count") > 0) moved.insert(name);
+    }
+  }
+}
+
+TEST(Telemetry, ARunWithATakeoverMovesTheMetrics) {
+  const std::set<std::string> names = NamesOfMetrics();
+  ASSERT_GT(names.size(), 25u);
+  std::set<std::string> moved;
+  Fleet fleet;
+  fleet.StartCoordinator();
+  ASSERT_TRUE(fleet.AwaitReady());
+  const Json body = {{"workflow", "name: twice\nsteps:\n  - name: one\n    capability: sys.info.get_time\n"}, {"file", "twice.yaml"}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(fleet.Api("POST", "/v1/workflows", body, {{"Idempotency-Key", "the-same"}}).status / 100, 2);
+  GatedRun run(fleet, 2);
+  EXPECT_TRUE(WaitUntil([&] {
+    Collect(fleet, {fleet.ApiUrl()}, {"acl_ready_depth"}, moved);
+    return !moved.empty();
+  }));
+  for (int n : {1, 2}) fleet.StartWorker(n);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  const int killed = fleet.HolderOf(run.id());
+  ASSERT_GT(killed, 0);
+  fleet.worker(killed).Kill();
+  ASSERT_TRUE(run.AwaitStarted(1, 2));
+  run.Open(1);
+  ASSERT_TRUE(run.AwaitStarted(2));
+  const std::vector<std::string> urls = {fleet.ApiUrl(), fleet.HealthUrl(3 - killed)};
+  Collect(fleet, urls, names, moved);
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+  Collect(fleet, urls, names, moved);
+  for (const std::string& name : names) {
+    const auto elsewhere = kElsewhere.find(name);
+    if (elsewhere == kElsewhere.end()) EXPECT_TRUE(moved.contains(name)) << name << " stayed at zero or is on no page";
+  }
+  for (const auto& [name, where] : kElsewhere) EXPECT_TRUE(names.contains(name)) << name << " is no metric any more";
+}
+
+TEST(Telemetry, TheTraceIdOfARequestIsInTheLogLinesOfItsRun) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  auto& worker = fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const Json body = {{"workflow", "name: traced\nsteps:\n  - name: one\n    capability: sys.info.get_time\n"}, {"file", "traced.yaml"}};
+  const auto reply = fleet.Api("POST", "/v1/workflows", body,
+                               {{"Idempotency-Key", NewUuid7().ToString()}, {"traceparent", "00-" + trace + "-00f067aa0ba902b7-01"}});
+  ASSERT_EQ(reply.status, 201) << reply.body;
+  const std::string id = reply.json()["id"];
+  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
+  for (const char* message : {"\"claimed\"", "\"step started\"", "\"step ended\""}) {
+    std::istringstream lines(worker.Output());
+    bool found = false;
+    for (std::string line; std::getline(lines, line);) {
+      found |= line.find(message) != std::string::npos && line.find(trace) != std::string::npos && line.find(id) != std::string::npos;
+    }
+    EXPECT_TRUE(found) << message << "\n" << worker.Output();
+  }
+  const auto events = fleet.Events(id);
+  ASSERT_FALSE(events.empty());
+  EXPECT_NE(events[0].dump().find(trace), std::string::npos) << "the journal keeps it too";
+}
+
+}  // namespace
+}  // namespace acl::test

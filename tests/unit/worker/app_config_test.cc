@@ -1,0 +1,54 @@
+#include "worker/app_config.h"
+
+#include <gtest/gtest.h>
+
+namespace acl {
+namespace {
+
+Settings Parsed(const std::vector<std::string>& arguments) {
+  auto parsed = ParseSettings(Program::kWorker, arguments, {});
+  EXPECT_TRUE(parsed) << parsed.error();
+  return parsed ? parsed->settings : Settings{};
+}
+
+// The defaults stand in two places, for the table of settings does not know capabilities: they must be the same.
+TEST(AppConfig, WithoutSettingsTheLimitsAreTheCapabilitiesOwn) {
+  const CapabilityConfig own, made = MakeCapabilityConfig(Parsed({}));
+  EXPECT_EQ(made.exec.allowed_programs, own.exec.allowed_programs);
+  EXPECT_EQ(made.exec.max_memory_bytes, own.exec.max_memory_bytes);
+  EXPECT_EQ(made.http.allow_private_networks, own.http.allow_private_networks);
+  EXPECT_EQ(made.http.allowed_hosts, own.http.allowed_hosts);
+  EXPECT_EQ(made.http.ca_file, own.http.ca_file);
+  EXPECT_EQ(made.http.max_body_bytes, own.http.max_body_bytes);
+  EXPECT_EQ(made.readable_env, own.readable_env);
+  EXPECT_EQ(made.files.max_file_bytes, own.files.max_file_bytes);
+  EXPECT_EQ(made.files.max_total_bytes, own.files.max_total_bytes);
+  EXPECT_EQ(made.files.max_files, own.files.max_files);
+}
+
+TEST(AppConfig, EveryLimitOfACapabilityCanBeSet) {
+  const CapabilityConfig made = MakeCapabilityConfig(
+      Parsed({"--allowed-programs", "sh", "--exec-memory-bytes", "1000000", "--allow-private-networks", "--http-allowed-hosts",
+              "a.example,*.b.example", "--http-ca-file", "ca.pem", "--http-max-body-bytes", "77", "--readable-env", "LANG",
+              "--file-max-bytes", "78", "--files-max-bytes", "79", "--files-max-count", "80"}));
+  EXPECT_EQ(made.exec.allowed_programs, std::vector<std::string>{"sh"});
+  EXPECT_EQ(made.exec.max_memory_bytes, 1'000'000);
+  EXPECT_TRUE(made.http.allow_private_networks);
+  EXPECT_EQ(made.http.allowed_hosts, (std::vector<std::string>{"a.example", "*.b.example"}));
+  EXPECT_EQ(made.http.ca_file, "ca.pem");
+  EXPECT_EQ(made.http.max_body_bytes, 77u);
+  EXPECT_EQ(made.readable_env, std::vector<std::string>{"LANG"});
+  EXPECT_EQ(made.files.max_file_bytes, 78);
+  EXPECT_EQ(made.files.max_total_bytes, 79);
+  EXPECT_EQ(made.files.max_files, 80);
+}
+
+TEST(AppConfig, RunsAndStepsAreBoundedEachByItsOwnSetting) {
+  const WorkerConfig made = MakeWorkerConfig(Parsed({"--runs", "3", "--slots", "2"}));
+  EXPECT_EQ(made.run_slots, 3);
+  EXPECT_EQ(made.session.slots, 3) << "what `airun worker list` shows as the most it holds";
+  EXPECT_EQ(made.step_slots, 2);
+}
+
+}  // namespace
+}  // namespace acl

@@ -1,0 +1,162 @@
+#pragma once
+// A WorkerCore on a bench: the in-memory store, a clock that only the test moves, every command in the test's hand.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "shared/kernel/fold.h"
+#include "shared/kernel/memory_store.h"
+#include "tests/support/counter_kind.h"
+#include "tests/support/faulty_store.h"
+#include "tests/support/manual_clock.h"
+#include "worker/carry_out.h"
+#include "worker/worker_core.h"
+
+namespace acl::test {
+
+// What the core told, as far as tests ask.
+struct Told final : WorkerObserver {
+  int dropped = 0, quarantined_at_claim = 0, refused = 0;
+  std::size_t found_recorded = 0;
+  std::vector<std::string> lost, given_back, quarantines, unavailable, sessions_lost;
+  std::vector<StepResult::Outcome> ended;
+  std::vector<SteadyTime::duration> batches;
+
+  void OnClaimMissed(int d, int q) override {
+    dropped += d;
+    quarantined_at_claim += q;
+  }
+  void OnSessionLost(const std::string& why, int) override { sessions_lost.push_back(why); }
+  void OnLost(const SubjectId&, Token, const char* why) override { lost.emplace_back(why); }
+  void OnGiveBack(const SubjectId&, Token, const std::string& why) override { given_back.push_back(why); }
+  void OnQuarantine(const SubjectId&, Token, const std::string&, const std::string& detail) override { quarantines.push_back(detail); }
+  void OnUnavailable(const char* what, const Error&) override { unavailable.emplace_back(what); }
+  void OnStepDone(const StepEnd&, const StepResult& result) override { ended.push_back(result.outcome); }
+  void OnBatch(std::size_t, SteadyTime::duration took) override { batches.push_back(took); }
+  void OnFoundRecorded(std::size_t completions) override { found_recorded += completions; }
+  void OnRefused(const SubjectId&, Token, const char*) override { ++refused; }
+};
+
+// Counts what snapshots send, and can show a journal that this program could not have written.
+struct BenchStore final : FaultyStore {
+  using FaultyStore::FaultyStore;
+  std::vector<std::size_t> sent;               // bytes, by call
+  std::map<std::int64_t, int> schema_version;  // of events as claims read them, by sequence number
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override {
+    auto answer = FaultyStore::Claim(request);
+    if (!answer) return answer;
+    for (Claimed& claimed : answer->claimed) {
+      for (Event& event : claimed.events) {
+        if (auto other = schema_version.find(event.seq); other != schema_version.end()) event.schema_version = other->second;
+      }
+    }
+    return answer;
+  }
+  Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override {
+    std::size_t bytes = 0;
+    for (const auto& [hash, text] : contents) bytes += text.size();
+    sent.push_back(bytes);
+    return FaultyStore::PutContents(contents);
+  }
+};
+
+class CoreBench : public ::testing::Test {
+ protected:
+  CoreBench() {
+    kinds.Add(counter);
+    config.session.worker_name = "w";
+    config.session.queues = {"default"};
+    config.session.ttl = kTtl;
+    config.heartbeat_every = milliseconds(500);
+    config.trust_margin = milliseconds(300);
+    config.poll_max = milliseconds(200);
+  }
+
+  static constexpr milliseconds kTtl{2'000};
+
+  // A core with a session, idle.
+  void StartCore() {
+    core = std::make_unique<WorkerCore>(config, kinds, random, &told);
+    core->Start(clock.Steady());
+    Settle();
+    ASSERT_TRUE(core->live());
+  }
+  SubjectId Create(const CounterOptions& options) { return Create(counter->MakeCreateItem(SubjectId{ids.Make()}, options)); }
+  SubjectId Create(CreateItem item) {
+    EXPECT_TRUE(memory.Create({&item, 1}).ok());
+    return item.subject;
+  }
+
+  void CarryOutOne(const Command& command) {
+    if (const auto* run = std::get_if<command::RunStep>(&command)) {
+      steps.push_back(*run);
+    } else {
+      CarryOut(carry_out, command, clock.Steady())(*core, clock.Steady());
+    }
+  }
+  // Carries out whatever the core wants until it wants nothing now. Steps are only collected.
+  void Settle() {
+    for (auto commands = Take(); !commands.empty(); commands = Take()) {
+      for (const Command& command : commands) CarryOutOne(command);
+    }
+  }
+  // The same until it wants a C, which is handed back and not carried out. What else it wanted with it is.
+  template <class C>
+  C Await() {
+    for (int round = 0; round < 1'000; ++round) {
+      std::optional<C> found;
+      for (const Command& command : Take()) {
+        if (const auto* wanted = std::get_if<C>(&command); wanted && !found) {
+          found = *wanted;
+        } else {
+          CarryOutOne(command);
+        }
+      }
+      if (found) return *found;
+      Advance(milliseconds(10));
+    }
+    ADD_FAILURE() << "the core never wanted it";
+    return C{};
+  }
+  std::vector<Command> Take() { return core->TakeCommands(clock.Steady()); }
+  void Advance(milliseconds by) { clock.Advance(by); }
+  // Time passes, and everything asked for on the way is done.
+  void Live(milliseconds time, milliseconds stride = milliseconds(100)) {
+    for (milliseconds passed{0}; passed < time; passed += stride) {
+      Advance(stride);
+      Settle();
+    }
+  }
+  // The next step that was to run ends so.
+  command::RunStep EndStep(StepResult::Outcome outcome = StepResult::Outcome::kSucceeded) {
+    EXPECT_FALSE(steps.empty());
+    if (steps.empty()) return {};
+    command::RunStep run = steps.front();
+    steps.erase(steps.begin());
+    StepResult result;
+    result.outcome = outcome;
+    core->OnStepDone(clock.Steady(), run.call.subject, run.call.token, run.call.step.step_id, run.call.attempt_id, std::move(result));
+    return run;
+  }
+  MemorySubject Look(const SubjectId& subject) { return *memory.Inspect(subject); }
+  int EventsOf(const SubjectId& subject, const std::string& type) {
+    const auto events = Look(subject).events;
+    return int(std::count_if(events.begin(), events.end(), [&](const Event& event) { return event.type == type; }));
+  }
+
+  ManualClock clock;
+  SeededRandom random{1};
+  Uuid7Maker ids{clock, random};
+  MemoryStore memory{clock};
+  BenchStore store{memory, 1, FaultyStore::Rates{}};
+  CarryOutContext carry_out{store, clock, ids, {}};
+  std::shared_ptr<CounterKind> counter = std::make_shared<CounterKind>();
+  KindRegistry kinds;
+  WorkerConfig config;
+  Told told;
+  std::unique_ptr<WorkerCore> core;
+  std::vector<command::RunStep> steps;
+};
+
+}  // namespace acl::test

@@ -1,0 +1,199 @@
+// What a worker does with the steps of what it holds: promises before it starts, and starts nothing it must not.
+#include "tests/unit/worker/core_bench.h"
+
+namespace acl::test {
+namespace {
+
+using Outcome = StepResult::Outcome;
+using Kind = CommitOutcome::Kind;
+
+TEST_F(CoreBench, AnEffectStartsOnlyAfterItsPromiseIsDurableAndThePromiseRidesWithTheLastResult) {
+  StartCore();
+  Create({.steps = 2, .effects = "i"});
+  auto promise = Await<command::Commit>();
+  ASSERT_EQ(promise.items.size(), 1u);
+  EXPECT_EQ(promise.items[0].attempts.size(), 1u);
+  EXPECT_EQ(promise.items[0].events.back().type, "step.started");
+  EXPECT_TRUE(steps.empty()) << "not durable yet";
+  EXPECT_EQ(core->running_steps(), 0);
+  CarryOutOne(promise);
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+
+  EndStep();
+  auto fused = Await<command::Commit>();
+  ASSERT_EQ(fused.items.size(), 1u);
+  EXPECT_EQ(fused.items[0].completions.size(), 1u) << "the result of step0";
+  ASSERT_EQ(fused.items[0].attempts.size(), 1u) << "and the promise of step1, in one commit";
+  EXPECT_EQ(fused.items[0].attempts[0].step_id, "step1");
+}
+
+TEST_F(CoreBench, NothingStartsAfterTheTrustMargin) {
+  StartCore();
+  const SubjectId subject = Create({.steps = 1, .effects = "n"});
+  const auto promise = Await<command::Commit>();
+  Advance(kTtl - config.trust_margin);  // the answer comes late: by now another worker may be near
+  CarryOutOne(promise);
+  bool not_started = false;
+  for (const Command& command : Take()) {
+    EXPECT_FALSE(std::holds_alternative<command::RunStep>(command));
+    if (const auto* commit = std::get_if<command::Commit>(&command)) {
+      for (const Event& event : commit->items.at(0).events) not_started |= event.type == "attempt.not_started";
+    }
+    CarryOutOne(command);
+  }
+  EXPECT_TRUE(not_started);
+  EXPECT_EQ(core->counts().steps_not_started, 1);
+  Live(milliseconds(500));  // renewed: it starts as a new attempt
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].call.attempt_id, 2);
+  EXPECT_EQ(EventsOf(subject, "attempt.not_started"), 1);
+}
+
+TEST_F(CoreBench, ARunnerThatDoesNotComeBackIsDropped) {
+  const SubjectId subject = Create({.steps = 1, .effects = "i"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+  const auto stop = steps[0].stop;
+  Live(steps[0].call.step.timeout + config.runner_grace - milliseconds(200), milliseconds(100));
+  EXPECT_EQ(core->counts().watchdog_drops, 0);
+  Live(milliseconds(300));
+  EXPECT_EQ(core->counts().watchdog_drops, 1);
+  EXPECT_TRUE(stop.stopped());
+  EXPECT_EQ(told.ended, std::vector{Outcome::kTimedOut});
+  EXPECT_EQ(EventsOf(subject, "step.attempt_failed"), 1);
+  EndStep();  // it comes back after all
+  Settle();
+  EXPECT_EQ(EventsOf(subject, "step.completed"), 0);
+}
+
+TEST_F(CoreBench, ABusyRunGivesWayToAnotherOne) {
+  config.run_slots = 1;
+  config.subject.fairness_items = 2;
+  const SubjectId first = Create({.steps = 6, .effects = "p"}), second = Create({.steps = 6, .effects = "p"});
+  StartCore();
+  std::vector<SubjectId> order;
+  for (int i = 0; i < 12; ++i) {
+    for (int wait = 0; steps.empty() && wait < 100; ++wait) Live(milliseconds(10), milliseconds(10));
+    ASSERT_FALSE(steps.empty()) << "step " << i;
+    order.push_back(EndStep().call.subject);
+    Live(milliseconds(1), milliseconds(1));
+  }
+  Settle();
+  EXPECT_TRUE(Look(first).closed);
+  EXPECT_TRUE(Look(second).closed);
+  const auto begun = std::find(order.begin(), order.end(), order.front() == first ? second : first) - order.begin();
+  EXPECT_LT(begun, 6) << "the second began before the first had ended";
+}
+
+TEST_F(CoreBench, ABusyItemGoesAgain) {
+  StartCore();
+  const SubjectId subject = Create({.steps = 1, .effects = "i"});
+  const auto promise = Await<command::Commit>();
+  memory.LockLease(subject);
+  CarryOutOne(promise);
+  EXPECT_EQ(core->counts().busy, 1);
+  const auto again = Await<command::Commit>();
+  ASSERT_EQ(again.items.size(), 1u);
+  EXPECT_EQ(again.items[0].chain, promise.items[0].chain) << "the same item";
+  EXPECT_TRUE(steps.empty());
+  memory.UnlockLease(subject);
+  CarryOutOne(again);
+  Settle();
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(EventsOf(subject, "step.started"), 1);
+}
+
+TEST_F(CoreBench, AnUnknownCommitThatLandedIsReadBackAndNotSentAgain) {
+  const SubjectId subject = Create({.steps = 2, .effects = "i"});
+  StartCore();
+  Settle();
+  EndStep();
+  store.FailNext("Commit", FaultyStore::Fault::kLostAnswer);
+  CarryOutOne(Await<command::Commit>());
+  EXPECT_EQ(core->counts().unknown_commits, 1);
+  EXPECT_TRUE(steps.empty()) << "step1 is promised, but nobody knows yet";
+  const auto back = Await<command::ReadBack>();
+  ASSERT_EQ(back.items.size(), 1u);
+  CarryOutOne(back);
+  EXPECT_EQ(core->counts().unknown_landed, 1);
+  EXPECT_EQ(told.found_recorded, 1u) << "the completion of step0";
+  EXPECT_GT(told.batches.back(), SteadyTime::duration::zero()) << "counted from when it was first sent";
+  Settle();
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(EventsOf(subject, "step.completed"), 1);
+}
+
+TEST_F(CoreBench, AnUnknownCommitThatDidNotLandIsSentAgainAfterReadingBack) {
+  StartCore();
+  const SubjectId subject = Create({.steps = 1, .effects = "i"});
+  store.FailNext("Commit", FaultyStore::Fault::kLostRequest);
+  CarryOutOne(Await<command::Commit>());
+  CarryOutOne(Await<command::ReadBack>());
+  EXPECT_EQ(core->counts().unknown_landed, 0);
+  Live(milliseconds(500));
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(EventsOf(subject, "step.started"), 1);
+}
+
+// State of many entries; an input changes one of them. Only changed chunks are sent with the next snapshot.
+class BigKind final : public SubjectKind {
+ public:
+  std::string_view Name() const override { return "big"; }
+  Decision Decide(const Document&, const Input& input, WallTime) const override {
+    Decision decision;
+    if (const auto* inbox = std::get_if<InboxInput>(&input)) decision.events.push_back({"big.touched", inbox->payload, {}});
+    return decision;
+  }
+  Json Evolve(const Document&, const EventDraft& draft) const override {
+    Json delta = Json::array();
+    const std::string text(100, 'x');
+    if (draft.type == "big.created") {
+      for (int i = 0; i < 1'000; ++i) delta.push_back({{"op", "add"}, {"path", "/e" + std::to_string(i)}, {"value", text}});
+    } else {
+      delta.push_back({{"op", "add"}, {"path", "/e7"}, {"value", text + DumpJson(draft.facts)}});
+    }
+    return delta;
+  }
+  Next WhatNext(const Document&, const NextContext&) const override {
+    Next next;
+    next.waiting = Waiting{"signal", std::nullopt};
+    return next;
+  }
+};
+
+TEST_F(CoreBench, ASnapshotSendsOnlyTheChunksThatChanged) {
+  auto big = std::make_shared<BigKind>();
+  kinds.Add(big);
+  CreateItem item;
+  item.subject = SubjectId{ids.Make()};
+  item.kind = "big";
+  Document state;
+  item.events.push_back(*FoldDraft(*big, state, {"big.created", Json::object(), {}}));
+  item.state_root = state.Root();
+  const SubjectId subject = Create(std::move(item));
+  StartCore();
+  int number = 0;
+  const auto touch = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, "touch", DumpJson(Json{{"n", ++number}}), std::nullopt}).ok());
+    }
+    Live(milliseconds(1'000));
+  };
+  // One delta is as large as the whole state at creation: due after 32 events, then after 512 at the latest.
+  for (int i = 0; i < 8 && store.sent.empty(); ++i) touch(100);
+  ASSERT_EQ(store.sent.size(), 1u);
+  touch(1);  // the snapshot's row goes with the next item
+  for (int i = 0; i < 8 && store.sent.size() < 2; ++i) touch(100);
+  ASSERT_EQ(store.sent.size(), 2u);
+  EXPECT_GT(store.sent[0], 100'000u);
+  EXPECT_LT(store.sent[1], 2 * kChunkBytes) << "one entry changed";
+  touch(1);
+  const auto snapshots = Look(subject).snapshots;
+  ASSERT_EQ(snapshots.size(), 2u);
+  EXPECT_GT(snapshots[1].created_at, snapshots[0].created_at);
+}
+
+}  // namespace
+}  // namespace acl::test

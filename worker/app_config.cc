@@ -1,0 +1,67 @@
+#include "worker/app_config.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace acl {
+
+namespace {
+
+constexpr milliseconds kLongestMargin{1'000};
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+PgStoreOptions StoreOptions(const Settings& settings) {
+  PgStoreOptions options;
+  options.conninfo = settings.database_url;
+  options.application_name = "acl-worker";
+  options.connections = settings.db_connections;
+  options.check_database = true;
+  // A lock or a statement that waits longer than a part of the lease is worth less than trying again.
+  options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);
+  options.statement_timeout = std::min(options.statement_timeout, settings.lease_ttl);
+  return options;
+}
+
+WorkerConfig MakeWorkerConfig(const Settings& settings) {
+  WorkerConfig config;
+  config.session.host = HostName();
+  config.session.pid = int(getpid());
+  config.session.worker_name =
+      settings.worker_name.empty() ? fmt::format("{}-{}", config.session.host, config.session.pid) : settings.worker_name;
+  config.session.queues = settings.queues;
+  config.session.version = std::string(kProducerVersion);
+  config.session.ttl = settings.lease_ttl;
+  config.run_slots = config.session.slots = settings.runs;
+  config.heartbeat_every = settings.heartbeat;
+  config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
+  config.step_slots = settings.slots;
+  config.poll_max = settings.poll;
+  config.poll_min = std::max(config.poll_min, settings.poll / 25);
+  config.drain_deadline = settings.drain_deadline;
+  return config;
+}
+
+CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
+  CapabilityConfig config;
+  if (!settings.allowed_programs.empty()) config.exec.allowed_programs = settings.allowed_programs;
+  config.exec.max_memory_bytes = settings.exec_memory_bytes;
+  config.http.allow_private_networks = settings.allow_private_networks;
+  config.http.allowed_hosts = settings.http_allowed_hosts;
+  config.http.ca_file = settings.http_ca_file;
+  config.http.max_body_bytes = std::size_t(settings.http_max_body_bytes);
+  if (!settings.readable_env.empty()) config.readable_env = settings.readable_env;
+  config.files.max_file_bytes = settings.file_max_bytes;
+  config.files.max_total_bytes = settings.files_max_bytes;
+  config.files.max_files = settings.files_max_count;
+  return config;
+}
+
+}  // namespace acl

@@ -1,0 +1,15 @@
+#pragma once
+// From the table of settings to what each part of a worker wants to know.
+
+#include "shared/capability/config.h"
+#include "shared/config/settings.h"
+#include "shared/postgres/pg_store.h"
+#include "worker/worker_core.h"
+
+namespace acl {
+
+PgStoreOptions StoreOptions(const Settings& settings);
+WorkerConfig MakeWorkerConfig(const Settings& settings);
+CapabilityConfig MakeCapabilityConfig(const Settings& settings);
+
+}  // namespace acl
