@@ -125,12 +125,13 @@ Status WorkerApp::Impl::StartHealth() {
   held = metrics.gauge(names::kLeasesHeld);
   up = metrics.gauge(names::kDatabaseUp);
   metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "worker"}}).Set(1);
-  AddHealthRoutes(router, metrics, [this] {
+  const auto measure = [this] {
     const WorkerShell::Status status = shell->status();
     held.Set(status.held);
     up.Set(status.live ? 1 : 0);
-    return Ready();
-  });
+  };
+  AddHealthRoutes(
+      router, metrics, [this] { return Ready(); }, measure);
   HttpServerOptions options;
   options.listen = settings.health_listen;
   options.name = "health";

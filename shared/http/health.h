@@ -28,6 +28,7 @@ struct Readiness {
 };
 
 // `readiness` is asked on the server's thread: it reads what others found out, and never blocks. No API key is needed.
-void AddHealthRoutes(Router& router, Metrics& metrics, std::function<Readiness()> readiness);
+// `measure`, if given, is called the same way before each page of metrics: it sets what is only known by looking.
+void AddHealthRoutes(Router& router, Metrics& metrics, std::function<Readiness()> readiness, std::function<void()> measure = {});
 
 }  // namespace acl

@@ -1,4 +1,5 @@
 // Sessions, create, claim, reap, quarantine, direct commands, loops (DESIGN.md section 2, "Protocols").
+#include "shared/postgres/pool.h"
 #include "tests/integration/postgres/store_fixture.h"
 
 namespace acl {
@@ -317,7 +318,7 @@ TEST_F(PgLeaseTest, TheSessionHasAConnectionOfItsOwn) {
 }
 
 TEST(PgStoreOnAnotherSchema, NoSessionIsOpened) {
-  auto database = TestDatabase::Create();
+  auto database = test::TestDatabase::Create();
   ASSERT_TRUE(database.ok());
   PgStoreOptions options;
   options.conninfo = (*database)->conninfo();
