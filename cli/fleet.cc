@@ -19,7 +19,7 @@ void Workers(Session* session, bool all) {
   auto body = (*api)->Get(std::string("/v1/workers") + (all ? "?include_dead=true" : ""));
   if (!body) return session->Fail(body.error());
   if (session->json()) return session->PrintJson(ItemsOf(*body));
-  Table table({"WORKER", "HOST", "PID", "QUEUES", "HOLDS", "SLOTS", "HEARTBEAT", "STATE"});
+  Table table({"WORKER", "HOST", "PID", "QUEUES", "HOLDS", "AT MOST", "HEARTBEAT", "STATE"});
   for (const Json& row : ItemsOf(*body)) {
     const std::string state = TextOf(row, "dead") == "true" ? "dead" : "alive";
     table.Add({TextOf(row, "worker_name"),
