@@ -21,7 +21,7 @@ const std::vector<std::string> kAll = {"shared", "coordinator", "worker", "cli",
 std::vector<Rule> Rules() {
   return {
       {"libpqxx_behind_its_layer", {"<pqxx", "\"pqxx"}, kAll, {"shared/postgres/"}, "use shared/postgres"},
-      {"librdkafka_behind_its_layer", {"<librdkafka", "\"librdkafka"}, kAll, {"shared/queue/"}, "use shared/queue"},
+      {"librdkafka_behind_its_layer", {"<librdkafka", "\"librdkafka"}, kAll, {"shared/kafka/"}, "use shared/kafka"},
       {"time_is_asked_for",
        {"steady_clock::now(", "system_clock::now(", "high_resolution_clock::now("},
        kAll,
