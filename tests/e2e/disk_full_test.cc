@@ -7,11 +7,14 @@
 namespace acl::test {
 namespace {
 
+// (In a chroot / is no mount and cannot be made private; what made the chroot has done it.)
 // Runs a program with a disk of its own, of 512 KiB, mounted at its work folder (in a mount namespace: nobody else sees it).
 std::vector<std::string> OnASmallDisk() {
-  std::vector<std::string> argv = {"unshare", "--mount"};
+  std::vector<std::string> argv = {"unshare", "--mount", "--propagation", "unchanged"};
   if (geteuid() != 0) argv.push_back("--map-root-user");
-  argv.insert(argv.end(), {"sh", "-c", "mkdir -p \"$ACL_WORK_DIR\" && mount -t tmpfs -o size=512k tmpfs \"$ACL_WORK_DIR\" && exec \"$0\""});
+  argv.insert(argv.end(), {"sh", "-c",
+                           "mount --make-rprivate / 2>/dev/null; mkdir -p \"$ACL_WORK_DIR\" && mount -t tmpfs -o size=512k tmpfs "
+                           "\"$ACL_WORK_DIR\" && exec \"$0\""});
   return argv;
 }
 

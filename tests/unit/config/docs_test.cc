@@ -40,7 +40,10 @@ TEST(SettingsDocs, EveryProgramReadsWhatItLists) {
     const std::string sources = SourcesOf(folder);
     ASSERT_FALSE(sources.empty()) << folder;
     for (const auto& info : SettingsOf(program)) {
-      std::string member = info.name.ends_with("_ms") ? info.name.substr(0, info.name.size() - 3) : info.name;
+      std::string member = info.name;
+      for (const std::string unit : {"_ms", "_days"}) {
+        if (member.ends_with(unit)) member.erase(member.size() - unit.size());
+      }
       EXPECT_TRUE(std::regex_search(sources, std::regex("[.>]" + member + "\\b|\"" + info.environment + "\"")))
           << folder << " lists " << info.name << " and never reads it";
     }
