@@ -215,29 +215,65 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   auto has = [](const std::vector<std::string>& list, const std::string& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
+  const auto mine = [&](const ReadyRow& row) {
+    const MemorySubject& subject = subjects_.at(row.subject);
+    return row.ready_at <= Now() && subject.required_version <= request.known_version &&
+           (request.kinds.empty() || has(request.kinds, subject.kind)) && !Locked(subject.id);
+  };
   ClaimAnswer answer;
   answer.db_now = Now();
+  if (request.keys) {
+    const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
+    answer.missing = int(request.keys->size());
+    for (const ReadyKey& key : keys) {
+      auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
+      if (row == ready_.end() || !mine(*row)) continue;
+      ready_.erase(row);
+      --answer.missing;
+      GrantPicked(subjects_.at(key.subject), request.session, answer);
+    }
+    return answer;
+  }
   for (auto row = ready_.begin(); row != ready_.end() && int(answer.claimed.size()) < request.max;) {
-    MemorySubject& subject = subjects_.at(row->subject);
-    bool mine = row->ready_at <= Now() && has(request.queues, row->queue) && subject.required_version <= request.known_version &&
-                (request.kinds.empty() || has(request.kinds, subject.kind)) && !Locked(subject.id);
-    if (!mine) {
+    if (!has(request.queues, row->queue) || !mine(*row) || row->ready_at > Now() - request.min_age) {
       ++row;
       continue;
     }
+    MemorySubject& subject = subjects_.at(row->subject);
     row = ready_.erase(row);
-    if (subject.holder || subject.closed || subject.quarantined()) {
-      ++answer.dropped;
-      continue;
-    }
-    int barren = NextBarren(subject);
-    if (barren >= kQuarantineAtBarren) {
-      PutQuarantine(subject, "takeovers_without_progress",
-                    fmt::format("{} takeovers in a row ended without progress at event {}", barren, subject.head.seq));
-      ++answer.quarantined;
-      continue;
-    }
-    answer.claimed.push_back(Grant(subject, request.session, barren));
+    GrantPicked(subject, request.session, answer);
+  }
+  return answer;
+}
+
+// Its ready row is gone; the lease is granted if it is free and open.
+void MemoryStore::GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer) {
+  if (subject.holder || subject.closed || subject.quarantined()) {
+    ++answer.dropped;
+    return;
+  }
+  const int barren = NextBarren(subject);
+  if (barren >= kQuarantineAtBarren) {
+    PutQuarantine(subject, "takeovers_without_progress",
+                  fmt::format("{} takeovers in a row ended without progress at event {}", barren, subject.head.seq));
+    ++answer.quarantined;
+    return;
+  }
+  answer.claimed.push_back(Grant(subject, session, barren));
+}
+
+Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
+  std::lock_guard lock(mutex_);
+  DueAnswer answer{{}, Now()};
+  std::map<std::pair<std::string, int>, int> taken;
+  for (const ReadyRow& row : ready_) {
+    if (row.ready_at > Now() || ReadyShard(row.subject) != shard) continue;
+    const auto mark =
+        std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.band == row.band; });
+    if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
+    if (++taken[{row.queue, row.band}] > max) continue;
+    const MemorySubject& subject = subjects_.at(row.subject);
+    answer.rows.push_back({row.key(), subject.kind, subject.required_version, subject.head.seq, subject.token});
   }
   return answer;
 }

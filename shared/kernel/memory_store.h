@@ -94,6 +94,7 @@ class MemoryStore final : public KernelStore {
   Status CloseSession(const SessionId& session) override;
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
@@ -137,6 +138,7 @@ class MemoryStore final : public KernelStore {
       return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
     }
     friend bool operator==(const ReadyRow&, const ReadyRow&) = default;
+    ReadyKey key() const { return {queue, band, ReadyShard(subject), ready_at, subject}; }
   };
   std::vector<ReadyRow> Ready() const;
 
@@ -162,6 +164,7 @@ class MemoryStore final : public KernelStore {
   int NextBarren(const MemorySubject& subject) const;
   Claimed Read(const MemorySubject& subject) const;
   Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
+  void GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer);
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);

@@ -33,6 +33,9 @@ class KernelStore {
   // Token first, reading in a later statement. kLeaseLost if the session is dead. A subject whose journal does not load is the caller's
   // to quarantine.
   virtual Result<ClaimAnswer> Claim(const ClaimRequest& request) = 0;
+  // Ready rows of one shard that are due, in the order of their keys, at most `max` of each queue and band; of a lane named in `marks` only
+  // those behind the mark (its `ready_at` and subject; the shard does not count). What the relay to a message queue sends.
+  virtual Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) = 0;
   // Set-based group commit: one item per subject, one outcome per item, in the order of the items.
   virtual Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) = 0;
   // After kOutcomeUnknown: did these items land? kCommitted (head is base + n under my token), kBusy (head is base: send again) or kFenced.

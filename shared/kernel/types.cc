@@ -19,4 +19,6 @@ std::optional<EffectClass> ParseEffect(std::string_view name) {
   return std::nullopt;
 }
 
+int ReadyShard(const SubjectId& subject) { return subject.uuid.bytes.back() & (kReadyShards - 1); }
+
 }  // namespace acl

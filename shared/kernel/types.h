@@ -156,12 +156,41 @@ struct CreateOutcome {
 
 // ---- claim ----------------------------------------------------------------------------------------------------------------------
 
+// Names a row of `ready`: what a queue's message carries. Shards spread a lane's rows over relays and claims.
+struct ReadyKey {
+  std::string queue = "default";
+  int band = 1, shard = 0;  // 0 .. 3 each
+  WallTime ready_at;
+  SubjectId subject;
+
+  friend auto operator<=>(const ReadyKey& a, const ReadyKey& b) = default;
+};
+inline constexpr int kReadyShards = 4;
+// By the last byte of its id, as SQL's ready_shard().
+int ReadyShard(const SubjectId& subject);
+
 struct ClaimRequest {
   SessionId session;
   std::vector<std::string> queues{"default"};
   int max = 1;
   int known_version = kEventSchemaVersion;
   std::vector<std::string> kinds;  // kinds this process can run; empty = all
+  milliseconds min_age{0};         // only rows that have been ready for so long
+  // Set: these rows and no others; `queues`, `max` and `min_age` do not count.
+  std::optional<std::vector<ReadyKey>> keys;
+};
+
+// A ready row as the relay sends it on; sequence and token are hints, of when it was read.
+struct DueRow {
+  ReadyKey key;
+  std::string kind;
+  int required_version = 1;
+  std::int64_t event_seq = 0;
+  Token token;
+};
+struct DueAnswer {
+  std::vector<DueRow> rows;
+  WallTime db_now;
 };
 
 struct Head {
@@ -193,6 +222,7 @@ struct ClaimAnswer {
   std::vector<Claimed> claimed;
   int dropped = 0;      // ready rows of held or closed subjects, deleted unclaimed
   int quarantined = 0;  // subjects quarantined by this claim (5th takeover without progress)
+  int missing = 0;      // by keys only: rows that were gone, locked, not due or not for this program
   WallTime db_now;
 };
 

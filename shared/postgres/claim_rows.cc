@@ -80,6 +80,7 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
     if (part == kMeta) {
       answer.dropped = int(rows.Int(i, kN1));
       answer.quarantined = int(rows.Int(i, kN2));
+      if (!rows.IsNull(i, kN3)) answer.missing = int(rows.Int(i, kN3));
       answer.db_now = rows.Time(i, kAt1);
       continue;
     }

@@ -19,14 +19,14 @@ Error Bad(const std::string& why) { return {Code::kInvalid, "not a step message:
 std::string EncodeStepMessage(const StepMessage& message) {
   queue::StepMessage out;
   out.set_schema_version(kStepMessageVersion);
-  out.set_subject(message.subject.uuid.bytes.data(), message.subject.uuid.bytes.size());
+  out.set_subject(message.key.subject.uuid.bytes.data(), message.key.subject.uuid.bytes.size());
   out.set_kind(message.kind);
   out.set_required_version(std::uint32_t(message.required_version));
   queue::ReadyKey& key = *out.mutable_ready();
-  key.set_queue(message.queue);
-  key.set_band(std::uint32_t(message.band));
-  key.set_shard(std::uint32_t(message.shard));
-  key.set_ready_at_us(MicrosOf(message.ready_at));
+  key.set_queue(message.key.queue);
+  key.set_band(std::uint32_t(message.key.band));
+  key.set_shard(std::uint32_t(message.key.shard));
+  key.set_ready_at_us(MicrosOf(message.key.ready_at));
   out.set_event_seq(message.event_seq);
   out.set_fencing_token(message.token.value);
   out.set_traceparent(message.traceparent);
@@ -46,13 +46,13 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   if (key.ready_at_us() <= 0) return Bad("its time is out of range");
   if (in.required_version() > 1'000'000 || in.event_seq() < 0 || in.fencing_token() < 0) return Bad("a number is out of range");
   StepMessage out;
-  std::memcpy(out.subject.uuid.bytes.data(), in.subject().data(), 16);
+  std::memcpy(out.key.subject.uuid.bytes.data(), in.subject().data(), 16);
   out.kind = in.kind();
   out.required_version = int(in.required_version());
-  out.queue = key.queue();
-  out.band = int(key.band());
-  out.shard = int(key.shard());
-  out.ready_at = WallTimeFromMicros(key.ready_at_us());
+  out.key.queue = key.queue();
+  out.key.band = int(key.band());
+  out.key.shard = int(key.shard());
+  out.key.ready_at = WallTimeFromMicros(key.ready_at_us());
   out.event_seq = in.event_seq();
   out.token = Token{in.fencing_token()};
   out.traceparent = in.traceparent();

@@ -13,13 +13,9 @@
 namespace acl {
 
 struct StepMessage {
-  SubjectId subject;
+  ReadyKey key;
   std::string kind;
   int required_version = 1;
-  // The ready row's key, with the subject.
-  std::string queue = "default";
-  int band = 1, shard = 0;
-  WallTime ready_at;
   // Hints: as the database said when the message was made; 0 = not known.
   std::int64_t event_seq = 0;
   Token token;

@@ -62,6 +62,9 @@ Result<std::vector<CreateOutcome>> FaultyStore::Create(std::span<const CreateIte
 Result<ClaimAnswer> FaultyStore::Claim(const ClaimRequest& request) {
   return Through<Result<ClaimAnswer>>("Claim", true, [&] { return inner_.Claim(request); });
 }
+Result<DueAnswer> FaultyStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
+  return Through<Result<DueAnswer>>("DueReady", false, [&] { return inner_.DueReady(shard, marks, max); });
+}
 Result<std::vector<CommitOutcome>> FaultyStore::Commit(std::span<const CommitItem> items) {
   return Through<Result<std::vector<CommitOutcome>>>("Commit", true, [&] { return inner_.Commit(items); });
 }

@@ -33,12 +33,11 @@ TEST_F(MutantIsolation, WithoutTheFenceAStaleHolderWrites) {
 TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
   // The token is raised and the subject read by one statement: the reading sees the statement's own, older snapshot.
   std::vector<Stage::Edit> edits{
-      {"claim_subjects",
+      {"grant_ready",
        "RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 ORDER "
        "BY n));",
        "NULL;"},
-      {"claim_subjects", "SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint,",
-       "SELECT 7, v_open[n], v_barren[n]::bigint, v_tokens[n],"},
+      {"grant_ready", "SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint,", "SELECT 7, v_open[n], v_barren[n]::bigint, v_tokens[n],"},
       {"read_subjects", "LANGUAGE plpgsql", "LANGUAGE plpgsql STABLE"},
       {"claim", "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM claim_subjects(",
        "WITH c AS MATERIALIZED (SELECT * FROM claim_subjects("},
@@ -47,7 +46,7 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
       ") SELECT * FROM c UNION ALL SELECT r.part, r.subject, CASE r.part WHEN 1 THEN (SELECT x.n2 FROM c x WHERE x.part = 7 AND "
       "x.subject = r.subject) ELSE r.n1 END, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1 "
       "FROM read_subjects(ARRAY(SELECT subject FROM c WHERE part = 7)) r";
-  edits.push_back({"claim", "$kinds::text[])", "$kinds::text[])" + tail});
+  edits.push_back({"claim", "$min_age_ms::bigint)", "$min_age_ms::bigint)" + tail});
   Prepare(edits);
   SessionId session = Open(*b_, milliseconds(6'000'000));
   Holder old = ClaimNew(*a_, Open(*a_));
@@ -99,7 +98,7 @@ TEST_F(MutantIsolation, ARenewalThatDoesNotLockFirstRevivesADeadSession) {
 }
 
 TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
-  Prepare({{"claim_subjects", "s.dead_at IS NULL FOR KEY SHARE", "s.dead_at IS NULL"}});
+  Prepare({{"lock_live_session", "s.dead_at IS NULL FOR KEY SHARE", "s.dead_at IS NULL"}});
   Create();
   SessionId session = Open(*a_);
   Gate gate(*stage_, "claim_session_locked", *a_);

@@ -11,13 +11,13 @@ namespace {
 
 StepMessage Sample() {
   StepMessage message;
-  message.subject = *SubjectId::Parse("0193b3a0-0000-7000-8000-000000000001");
+  message.key.subject = *SubjectId::Parse("0193b3a0-0000-7000-8000-000000000001");
   message.kind = "workflow";
   message.required_version = 2;
-  message.queue = "gpu";
-  message.band = 3;
-  message.shard = 1;
-  message.ready_at = WallTimeFromMicros(1'700'000'000'123'456);
+  message.key.queue = "gpu";
+  message.key.band = 3;
+  message.key.shard = 1;
+  message.key.ready_at = WallTimeFromMicros(1'700'000'000'123'456);
   message.event_seq = 7;
   message.token = Token{(std::int64_t(3) << 32) + 5};
   message.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -36,13 +36,9 @@ TEST(StepMessage, ComesBackAsItWent) {
   const StepMessage in = Sample();
   auto out = DecodeStepMessage(EncodeStepMessage(in));
   ASSERT_TRUE(out) << out.message();
-  EXPECT_EQ(out->subject, in.subject);
+  EXPECT_EQ(out->key, in.key);
   EXPECT_EQ(out->kind, in.kind);
   EXPECT_EQ(out->required_version, in.required_version);
-  EXPECT_EQ(out->queue, in.queue);
-  EXPECT_EQ(out->band, in.band);
-  EXPECT_EQ(out->shard, in.shard);
-  EXPECT_EQ(out->ready_at, in.ready_at);
   EXPECT_EQ(out->event_seq, in.event_seq);
   EXPECT_EQ(out->token, in.token);
   EXPECT_EQ(out->traceparent, in.traceparent);
@@ -56,7 +52,7 @@ TEST(StepMessage, NewerVersionsAndUnknownFieldsSurvive) {
   std::string bytes = newer.SerializeAsString() + std::string("\xA2\x06\x03new", 6);  // field 100, "new"
   auto read = DecodeStepMessage(bytes);
   ASSERT_TRUE(read) << read.message();
-  EXPECT_EQ(read->subject, Sample().subject);
+  EXPECT_EQ(read->key.subject, Sample().key.subject);
   queue::StepMessage carried;
   ASSERT_TRUE(carried.ParseFromString(bytes));
   EXPECT_THAT(carried.SerializeAsString(), testing::HasSubstr("new"));

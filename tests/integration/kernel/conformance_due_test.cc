@@ -1,0 +1,198 @@
+// What is due, as a relay reads it, and claims of the rows that messages name.
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+class DueConformance : public StoreConformance {
+ protected:
+  // Due rows of all shards in the order of the answers.
+  std::vector<DueRow> Due(std::span<const ReadyKey> marks = {}, int max = 100) {
+    std::vector<DueRow> all;
+    for (int shard = 0; shard < kReadyShards; ++shard) {
+      auto answer = store().DueReady(shard, marks, max);
+      EXPECT_TRUE(answer) << answer.message();
+      if (!answer) continue;
+      for (DueRow& row : answer->rows) {
+        EXPECT_EQ(row.key.shard, shard);
+        EXPECT_EQ(ReadyShard(row.key.subject), shard);
+        all.push_back(std::move(row));
+      }
+    }
+    return all;
+  }
+  std::vector<ReadyKey> Keys(const std::vector<DueRow>& rows) {
+    std::vector<ReadyKey> keys;
+    for (const DueRow& row : rows) keys.push_back(row.key);
+    return keys;
+  }
+  Result<ClaimAnswer> ClaimKeys(const SessionId& session, std::vector<ReadyKey> keys) {
+    ClaimRequest request = Request(session);
+    request.keys = std::move(keys);
+    return store().Claim(request);
+  }
+};
+
+TEST_P(DueConformance, SaysTheWholeKeyAndTheHints) {
+  CreateItem item = NewItem();
+  item.band = 2;
+  item.required_version = 3;
+  Create(item);
+  auto due = Due();
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].key.queue, queue_);
+  EXPECT_EQ(due[0].key.band, 2);
+  EXPECT_EQ(due[0].key.subject, item.subject);
+  EXPECT_EQ(due[0].kind, item.kind);
+  EXPECT_EQ(due[0].required_version, 3);
+  EXPECT_EQ(due[0].event_seq, std::int64_t(item.events.size()));
+  EXPECT_GT(due[0].token.value, 0);
+}
+
+TEST_P(DueConformance, BehindTheMarkOnlyAndAtMostSoMany) {
+  for (int i = 0; i < 40; ++i) Create();
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    auto all = store().DueReady(shard, {}, 100);
+    ASSERT_TRUE(all);
+    std::vector<ReadyKey> walked;
+    std::vector<ReadyKey> marks;
+    for (;;) {
+      auto some = store().DueReady(shard, marks, 3);
+      ASSERT_TRUE(some);
+      ASSERT_LE(some->rows.size(), 3u);
+      if (some->rows.empty()) break;
+      for (const DueRow& row : some->rows) walked.push_back(row.key);
+      marks = {some->rows.back().key};
+    }
+    EXPECT_EQ(walked, Keys(all->rows)) << "page by page is the same as at once";
+    EXPECT_TRUE(std::is_sorted(walked.begin(), walked.end(), [](const ReadyKey& a, const ReadyKey& b) {
+      return std::tie(a.ready_at, a.subject) < std::tie(b.ready_at, b.subject);
+    }));
+  }
+  EXPECT_EQ(Due().size(), 40u);
+}
+
+TEST_P(DueConformance, EveryQueueAndBandIsALaneOfItsOwn) {
+  for (int band : {3, 0}) {
+    for (const char* more : {"", "-b"}) {
+      CreateItem item = NewItem();
+      item.queue = queue_ + more;
+      item.band = band;
+      Create(item);
+    }
+  }
+  auto all = Due();
+  ASSERT_EQ(all.size(), 4u);
+  ReadyKey mark = all[0].key;
+  mark.ready_at += std::chrono::hours(1);
+  auto rest = Due({&mark, 1});
+  EXPECT_EQ(rest.size(), 3u) << "a mark holds for its lane";
+}
+
+TEST_P(DueConformance, NotBeforeItsTime) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.requeue = true;
+  item.not_before = holder.claimed().db_now + milliseconds(5'000);
+  MustCommit(holder, item);
+  EXPECT_TRUE(Due().empty());
+  Advance(milliseconds(6'000));
+  EXPECT_EQ(Due().size(), 1u);
+}
+
+TEST_P(DueConformance, AKeyClaimsItsRowOnceAndNoOther) {
+  SubjectId wanted = Create();
+  Create();
+  auto due = Due();
+  std::erase_if(due, [&](const DueRow& row) { return row.key.subject != wanted; });
+  ASSERT_EQ(due.size(), 1u);
+  auto answer = ClaimKeys(Open(), {due[0].key, due[0].key});
+  ASSERT_TRUE(answer) << answer.message();
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  EXPECT_EQ(answer->claimed[0].subject, wanted);
+  EXPECT_GT(answer->claimed[0].token, due[0].token);
+  auto again = ClaimKeys(Open(), Keys(due));
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_TRUE(again->claimed.empty()) << "whose ready row is gone is dropped";
+  EXPECT_EQ(again->missing, 1);
+  EXPECT_EQ(again->dropped, 0);
+  EXPECT_EQ(Due().size(), 1u) << "the other row is still there";
+}
+
+TEST_P(DueConformance, AKeyOfAnEarlierTimeIsNotTheRow) {
+  Create();
+  auto due = Due();
+  ASSERT_EQ(due.size(), 1u);
+  ReadyKey other = due[0].key;
+  other.ready_at -= std::chrono::microseconds(1);
+  auto answer = ClaimKeys(Open(), {other});
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claimed.empty());
+  EXPECT_EQ(answer->missing, 1);
+  EXPECT_EQ(Due().size(), 1u);
+}
+
+TEST_P(DueConformance, KeysOfClosedAndHeldSubjectsAreDropped) {
+  SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  CommitItem item = holder.Item(1, Disposition::kRelease);
+  item.requeue = true;
+  item.not_before = holder.claimed().db_now + milliseconds(5'000);
+  MustCommit(holder, item);
+  MustPost(NewPost(holder.subject()));
+  holder = ClaimOne(session, holder.subject());
+  Advance(milliseconds(6'000));
+  auto due = Due();
+  ASSERT_EQ(due.size(), 1u);
+  auto answer = ClaimKeys(Open(), Keys(due));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claimed.empty());
+  EXPECT_EQ(answer->dropped, 1);
+  EXPECT_EQ(answer->missing, 0);
+  EXPECT_TRUE(Due().empty()) << "dropped once, then gone";
+}
+
+TEST_P(DueConformance, KeysForANewerProgramOrAnotherKindStay) {
+  CreateItem newer = NewItem(), other = NewItem();
+  newer.required_version = 2;
+  other.kind = "project";
+  Create(newer);
+  Create(other);
+  ClaimRequest request = Request(Open());
+  request.keys = Keys(Due());
+  request.known_version = 1;
+  request.kinds = {"counter"};
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claimed.empty());
+  EXPECT_EQ(answer->missing, 2);
+  EXPECT_EQ(Due().size(), 2u);
+}
+
+TEST_P(DueConformance, ADeadSessionGetsNoKeys) {
+  Create();
+  SessionId session = Open();
+  ASSERT_TRUE(store().CloseSession(session));
+  EXPECT_EQ(ClaimKeys(session, Keys(Due())).code(), Code::kLeaseLost);
+  EXPECT_EQ(Due().size(), 1u);
+}
+
+TEST_P(DueConformance, OnlyWhatHasWaitedLong) {
+  Create();
+  ClaimRequest request = Request(Open(), 10);
+  request.min_age = milliseconds(30'000);
+  EXPECT_TRUE(store().Claim(request)->claimed.empty());
+  Advance(milliseconds(31'000));
+  SubjectId young = Create();
+  request.session = Open();
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer) << answer.message();
+  ASSERT_EQ(answer->claimed.size(), 1u);
+  EXPECT_NE(answer->claimed[0].subject, young);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, DueConformance, ::testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test
