@@ -48,6 +48,13 @@ inline const MetricDef kHttpTime{"acl_http_request_seconds",
 inline const MetricDef kHttpConnections{"acl_http_connections", "open connections"};
 inline const MetricDef kDoorbellPeers{"acl_doorbell_peers", "workers connected to this coordinator's doorbell"};
 inline const MetricDef kDoorbellHints{"acl_doorbell_hints_total", "hints by kind and whether they were sent or dropped"};
+inline const MetricDef kObjectRequests{"acl_object_store_requests_total",
+                                       "requests to the object store by operation and outcome: ok missing refused busy timeout lost"};
+inline const MetricDef kObjectTime{"acl_object_store_request_seconds",
+                                   "time of one try of a request to the object store by operation, seconds",
+                                   {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}};
+inline const MetricDef kObjectBytes{"acl_object_store_bytes_total", "bytes of objects and answers, sent and received"};
+inline const MetricDef kObjectRetries{"acl_object_store_retries_total", "requests to the object store that were tried again"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 }  // namespace acl::names
