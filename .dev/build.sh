@@ -56,5 +56,6 @@ clean() {
   if declare -F cmd_down >/dev/null; then cmd_down; fi
   pg_remove_all
   kafka_remove_all
+  s3_remove_all
   rm -rf "$top/build" "$local_dir"
 }

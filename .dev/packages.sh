@@ -53,7 +53,9 @@ setup() {
   else
     say "setup: ${#names[@]} packages are there (${sets[*]})"
   fi
-  [[ " ${sets[*]} " != *" fleet "* ]] || with_lock setup kafka_install
+  [[ " ${sets[*]} " = *" fleet "* ]] || return 0
+  with_lock setup kafka_install
+  with_lock setup s3_install
 }
 
 # need SET...: setup that says nothing when there is nothing to do.

@@ -31,21 +31,29 @@ kafka_tests() {
   ctest --test-dir build/dev --output-on-failure --no-tests=error -L '^kafka$' "$@"
 }
 
+# The object store against real S3 servers, which the tests start by themselves.
+s3_tests() {
+  build dev s3_tests
+  with_lock setup s3_install
+  ctest_with_pg dev -L '^s3$' "$@"
+}
+
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
 run_tests() {
   local suite=${1:-all} preset=dev
   local -a select=()
   [ $# -eq 0 ] || shift
   case $suite in
-    all | suite) select=(-LE '^kafka$') ;;   # the fleet does not use Kafka yet (docs/decisions.md): `.ci/run` has it as a part of its own
+    all | suite) select=(-LE '^(kafka|s3)$') ;;   # servers that the first README command does without: `.ci/run` has them as parts of their own
     kafka) kafka_tests "$@"; return ;;
+    s3) s3_tests "$@"; return ;;
     unit) select=(-L '^(unit|house)$') ;;
     integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka s3 asan tsan asan-core tsan-core" ;;
   esac
   build "$preset"
   ctest_with_pg "$preset" "${select[@]}" "$@"

@@ -1,5 +1,5 @@
-#include "tests/unit/capability/fixture.h"
 #include "tests/support/small_server.h"
+#include "tests/unit/capability/fixture.h"
 
 namespace acl {
 namespace {
