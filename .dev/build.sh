@@ -57,5 +57,6 @@ clean() {
   pg_remove_all
   kafka_remove_all
   s3_remove_all
+  jaeger_remove_all
   rm -rf "$top/build" "$local_dir"
 }

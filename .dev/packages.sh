@@ -53,9 +53,10 @@ setup() {
   else
     say "setup: ${#names[@]} packages are there (${sets[*]})"
   fi
-  [[ " ${sets[*]} " = *" fleet "* ]] || return 0
-  with_lock setup kafka_install
-  with_lock setup s3_install
+  if [[ " ${sets[*]} " = *" fleet "* ]]; then
+    local part
+    for part in kafka s3 jaeger promtool; do with_lock setup ${part}_install; done
+  fi
 }
 
 # need SET...: setup that says nothing when there is nothing to do.

@@ -38,22 +38,36 @@ s3_tests() {
   ctest_with_pg dev -L '^s3$' "$@"
 }
 
+# What a fleet tells of itself, read back through a real Jaeger and checked by promtool.
+jaeger_tests() {
+  local name=test-$$
+  build dev jaeger_tests
+  with_lock setup promtool_install
+  trap 'jaeger remove "'"$name"'"; pg remove "'"$name"'"' EXIT
+  ACL_TEST_JAEGER=$(jaeger start "$name")
+  ACL_TEST_OTLP=$(jaeger otlp "$name")
+  ACL_TEST_DATABASE_URL=$(pg start "$name")
+  export ACL_TEST_JAEGER ACL_TEST_OTLP ACL_TEST_DATABASE_URL ACL_TEST_PROMTOOL=$promtool_home/promtool
+  ctest --test-dir build/dev --output-on-failure --no-tests=error -L '^jaeger$' "$@"
+}
+
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
 run_tests() {
   local suite=${1:-all} preset=dev
   local -a select=()
   [ $# -eq 0 ] || shift
   case $suite in
-    all | suite) select=(-LE '^(kafka|s3)$') ;;   # servers that the first README command does without: `.ci/run` has them as parts of their own
+    all | suite) select=(-LE '^(kafka|s3|jaeger)$') ;;   # servers that the first README command does without: `.ci/run` has them as parts of their own
     kafka) kafka_tests "$@"; return ;;
     s3) s3_tests "$@"; return ;;
+    jaeger) jaeger_tests "$@"; return ;;
     unit) select=(-L '^(unit|house)$') ;;
     integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka s3 asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
   build "$preset"
   ctest_with_pg "$preset" "${select[@]}" "$@"

@@ -32,6 +32,7 @@ ApiRequest ApiClient::Request(std::string method, const std::string& path) const
   request.path = path;
   request.headers["Accept"] = "application/json";
   if (!api_key_.empty()) request.headers["Authorization"] = "Bearer " + api_key_;
+  if (!traceparent_.empty()) request.headers["traceparent"] = traceparent_;
   return request;
 }
 

@@ -41,8 +41,9 @@ std::string UrlEncodePath(std::string_view path);
 
 class ApiClient {
  public:
-  ApiClient(std::unique_ptr<Transport> transport, std::string server, std::string api_key)
-      : transport_(std::move(transport)), server_(std::move(server)), api_key_(std::move(api_key)) {}
+  // `traceparent`: W3C, sent along with every request; empty: none.
+  ApiClient(std::unique_ptr<Transport> transport, std::string server, std::string api_key, std::string traceparent = "")
+      : transport_(std::move(transport)), server_(std::move(server)), api_key_(std::move(api_key)), traceparent_(std::move(traceparent)) {}
 
   const std::string& server() const { return server_; }
 
@@ -68,7 +69,7 @@ class ApiClient {
   Error ProblemOf(const ApiReply& reply) const;
 
   std::unique_ptr<Transport> transport_;
-  std::string server_, api_key_;
+  std::string server_, api_key_, traceparent_;
 };
 
 // The text/event-stream format (WHATWG), fed in pieces of any size.

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "cli/format.h"
+#include "shared/base/trace_context.h"
 #include "shared/capability/standard.h"
 #include "shared/config/settings.h"
 
@@ -59,7 +60,10 @@ Result<ApiClient*> Session::Api() {
     while (!key.empty() && std::isspace(static_cast<unsigned char>(key.back()))) key.pop_back();
     if (key.empty()) return Error{Code::kInvalid, "the API key file " + options.api_key_file + " holds no key in its first line"};
   }
-  api_ = std::make_unique<ApiClient>(world.connect(server), server, key);
+  // Who calls airun within a trace says so in its environment, as OpenTelemetry's command line tools do.
+  std::string traceparent = world.environment("TRACEPARENT");
+  if (!ParseTraceparent(traceparent)) traceparent.clear();
+  api_ = std::make_unique<ApiClient>(world.connect(server), server, key, traceparent);
   return api_.get();
 }
 

@@ -107,6 +107,8 @@ void ShowStatus(Session* session, const std::string& text) {
   Line(session, "created", ShortTime(TextOf(*run, "created_at")));
   Line(session, "completed", ShortTime(TextOf(*run, "completed_at")));
   Line(session, "steps", TextOf(*run, "steps_completed") + " of " + TextOf(*run, "steps_total") + " completed");
+  const std::string link = TextOf(*run, "trace_url");
+  Line(session, "trace", TextOf(*run, "trace_id") + (link.empty() ? "" : "  " + link));
   Line(session, "error", TextOf(*run, "error"));
   Line(session, "damage", session->Paint(Colour::kRed, TextOf(*run, "damage")));
   PrintSteps(session, *run);

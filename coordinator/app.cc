@@ -1,10 +1,13 @@
 #include "coordinator/app.h"
 
+#include <unistd.h>
+
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
 #include "coordinator/duties.h"
+#include "coordinator/request_spans.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/problem.h"
@@ -45,6 +48,9 @@ struct App::Parts {
         capabilities(StandardRegistry()),
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
         database(backend.probe, &metrics),
+        tracer(ReadOtelConfig(Environment(), "acl-coordinator"),
+               {{"service.version", std::string(kProducerVersion)}, {"process.pid", int(getpid())}}, clock, &metrics),
+        spans(tracer, clock),
         feed(*backend.queries, clock),
         keys(*backend.keys, milliseconds(2'000)),
         needs_key(!(s.dev_mode && s.listen.is_loopback())) {
@@ -62,6 +68,8 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   DatabaseWatch database;
+  Tracer tracer;
+  RequestSpans spans;
   EventFeed feed;
   ApiKeys keys;
   const bool needs_key;
@@ -82,6 +90,7 @@ struct App::Parts {
   }
 
   std::optional<HttpResponse> Authorize(HttpRequest& request, const Route& route) {
+    spans.Begin(request, route);
     if (route.options.open) return std::nullopt;
     if (needs_key) {
       if (auto refusal = keys.Authorize(request)) return refusal;
@@ -106,7 +115,8 @@ struct App::Parts {
                          feed,
                          contents,
                          bell,
-                         metrics.counter(names::kIdempotencyHits)};
+                         metrics.counter(names::kIdempotencyHits),
+                         settings.jaeger_url};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -138,6 +148,9 @@ struct App::Parts {
     options.listen = settings.listen;
     options.name = "api";
     options.gate.allowed_hosts = AllowedHosts(settings);
+    options.on_answer = [this](const HttpRequest& request, int status, SteadyTime::duration took) {
+      spans.Answered(request, status, took);
+    };
     options.authorize = [this](HttpRequest& request, const Route& route) { return Authorize(request, route); };
     server = std::make_unique<HttpServer>(std::move(options), MakeRouter(), pool.get(), &metrics);
     if (auto status = server->Start(); !status) return Error{status.code(), "API: " + status.message() + " (--listen)"};
@@ -153,6 +166,7 @@ struct App::Parts {
     if (doorbell) doorbell->Stop();
     keys.Stop();
     database.Stop();
+    tracer.Stop();
   }
 };
 

@@ -1,7 +1,6 @@
 #include "worker/app.h"
 
 #include <atomic>
-#include <mutex>
 
 #include "shared/base/redact.h"
 #include "shared/capability/runner.h"
@@ -14,49 +13,33 @@
 #include "shared/telemetry/log.h"
 #include "shared/workflow/workflow_kind.h"
 #include "worker/app_config.h"
-#include "worker/log_observer.h"
+#include "worker/app_observer.h"
 #include "worker/shell.h"
 
 namespace acl {
 
-// Tells the doorbell what coordinators want to hear, and /readyz why there is no session.
-class BellObserver final : public LogObserver {
- public:
-  using LogObserver::LogObserver;
-  void SetDoorbell(DoorbellClient* doorbell) { doorbell_ = doorbell; }
-  // Why there is no session, as the database said it; for /readyz, from any thread.
-  Error why_no_session() const {
-    std::lock_guard lock(mutex_);
-    return why_no_session_;
-  }
-  void OnUnavailable(const char* what, const Error& error) override {
-    LogObserver::OnUnavailable(what, error);
-    std::lock_guard lock(mutex_);
-    why_no_session_ = error;
-  }
-  void OnSessionLost(const std::string& why, int subjects_held) override {
-    LogObserver::OnSessionLost(why, subjects_held);
-    std::lock_guard lock(mutex_);
-    why_no_session_ = {Code::kLeaseLost, why};
-  }
-  void OnSession(const SessionId& session) override {
-    LogObserver::OnSession(session);
-    if (doorbell_) doorbell_->SetSession(session);
-  }
-  void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override {
-    LogObserver::OnOutcome(item, outcome);
-    const bool closed = outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition == Disposition::kClose;
-    if (closed && doorbell_) doorbell_->TellClosed(item.subject);
-  }
+namespace {
 
- private:
-  DoorbellClient* doorbell_ = nullptr;  // set before the shell starts
-  mutable std::mutex mutex_;
-  Error why_no_session_{Code::kUnavailable, "not asked yet"};
-};
+Tracer MakeTracer(const WorkerConfig& config, const Clock& clock, Metrics& metrics) {
+  const Json process = {{"service.version", std::string(kProducerVersion)},
+                        {"service.instance.id", config.session.worker_name},
+                        {"host.name", config.session.host},
+                        {"process.pid", config.session.pid}};
+  return Tracer(ReadOtelConfig(Environment(), "acl-worker"), process, clock, &metrics);
+}
+
+}  // namespace
 
 struct WorkerApp::Impl {
-  explicit Impl(const Settings& given) : settings(given), store(StoreOptions(given)), contents(store), observer(metrics), log("worker") {}
+  explicit Impl(const Settings& given)
+      : settings(given),
+        config(MakeWorkerConfig(given)),
+        tracer(MakeTracer(config, clock, metrics)),
+        store(StoreOptions(given)),
+        contents(store),
+        traces(tracer, clock, config.session.worker_name),
+        observer(metrics, traces),
+        log("worker") {}
 
   Status StartRunner();
   void MakeShell();
@@ -65,12 +48,15 @@ struct WorkerApp::Impl {
 
   const Settings settings;
   SystemClock clock;
+  const WorkerConfig config;
   Metrics metrics;
+  Tracer tracer;
   PgStore store;
   KernelContents contents;
   std::shared_ptr<CapabilityRegistry> capabilities = std::make_shared<CapabilityRegistry>();
   KindRegistry kinds;
-  BellObserver observer;
+  TraceObserver traces;
+  AppObserver observer;
   Logger log;
   Gauge held, up;
   // In the order of dependence: who reports ends before who is reported to.
@@ -82,14 +68,15 @@ struct WorkerApp::Impl {
 };
 
 Status WorkerApp::Impl::StartRunner() {
-  const CapabilityConfig config = MakeCapabilityConfig(settings);
-  RegisterStandardCapabilities(*capabilities, config);
+  const CapabilityConfig capability_config = MakeCapabilityConfig(settings);
+  RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;
   options.metrics = &metrics;
-  auto made = CapabilityRunner::Make(*capabilities, contents, config, options);
+  options.traceparent = [this](const StepCall& call) { return OutgoingTraceparent(tracer, call); };
+  auto made = CapabilityRunner::Make(*capabilities, contents, capability_config, options);
   if (!made) return made.error();
   runner = std::move(*made);
   return {};
@@ -105,7 +92,7 @@ void WorkerApp::Impl::MakeShell() {
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
   observer.SetDoorbell(doorbell.get());
-  shell = std::make_unique<WorkerShell>(MakeWorkerConfig(settings), store, *runner, kinds, clock, &observer,
+  shell = std::make_unique<WorkerShell>(config, store, *runner, kinds, clock, &observer,
                                         [this](double ms, std::int64_t events) { observer.OnRestore(ms, events); });
 }
 
@@ -175,6 +162,7 @@ void WorkerApp::Stop() {
   if (impl_->doorbell) impl_->doorbell->Stop();
   impl_->runner.reset();
   impl_->shell.reset();
+  impl_->tracer.Stop();
 }
 
 }  // namespace acl

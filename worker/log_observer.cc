@@ -35,7 +35,7 @@ void LogObserver::OnUnavailable(const char* what, const Error& error) {
   log_.Warn("cannot reach the database, trying again", {{"call", what}, {"error", error}});
 }
 
-void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, const std::string& trace_id) {
+void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) {
   all_.claims.Add();
   all_.journal_since_snapshot_bytes.Observe(double(restored.delta_bytes_since_snapshot));
   if (claimed.snapshot) {
@@ -49,7 +49,7 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
              {"open_attempts", claimed.attempts.size()},
              {"inbox", claimed.inbox.size()},
              {"barren_takeovers", claimed.barren_takeovers},
-             {"trace_id", trace_id}});
+             {"trace_id", kind.Trace(restored.state).parent.trace_id}});
 }
 
 void LogObserver::OnClaimMissed(int dropped, int quarantined) {
@@ -70,7 +70,7 @@ void LogObserver::OnStep(const StepCall& call) {
                              {"attempt", call.attempt_id},
                              {"token", call.token},
                              {"effect", EffectName(call.step.effect)},
-                             {"trace_id", call.trace_id}});
+                             {"trace_id", call.trace.trace_id}});
 }
 
 void LogObserver::OnStepDone(const StepEnd& end, const StepResult& result) {

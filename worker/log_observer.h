@@ -18,7 +18,7 @@ class LogObserver : public WorkerObserver {
   void OnSessionLost(const std::string& why, int subjects_held) override;
   void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnUnavailable(const char* what, const Error& error) override;
-  void OnClaim(const Claimed& claimed, const Restored& restored, const std::string& trace_id) override;
+  void OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) override;
   void OnClaimMissed(int dropped, int quarantined) override;
   void OnStep(const StepCall& call) override;
   void OnStepDone(const StepEnd& end, const StepResult& result) override;

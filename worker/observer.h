@@ -25,12 +25,16 @@ class WorkerObserver {
   // A lease that was held and is lost: told once a lease.
   virtual void OnLost(const SubjectId&, Token, const char* /*why*/) {}
   virtual void OnUnavailable(const char* /*what*/, const Error&) {}
-  virtual void OnClaim(const Claimed&, const Restored&, const std::string& /*trace_id*/) {}
+  virtual void OnClaim(const Claimed&, const Restored&, const SubjectKind&) {}
   // A claim found work and did not get it.
   virtual void OnClaimMissed(int /*dropped*/, int /*quarantined*/) {}
   virtual void OnStep(const StepCall&) {}
   virtual void OnStepDone(const StepEnd&, const StepResult&) {}
+  // The attempt's end is in the journal, or nothing is to be said of it there. `step_over`: the step will have no further attempt.
+  virtual void OnRecorded(const StepEnd&, bool /*step_over*/) {}
   virtual void OnOutcome(const CommitItem&, const CommitOutcome&) {}
+  // Released or closed by this item: nothing of it is told after this.
+  virtual void OnLetGo(const CommitItem&) {}
   // A batch is settled; `took` counts from when it was first sent.
   virtual void OnBatch(std::size_t /*items*/, SteadyTime::duration /*took*/) {}
   virtual void OnUnknownCommit(std::size_t /*items*/) {}

@@ -29,7 +29,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       token_(claimed.token),
       session_(session),
       queue_(claimed.queue),
-      trace_id_(kind.TraceId(restored.state)),
+      trace_(kind.Trace(restored.state).parent),
       limits_(limits),
       state_(std::move(restored.state)),
       head_seq_(claimed.head.seq),
@@ -306,7 +306,11 @@ void SubjectRun::Adopt(InFlight work) {
   head_seq_ = work.item.base_seq + std::int64_t(work.item.events.size());
   chain_ = work.item.chain;
   last_timestamp_ = work.item.last_timestamp;
-  for (const std::string& step_id : work.finished) running_.erase(step_id);
+  for (const std::string& step_id : work.finished) {
+    auto ended = running_.find(step_id);
+    recorded_.push_back({step_id, ended->second.attempt_id, trace_.trace_id.empty() || kind_.TraceOf(state_, step_id).over});
+    running_.erase(ended);
+  }
   for (auto& [timer, fire_at] : work.timer_changes) {
     if (fire_at) {
       timers_[timer] = *fire_at;
@@ -318,7 +322,7 @@ void SubjectRun::Adopt(InFlight work) {
     int attempt_id = work.start_attempts.at(start.step_id);
     attempt_counts_[start.step_id] = attempt_id;
     running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect), start.note};
-    starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_, trace_id_});
+    starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_, trace_});
   }
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += std::int64_t(work.item.events.size());
@@ -360,6 +364,7 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
 }
 
 std::vector<StepCall> SubjectRun::TakeStarts() { return std::exchange(starts_, {}); }
+std::vector<SubjectRun::Recorded> SubjectRun::TakeRecorded() { return std::exchange(recorded_, {}); }
 std::vector<std::string> SubjectRun::TakeCancels() { return std::exchange(cancels_, {}); }
 
 void SubjectRun::KeepStored(Snapshot snapshot) {

@@ -43,7 +43,7 @@ class SubjectRun {
   const SubjectId& subject() const { return subject_; }
   Token token() const { return token_; }
   const std::string& queue() const { return queue_; }
-  const std::string& trace_id() const { return trace_id_; }
+  const TraceContext& trace() const { return trace_; }
 
   // -- inputs
   void OnStepDone(const std::string& step_id, int attempt_id, StepResult result);
@@ -76,6 +76,13 @@ class SubjectRun {
   std::vector<StepCall> TakeStarts();
   // Running attempts that a decision wants stopped.
   std::vector<std::string> TakeCancels();
+  // Attempts whose outcome is recorded now.
+  struct Recorded {
+    std::string step_id;
+    int attempt_id = 0;
+    bool step_over = false;
+  };
+  std::vector<Recorded> TakeRecorded();
 
   // -- what the worker wants to know
   bool running() const { return !running_.empty(); }
@@ -135,7 +142,7 @@ class SubjectRun {
   const Token token_;
   const SessionId session_;
   const std::string queue_;
-  const std::string trace_id_;
+  const TraceContext trace_;
   const SubjectLimits limits_;
 
   Document state_;
@@ -153,6 +160,7 @@ class SubjectRun {
   std::optional<InFlight> in_flight_;
   std::vector<StepCall> starts_;
   std::vector<std::string> cancels_;
+  std::vector<Recorded> recorded_;
   std::optional<Snapshot> snapshot_ready_;
   Snapshot stored_snapshot_;  // the newest that is committed; its text is dropped
   bool snapshot_running_ = false;

@@ -98,7 +98,7 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
     return;
   }
   counts_.events_replayed += loaded.restored->replayed;
-  observer_.OnClaim(claimed, *loaded.restored, kind->TraceId(loaded.restored->state));
+  observer_.OnClaim(claimed, *loaded.restored, *kind);
   if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
   subjects_.emplace(subject,
                     std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
@@ -168,6 +168,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
     if (item->has_value()) {
       batch.items.push_back(std::move(**item));
     } else {
+      TellRecorded(run);
       DispatchStarts(now, run);
     }
     context.free_slots = config_.step_slots - int(running_.size());
@@ -231,6 +232,8 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
     if (it == subjects_.end() || it->second->token() != item.token || !it->second->in_flight()) continue;
     SubjectRun& run = *it->second;
     SubjectRun::After after = run.OnOutcome(outcome);
+    TellRecorded(run);
+    if (outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
     switch (outcome.kind) {
       case CommitOutcome::Kind::kCommitted: ++counts_.items_committed; break;
       case CommitOutcome::Kind::kFenced: ++counts_.fenced; break;
@@ -270,6 +273,12 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
   }
 }
 
+void WorkerCore::TellRecorded(SubjectRun& run) {
+  for (const SubjectRun::Recorded& ended : run.TakeRecorded()) {
+    observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, ended.step_over);
+  }
+}
+
 void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
   for (StepCall& call : run.TakeStarts()) {
     if (!trust_.Holds(now) || state_ != State::kLive) {
@@ -283,7 +292,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
     RunningStep step;
     step.token = call.token;
     step.attempt_id = call.attempt_id;
-    step.trace_id = call.trace_id;
+    step.trace = call.trace;
     if (call.step.timeout.count() > 0) step.drop_at = now + call.step.timeout + config_.runner_grace;
     running_[{call.subject, call.step.step_id}] = step;
     ++counts_.steps_started;
@@ -296,10 +305,10 @@ void WorkerCore::OnStepDone(SteadyTime, const SubjectId& subject, Token token, c
                             StepResult result) {
   auto running = running_.find({subject, step_id});
   if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
-  const std::string trace_id = std::move(running->second.trace_id);
+  const TraceContext trace = std::move(running->second.trace);
   running_.erase(running);
   ++counts_.steps_finished;
-  observer_.OnStepDone({subject, token, step_id, attempt_id, trace_id}, result);
+  observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
   auto it = subjects_.find(subject);
   if (it != subjects_.end() && it->second->token() == token) it->second->OnStepDone(step_id, attempt_id, std::move(result));
 }
@@ -380,7 +389,7 @@ void WorkerCore::OnTime(SteadyTime now) {
     StepResult result;
     result.outcome = StepResult::Outcome::kTimedOut;
     result.error = "the step did not stop at its deadline and was dropped";
-    observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace_id}, result);
+    observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);
     run->second->OnStepDone(step_id, step.attempt_id, std::move(result));
   }
   if (Due(now, inbox_retry_at_)) {

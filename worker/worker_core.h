@@ -177,7 +177,7 @@ class WorkerCore {
     int attempt_id = 0;
     StopToken stop;
     std::optional<SteadyTime> drop_at;  // deadline + grace
-    std::string trace_id;
+    TraceContext trace;
   };
   using StepKey = std::pair<SubjectId, std::string>;
   struct Batch {
@@ -197,6 +197,7 @@ class WorkerCore {
   void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
   void DispatchStarts(SteadyTime now, SubjectRun& run);
+  void TellRecorded(SubjectRun& run);
   void FormBatch(SteadyTime now);
   void SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(SubjectRun& run);

@@ -44,6 +44,7 @@ struct ApiContext {
   KnownContents& contents;
   Bell bell;
   Counter idempotency_hits;
+  std::string jaeger_url = {};  // links to traces begin with it; empty: no links
 };
 
 // Every route under /v1, /openapi.json and /schemas; not the health routes.

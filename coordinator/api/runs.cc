@@ -88,6 +88,7 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
     } else {
       const Json state = workflow::ViewToJson(*view);
       for (const auto& [key, value] : state.items()) answer[key] = value;
+      if (!api.jaeger_url.empty() && !view->trace_id.empty()) answer["trace_url"] = api.jaeger_url + "/trace/" + view->trace_id;
     }
   }
   if (!run->damage.empty()) answer["damage"] = run->damage;

@@ -149,7 +149,9 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   create.inputs = std::move(submission.inputs);
   create.files = std::move(ValueOf(files));
   create.submitter = request.principal;
-  create.trace_id = request.trace_id;
+  // The run's spans go below this request's, if it is recorded, else below its caller's.
+  create.trace = request.span;
+  if (request.span.span_id.empty()) create.trace = {request.trace_id, request.caller.span_id, request.caller.sampled};
   create.labels = std::move(submission.labels);
   create.request_key = ValueOf(key);
   create.request_hash = submission.hash;

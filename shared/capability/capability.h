@@ -66,6 +66,7 @@ struct CallContext {
   std::chrono::steady_clock::time_point deadline;
   StopToken stop;
   class Workspace* workspace = nullptr;  // the run's files, a layer for this attempt
+  std::string traceparent = {};          // W3C, for whatever is called; empty: none
 };
 
 // Runs with checked, defaulted parameters. Returns outputs, or how it failed. May throw nothing.

@@ -81,6 +81,7 @@ std::vector<std::string> Environment(const ExecConfig& config, const CallContext
   all["IDEMPOTENCY_KEY"] = context.call.step.idempotency_key;
   all["FENCING_TOKEN"] = std::to_string(context.call.token.value);
   all["FENCING_SCOPE"] = "run";
+  if (!context.traceparent.empty()) all["TRACEPARENT"] = context.traceparent;
   std::vector<std::string> out;
   for (const auto& [name, value] : all) out.push_back(name + "=" + value);
   return out;
@@ -173,8 +174,9 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       "No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
       "expansion. The program "
       "sees the run's files in its working directory, a clean environment with IDEMPOTENCY_KEY, "
-      "FENCING_TOKEN and "
-      "FENCING_SCOPE, and nothing on stdin. In arguments `/workspace` is replaced by that directory wherever a path begins with it: at the "
+      "FENCING_TOKEN, "
+      "FENCING_SCOPE and TRACEPARENT, and nothing on stdin. In arguments `/workspace` is replaced by that directory wherever a path begins "
+      "with it: at the "
       "start of "
       "an argument, after a one-letter option (`-I/workspace/x`) or after a character that no name has (`--out=/workspace/x`, a quote, a "
       "space, a "

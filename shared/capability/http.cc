@@ -82,6 +82,7 @@ StepResult Send(const CapabilityConfig& config, const std::string& method, const
   if (!Has(call.headers, "Idempotency-Key")) call.own_headers.emplace_back("Idempotency-Key", context.call.step.idempotency_key);
   call.own_headers.emplace_back("Fencing-Token", std::to_string(context.call.token.value));
   call.own_headers.emplace_back("Fencing-Scope", "run");
+  if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
   call.follow_redirects = FlagOf(parameters, "follow_redirects");
   double seconds = NumberOf(parameters, "timeout", 30);
   if (!(seconds > 0 && seconds <= 86'400)) return Failed("timeout must be more than 0 and at most 86400 seconds");
@@ -104,8 +105,8 @@ CapabilitySpec Common(std::string id, std::string summary) {
                   Out("headers", "object", "name: value"), Out("success", "boolean", "status 200 to 299")};
   spec.false_success = FalseSuccess::kResult;
   spec.docs =
-      "Any status is a result (look at `success`); no answer at all is a failure. Idempotency-Key, Fencing-Token and Fencing-Scope are "
-      "sent along. "
+      "Any status is a result (look at `success`); no answer at all is a failure. Idempotency-Key, Fencing-Token, Fencing-Scope and "
+      "traceparent are sent along. "
       "Addresses that are not public are refused unless the worker allows private networks. At most 4 MiB come back.";
   return spec;
 }

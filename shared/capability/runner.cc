@@ -89,6 +89,7 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
     : registry_(registry),
       config_(config),
       max_queued_(options.max_queued),
+      traceparent_(options.traceparent ? options.traceparent : [](const StepCall& call) { return FormatTraceparent(call.trace); }),
       folder_(std::move(folder)),
       contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
   if (options.metrics != nullptr) {
@@ -178,7 +179,7 @@ StepResult CapabilityRunner::CallChecked(const CapabilitySpec& spec, const Capab
   if (auto wrong = CheckParameters(spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
   std::string folder = AttemptFolder(call);
   Workspace workspace(call.state, contents_, config_.files, folder);
-  CallContext context{call, {}, stop, &workspace};
+  CallContext context{call, {}, stop, &workspace, traceparent_(call)};
   auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec.default_timeout);
   if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
   context.deadline = steady_clock::now() + timeout;

@@ -26,6 +26,8 @@ struct RunnerOptions {
   std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
   std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
   Metrics* metrics = nullptr;               // acl_step_seconds by capability; may be null
+  // The W3C `traceparent` that a call hands to the outside; without it that of whoever submitted the run.
+  std::function<std::string(const StepCall&)> traceparent;
 };
 
 class CapabilityRunner final : public StepRunner {
@@ -58,6 +60,7 @@ class CapabilityRunner final : public StepRunner {
   const CapabilityRegistry& registry_;
   const CapabilityConfig config_;
   const std::size_t max_queued_;
+  const std::function<std::string(const StepCall&)> traceparent_;
   std::unique_ptr<WorkFolder> folder_;
   ContentCache contents_;
 

@@ -37,6 +37,7 @@ struct Settings {
   std::chrono::milliseconds ready_poll{1'000};
   std::chrono::milliseconds session_retention{std::chrono::hours(7 * 24)};
   std::chrono::milliseconds request_key_retention{std::chrono::hours(30 * 24)};
+  std::string jaeger_url;  // without a slash at its end; empty: no links to traces
   std::string create_api_key;
   // -- worker
   HostPort health_listen{"127.0.0.1", 0};

@@ -243,6 +243,8 @@ const std::vector<SettingRow>& SettingsTable() {
       Days("session_retention_days", kCoordinator, &Settings::session_retention, "how long ended worker sessions stay in the lists"),
       Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,
            "how long a repeated Idempotency-Key gives the first answer"),
+      Text("jaeger_url", kCoordinator, &Settings::jaeger_url, "URL",
+           "where people open Jaeger: a run's status links to its trace there (what is sent to it: docs/operations.md, Traces)"),
       FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
       Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
@@ -279,6 +281,10 @@ Status CompleteSettings(Settings& settings, const std::map<std::string, std::str
   if (settings.heartbeat * 2 > settings.lease_ttl) {
     wrong += fmt::format("heartbeat_ms ({}) is more than half of lease_ttl_ms ({}): one lost heartbeat would lose every lease\n",
                          settings.heartbeat.count(), settings.lease_ttl.count());
+  }
+  while (settings.jaeger_url.ends_with('/')) settings.jaeger_url.pop_back();
+  if (!settings.jaeger_url.empty() && !settings.jaeger_url.starts_with("http://") && !settings.jaeger_url.starts_with("https://")) {
+    wrong += "jaeger_url is no URL: write for example http://127.0.0.1:16686\n";
   }
   if (settings.database_url.empty()) wrong += "database_url is empty: write for example postgresql:///acl\n";
   if (wrong.empty()) return {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shared/base/json.h"
+#include "shared/base/trace_context.h"
 
 namespace acl {
 
@@ -30,6 +31,8 @@ struct HttpRequest {
   std::string peer;                           // "127.0.0.1:51234"
   std::string request_id;                     // X-Request-Id if it was usable, else made
   std::string trace_id;                       // of `traceparent`, else made; 32 hex digits
+  TraceContext caller;                        // of `traceparent`; without ids if it sent none
+  TraceContext span;                          // that records this request, set by the authorizer; without ids: none does
   std::string principal;                      // who asks, set by the authorizer; empty = nobody in particular
 
   const std::string* Header(std::string_view name) const { return FindHeader(headers, name); }

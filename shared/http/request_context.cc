@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "shared/base/random.h"
+#include "shared/base/trace_context.h"
 #include "shared/http/problem.h"
 #include "shared/http/url.h"
 
@@ -32,18 +33,6 @@ std::string LowerTrimmed(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> TraceIdOf(std::string_view text) {
-  if (text.size() < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' || text.substr(0, 2) == "ff") return std::nullopt;
-  const auto id = text.substr(3, 32);
-  bool zero = true;
-  for (const char c : id) {
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
-    zero = zero && c == '0';
-  }
-  if (zero) return std::nullopt;
-  return std::string(id);
-}
-
 std::optional<HttpResponse> FillRequest(const HttpHead& head, const Router& router, HttpRequest& request, const Route*& route) {
   request.method = head.method;
   request.headers = head.headers;
@@ -52,8 +41,8 @@ std::optional<HttpResponse> FillRequest(const HttpHead& head, const Router& rout
   const auto* id = request.Header("x-request-id");
   request.request_id = id != nullptr && IsUsableId(*id) ? *id : RandomHex();
   const auto* parent = request.Header("traceparent");
-  const auto trace = parent == nullptr ? std::nullopt : TraceIdOf(*parent);
-  request.trace_id = trace ? *trace : RandomHex();
+  if (auto caller = parent == nullptr ? std::nullopt : ParseTraceparent(*parent)) request.caller = std::move(*caller);
+  request.trace_id = request.caller.trace_id.empty() ? RandomHex() : request.caller.trace_id;
   if (mark != std::string::npos) {
     auto query = ParseQuery(std::string_view(head.target).substr(mark + 1));
     if (!query) return Problem(400, "bad-query", "the query does not decode: use %XX escapes of UTF-8, at most 100 parameters");

@@ -18,7 +18,4 @@ std::optional<HttpResponse> CheckContentType(const HttpRequest& request, const R
 // The handler's answer; 500 if it throws.
 HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request);
 
-// The trace id of a W3C `traceparent`, or nothing.
-std::optional<std::string> TraceIdOf(std::string_view traceparent);
-
 }  // namespace acl::internal

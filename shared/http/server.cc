@@ -18,6 +18,7 @@ using boost::system::error_code;
 namespace internal {
 
 void HttpServerCore::Account(const HttpRequest& request, int status, std::chrono::steady_clock::duration took) {
+  if (options.on_answer) options.on_answer(request, status, took);
   const double seconds = std::chrono::duration<double>(took).count();
   const std::string route = request.route.empty() ? "none" : request.route;
   if (metrics != nullptr) {

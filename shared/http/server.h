@@ -32,6 +32,8 @@ struct HttpServerOptions {
   std::string name = "http";  // of the thread and in logs
   GateOptions gate;
   HttpAuthorizer authorize;  // none: everything is allowed
+  // Told of each answer, on the server's thread: must not block.
+  std::function<void(const HttpRequest&, int status, std::chrono::steady_clock::duration took)> on_answer;
   std::size_t max_head = 16 * 1024;
   std::size_t max_connections = 1024;               // one more is closed at once
   std::size_t max_bodies = 256u << 20;              // bytes of bodies in memory, all connections together; above: 503

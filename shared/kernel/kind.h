@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "shared/base/trace_context.h"
 #include "shared/journal/document.h"
 #include "shared/journal/event.h"
 #include "shared/kernel/types.h"
@@ -116,6 +117,18 @@ struct Next {
   std::optional<Waiting> waiting;
 };
 
+// ---- traces (worker/trace_observer.h); nothing is decided by them
+
+struct SubjectTrace {
+  TraceContext parent;  // the trace, and the span of whoever made the subject; no ids if the kind keeps none
+  std::string name;     // of the workflow, for people
+};
+
+struct StepTrace {
+  bool over = true;      // no further attempt will be made
+  int open_attempt = 0;  // started, and its outcome is not recorded; 0: none
+};
+
 class SubjectKind {
  public:
   virtual ~SubjectKind() = default;
@@ -124,8 +137,9 @@ class SubjectKind {
   virtual Decision Decide(const Document& state, const Input& input, WallTime now) const = 0;
   virtual Json Evolve(const Document& state, const EventDraft& draft) const = 0;
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
-  // Of the request that made the subject, for the log lines of everything that is done for it; empty if the kind keeps none.
-  virtual std::string TraceId(const Document& /*state*/) const { return {}; }
+  // Of the request that made the subject, for log lines and spans of everything that is done for it.
+  virtual SubjectTrace Trace(const Document& /*state*/) const { return {}; }
+  virtual StepTrace TraceOf(const Document& /*state*/, const std::string& /*step_id*/) const { return {}; }
 };
 
 class KindRegistry {

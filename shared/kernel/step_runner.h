@@ -15,8 +15,8 @@ struct StepCall {
   Token token;  // goes to the outside as Fencing-Token, scope "run"
   int attempt_id = 0;
   StartStep step;
-  Document state;        // as of the start: cheap copy; the files' manifest is read from it
-  std::string trace_id;  // SubjectKind::TraceId
+  Document state;      // as of the start: cheap copy; the files' manifest is read from it
+  TraceContext trace;  // SubjectTrace::parent
 };
 
 // Asked by the runner now and then: true once the step should end (cancel, timeout, lease lost, second signal).

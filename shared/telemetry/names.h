@@ -55,6 +55,8 @@ inline const MetricDef kObjectTime{"acl_object_store_request_seconds",
                                    {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}};
 inline const MetricDef kObjectBytes{"acl_object_store_bytes_total", "bytes of objects and answers, sent and received"};
 inline const MetricDef kObjectRetries{"acl_object_store_retries_total", "requests to the object store that were tried again"};
+inline const MetricDef kTraceSpans{"acl_trace_spans_total",
+                                   "spans by what became of them: exported, dropped (queue full), refused, failed (collector away)"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 }  // namespace acl::names

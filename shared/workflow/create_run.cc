@@ -21,7 +21,8 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
   run["version"] = spec.version;
   run["owner"] = owner;
   run["spec_hash"] = spec_hash;
-  if (!request.trace_id.empty()) run["trace_id"] = request.trace_id;
+  if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
+  if (std::string parent = FormatTraceparent(request.trace); !parent.empty()) run["traceparent"] = std::move(parent);
   run["status"] = Name(RunStatus::kPending);
   return run;
 }
@@ -60,7 +61,7 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& g
       {{"name", spec.name}, {"version", spec.version}, {"owner", owner}, {"steps", spec.steps.size()}, {"spec_hash", spec_hash}},
       Json::object()};
   if (!request.submitter.empty()) draft.facts["submitter"] = request.submitter;
-  if (!request.trace_id.empty()) draft.facts["trace_id"] = request.trace_id;
+  if (!request.trace.trace_id.empty()) draft.facts["trace_id"] = request.trace.trace_id;
   draft.carried = {{kRunKey, RunRecordOf(spec, request, spec_hash, owner)},
                    {kSpecKey, std::move(spec_json)},
                    {kInputsKey, std::move(*inputs)},

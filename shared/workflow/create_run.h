@@ -18,7 +18,7 @@ struct CreateRequest {
   std::vector<FileChange> files;  // the workspace at start; contents are in the content store already
   std::string submitter;          // who asks; owner of the run if the file names none
   std::string session_id;         // value of {{session_id}}; empty: the run's id
-  std::string trace_id;           // of the request, for logs and traces; may be empty
+  TraceContext trace;             // of the request and its span, for logs and traces; may be empty
   Json labels = Json::object();
   std::optional<std::string> request_key;  // Idempotency-Key
   Hash256 request_hash{};                  // of the canonical request

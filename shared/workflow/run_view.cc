@@ -111,6 +111,7 @@ Result<RunView> ViewOf(const Document& state) {
   view.name = TextOf(run->json, "name");
   view.version = TextOf(run->json, "version");
   view.owner = TextOf(run->json, "owner");
+  view.trace_id = TextOf(run->json, "trace_id");
   view.status = Name(run->status);
   view.closed = run->phase == Phase::kClosed;
   view.rolling_back = run->phase == Phase::kStopping && run->rollback;
@@ -176,6 +177,7 @@ Json CompensationJson(const CompensationView& undo) {
 Json ViewToJson(const RunView& view) {
   Json json = {{"name", view.name}, {"version", view.version}, {"owner", view.owner}, {"status", view.status}, {"closed", view.closed}};
   if (view.rolling_back) json["rolling_back"] = true;
+  AddText(json, "trace_id", view.trace_id);
   AddText(json, "reason", view.reason);
   AddText(json, "error", view.error);
   AddText(json, "failed_step", view.failed_step);

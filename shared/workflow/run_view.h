@@ -39,6 +39,7 @@ struct CompensationView {
 
 struct RunView {
   std::string name, version, owner;
+  std::string trace_id;       // of the request that submitted it; may be empty
   std::string status;         // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
   bool closed = false;        // nothing will happen any more
   bool rolling_back = false;  // FAILED, compensations still to come

@@ -3,6 +3,7 @@
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/evolve.h"
+#include "shared/workflow/state.h"
 #include "shared/workflow/what_next.h"
 
 namespace acl::workflow {
@@ -32,7 +33,18 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
-  std::string TraceId(const Document& state) const override { return TextOf(Lookup(state, kRunKey), "trace_id"); }
+  SubjectTrace Trace(const Document& state) const override {
+    const Json* run = Lookup(state, kRunKey);
+    auto parent = ParseTraceparent(TextOf(run, "traceparent"));
+    return {parent ? std::move(*parent) : TraceContext{TextOf(run, "trace_id"), "", true}, TextOf(run, "name")};
+  }
+
+  StepTrace TraceOf(const Document& state, const std::string& step_id) const override {
+    const StepRecord record = ReadStep(state, step_id);
+    const bool over =
+        record.status == StepStatus::kCompleted || record.status == StepStatus::kFailed || record.status == StepStatus::kCancelled;
+    return {over, record.status == StepStatus::kRunning ? record.attempt : 0};
+  }
 
  private:
   const SpecCache specs_;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "shared/base/uuid7.h"
-#include "tests/e2e/gated_run.h"
+#include "tests/support/gated_run.h"
 
 namespace acl::test {
 namespace {
@@ -19,6 +19,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_fence_refusals_total", "lease_test, a worker that comes back"},
     {"acl_lease_losses_total", "lease_test, a worker that comes back; one that is killed counts no more"},
     {"acl_quarantines_total", "unit_worker"},
+    {"acl_trace_spans_total", "unit_telemetry, of the exporter; only a process that sends traces has it"},
     {"acl_timers_fired_total", "examples_test, retries"},
 };
 

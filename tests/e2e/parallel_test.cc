@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tests/e2e/gated_run.h"
+#include "tests/support/gated_run.h"
 
 namespace acl::test {
 namespace {

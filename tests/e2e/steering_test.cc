@@ -1,7 +1,7 @@
 // Steering runs from outside, through API and CLI: cancel, pause and resume, uncertain steps, idempotent submission.
 #include <gtest/gtest.h>
 
-#include "tests/e2e/gated_run.h"
+#include "tests/support/gated_run.h"
 
 namespace acl::test {
 namespace {

@@ -181,6 +181,15 @@ Json CounterKind::Evolve(const Document& state, const EventDraft& draft) const {
   return delta;
 }
 
+StepTrace CounterKind::TraceOf(const Document& state, const std::string& step_id) const {
+  const Json& counter = CounterOf(state);
+  for (int step = 0; step < counter.at("done").get<int>(); ++step) {
+    if (StepName(step) == step_id) return {true, 0};
+  }
+  const Json* record = state.Find("step:" + step_id);
+  return {false, record ? record->value("started", 0) : 0};
+}
+
 Next CounterKind::WhatNext(const Document& state, const NextContext& context) const {
   Next next;
   const Json& counter = CounterOf(state);

@@ -21,6 +21,10 @@ class CounterKind final : public SubjectKind {
   Decision Decide(const Document& state, const Input& input, WallTime now) const override;
   Json Evolve(const Document& state, const EventDraft& draft) const override;
   Next WhatNext(const Document& state, const NextContext& context) const override;
+  SubjectTrace Trace(const Document&) const override { return trace; }
+  StepTrace TraceOf(const Document& state, const std::string& step_id) const override;
+
+  SubjectTrace trace;  // of every counter
 
   // The first event and everything a new counter needs.
   CreateItem MakeCreateItem(const SubjectId& subject, const CounterOptions& options) const;

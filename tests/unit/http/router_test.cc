@@ -85,13 +85,5 @@ TEST(Sse, SplitsDataIntoLines) {
   EXPECT_EQ(FormatSseEvent("7", "x", "a\nb\r\nc\r"), "id: 7\nevent: x\ndata: a\ndata: b\ndata: c\ndata: \n\n");
 }
 
-TEST(TraceParent, IsTakenOnlyIfWellFormed) {
-  EXPECT_EQ(internal::TraceIdOf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), "0af7651916cd43dd8448eb211c80319c");
-  EXPECT_FALSE(internal::TraceIdOf("00-00000000000000000000000000000000-b7ad6b7169203331-01"));
-  EXPECT_FALSE(internal::TraceIdOf("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
-  EXPECT_FALSE(internal::TraceIdOf("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
-  EXPECT_FALSE(internal::TraceIdOf("nonsense"));
-}
-
 }  // namespace
 }  // namespace acl

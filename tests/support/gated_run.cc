@@ -1,4 +1,4 @@
-#include "tests/e2e/gated_run.h"
+#include "tests/support/gated_run.h"
 
 #include <gtest/gtest.h>
 
