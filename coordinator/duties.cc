@@ -67,23 +67,44 @@ Turn RetentionTurn(const TurnContext& context, Retention keep) {
 }
 
 ReadyCount CountReady(const TurnContext& context, milliseconds period) {
-  auto seen = std::make_shared<std::map<std::string, Gauge>>();  // both functions run on the duty's thread
+  struct Gauges {
+    Gauge rows, oldest;
+  };
+  struct Seen {
+    std::map<std::string, Gauges> queues;
+    Gauge outbox;
+  };
+  auto seen = std::make_shared<Seen>();  // both functions run on the duty's thread
+  seen->outbox = context.metrics.gauge(names::kOutboxOldest);
   const auto turn = [context, period, seen]() -> Result<milliseconds> {
-    auto depth = context.queries.ReadyDepth();
-    if (!depth) return depth.error();
-    for (auto& [queue, gauge] : *seen) {
-      if (!depth->contains(queue)) gauge.Set(0);
+    const auto seconds = [](milliseconds time) { return std::chrono::duration<double>(time).count(); };
+    auto backlog = context.queries.ReadBacklog();
+    if (!backlog) return backlog.error();
+    for (auto& [queue, gauges] : seen->queues) {
+      if (backlog->queues.contains(queue)) continue;
+      gauges.rows.Set(0);
+      gauges.oldest.Set(0);
     }
-    for (const auto& [queue, rows] : *depth) {
-      auto it = seen->find(queue);
-      if (it == seen->end()) it = seen->emplace(queue, context.metrics.gauge(names::kReadyDepth, {{"queue", queue}})).first;
-      it->second.Set(double(rows));
-      if (rows > 0 && context.ring) context.ring(queue);
+    for (const auto& [queue, found] : backlog->queues) {
+      auto it = seen->queues.find(queue);
+      if (it == seen->queues.end()) {
+        const MetricLabels labels = {{"queue", queue}};
+        const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyOldest, labels)};
+        it = seen->queues.emplace(queue, fresh).first;
+      }
+      it->second.rows.Set(double(found.rows));
+      it->second.oldest.Set(seconds(found.oldest));
+      if (found.rows > 0 && context.ring) context.ring(queue);
     }
+    seen->outbox.Set(seconds(backlog->outbox_oldest));
     return period;
   };
   return {turn, [seen] {
-            for (auto& [queue, gauge] : *seen) gauge.Set(0);
+            for (auto& [queue, gauges] : seen->queues) {
+              gauges.rows.Set(0);
+              gauges.oldest.Set(0);
+            }
+            seen->outbox.Set(0);
           }};
 }
 

@@ -10,7 +10,9 @@ using std::chrono::milliseconds;
 
 Duty::Duty(Options options, LoopLeases& leases, DatabaseWatch& database, const Clock& clock, Metrics* metrics)
     : options_(std::move(options)), leases_(leases), database_(database), clock_(clock), log_("duty-" + options_.name) {
-  if (metrics != nullptr) held_gauge_ = metrics->gauge(names::kLoopHeld, {{"loop", options_.name}});
+  if (metrics == nullptr) return;
+  held_gauge_ = metrics->gauge(names::kLoopHeld, {{"loop", options_.name}});
+  turns_ = metrics->counter(names::kLoopTurns, {{"loop", options_.name}});
 }
 
 Status Duty::Start() {
@@ -108,6 +110,7 @@ void Duty::RunUntilStopped() {
       if (wait) {
         if (std::exchange(failing_, false)) log_.Info("turns go through again");
         backoff.Reset();
+        turns_.Add();
       } else {
         Failed(wait.error());
       }

@@ -47,6 +47,7 @@ class Duty final : public Service {
   const Clock& clock_;
   const Logger log_;
   Gauge held_gauge_;
+  Counter turns_;
   std::atomic<bool> held_{false};
   SteadyTime trusted_until_{}, renew_at_{}, turn_at_{};
   bool failing_ = false;

@@ -180,4 +180,17 @@ Result<std::map<std::string, std::int64_t>> MemoryQueries::ReadyDepth() {
   return depth;
 }
 
+Result<Backlog> MemoryQueries::ReadBacklog() {
+  Backlog backlog;
+  const WallTime now = clock_.Wall();
+  const auto age = [now](WallTime since) { return std::max(std::chrono::duration_cast<milliseconds>(now - since), milliseconds(0)); };
+  for (const auto& row : store_.Ready()) {
+    Backlog::Queue& queue = backlog.queues[row.queue];
+    ++queue.rows;
+    queue.oldest = std::max(queue.oldest, age(row.ready_at));
+  }
+  if (auto since = store_.OutboxSince()) backlog.outbox_oldest = age(*since);
+  return backlog;
+}
+
 }  // namespace acl

@@ -126,6 +126,7 @@ class MemoryStore final : public KernelStore {
   std::optional<MemorySubject> Inspect(const SubjectId& subject) const;
   std::vector<MemoryRecord> Records() const;
   std::vector<OutboxRow> Outbox() const;
+  std::optional<WallTime> OutboxSince() const;  // when its first message was put
   std::vector<SessionRow> SessionRows() const;  // in the order of opening
   // Earliest ready row from now on, timer or session end: when a simulator with nothing else to do should look again.
   std::optional<WallTime> NextDue() const;
@@ -192,6 +193,7 @@ class MemoryStore final : public KernelStore {
   std::map<Hash256, std::string> contents_;
   std::map<std::string, Loop> loops_;
   std::vector<OutboxRow> outbox_;
+  std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;
 };
 

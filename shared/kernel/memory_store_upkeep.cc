@@ -276,6 +276,11 @@ std::vector<OutboxRow> MemoryStore::Outbox() const {
   return outbox_;
 }
 
+std::optional<WallTime> MemoryStore::OutboxSince() const {
+  std::lock_guard lock(mutex_);
+  return outbox_since_;
+}
+
 std::vector<MemoryStore::ReadyRow> MemoryStore::Ready() const {
   std::lock_guard lock(mutex_);
   return {ready_.begin(), ready_.end()};

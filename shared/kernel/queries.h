@@ -73,6 +73,16 @@ struct ListFilter {
   int limit = 50;
 };
 
+// What waits to be done: for metrics.
+struct Backlog {
+  struct Queue {
+    std::int64_t rows = 0;
+    milliseconds oldest{0};  // how long the oldest has been ready; 0 if none is due
+  };
+  std::map<std::string, Queue> queues;  // that have ready rows
+  milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none
+};
+
 class Queries {
  public:
   virtual ~Queries() = default;
@@ -90,6 +100,7 @@ class Queries {
   virtual Result<std::vector<QuarantineView>> Quarantined(bool include_released) = 0;
   virtual Result<std::vector<TimerRow>> Timers(const SubjectId& subject) = 0;
   virtual Result<std::map<std::string, std::int64_t>> ReadyDepth() = 0;  // by queue
+  virtual Result<Backlog> ReadBacklog() = 0;
 };
 
 }  // namespace acl

@@ -68,6 +68,12 @@ const Statement kPrefix("query.prefix", Statement::Kind::kRead,
                         "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
                         true);
 const Statement kDepth("query.ready_depth", Statement::Kind::kRead, "SELECT queue, count(*) FROM ready GROUP BY queue ORDER BY queue");
+// The last row is the outbox's; its first message is found by the primary key.
+const Statement kBacklog("query.backlog", Statement::Kind::kRead, R"(
+SELECT queue, count(*), greatest(extract(epoch FROM clock_timestamp() - min(ready_at)) * 1000, 0)::bigint FROM ready GROUP BY queue
+UNION ALL
+SELECT NULL, 0, greatest(extract(epoch FROM clock_timestamp() - created_at) * 1000, 0)::bigint
+  FROM (SELECT created_at FROM outbox ORDER BY outbox_id LIMIT 1) AS first)");
 
 // First of invariant 6 that holds.
 void FillState(const Rows& rows, int i, SubjectView& view) {
@@ -186,6 +192,24 @@ Result<std::map<std::string, std::int64_t>> PgQueries::ReadyDepth() {
     std::map<std::string, std::int64_t> depth;
     for (int i = 0; i < rows->size(); ++i) depth[rows->Text(i, 0)] = rows->Int(i, 1);
     return depth;
+  });
+}
+
+Result<Backlog> PgQueries::ReadBacklog() {
+  Params none;
+  auto rows = pg::RunOne(pool_, kBacklog, none);
+  if (!rows) return rows.error();
+  return pg::Decoded<Backlog>("query.backlog", [&] {
+    Backlog backlog;
+    for (int i = 0; i < rows->size(); ++i) {
+      const milliseconds oldest(rows->Int(i, 2));
+      if (auto queue = rows->MaybeText(i, 0)) {
+        backlog.queues[*queue] = {rows->Int(i, 1), oldest};
+      } else {
+        backlog.outbox_oldest = oldest;
+      }
+    }
+    return backlog;
   });
 }
 

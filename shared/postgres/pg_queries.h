@@ -23,6 +23,7 @@ class PgQueries final : public Queries {
   Result<std::vector<QuarantineView>> Quarantined(bool include_released) override;
   Result<std::vector<TimerRow>> Timers(const SubjectId& subject) override;
   Result<std::map<std::string, std::int64_t>> ReadyDepth() override;
+  Result<Backlog> ReadBacklog() override;
 
  private:
   Status Exists(const SubjectId& subject);

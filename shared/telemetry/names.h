@@ -32,6 +32,8 @@ inline const MetricDef kReaps{"acl_reaps_total", "leases freed because their ses
 inline const MetricDef kSessionsDied{"acl_sessions_died_total", "worker sessions marked dead by this process"};
 inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker held and lost, or gave up at its margin"};
 inline const MetricDef kReadyDepth{"acl_ready_depth", "ready rows by queue"};
+inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds", "how long the oldest due ready row of a queue has waited, seconds"};
+inline const MetricDef kOutboxOldest{"acl_outbox_oldest_seconds", "how long the oldest unsent message has waited in the outbox, seconds"};
 inline const MetricDef kSteps{"acl_steps_total", "attempts of steps by outcome"};
 inline const MetricDef kStepTime{
     "acl_step_seconds", "time of one attempt by capability, seconds", {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300}};
@@ -40,6 +42,7 @@ inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds 
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
 inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
 inline const MetricDef kLoopHeld{"acl_loop_held", "1 if this process holds the duty, by loop"};
+inline const MetricDef kLoopTurns{"acl_loop_turns_total", "turns of a duty that went through in this process, by loop"};
 inline const MetricDef kDatabaseUp{"acl_database_up", "1 if the last call to the database went through"};
 inline const MetricDef kHttpRequests{"acl_http_requests_total", "requests by route, method and status"};
 inline const MetricDef kHttpTime{"acl_http_request_seconds",
@@ -58,5 +61,45 @@ inline const MetricDef kObjectRetries{"acl_object_store_retries_total", "request
 inline const MetricDef kTraceSpans{"acl_trace_spans_total",
                                    "spans by what became of them: exported, dropped (queue full), refused, failed (collector away)"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
+
+// All of the above, for docs/metrics.md and its test.
+inline std::vector<const MetricDef*> All() {
+  return {&kRestoreTime,
+          &kEventsReplayed,
+          &kTimeSinceSnapshot,
+          &kJournalSinceSnapshot,
+          &kLeaseAcquisitionFailures,
+          &kIdempotencyHits,
+          &kCommits,
+          &kCommitBatch,
+          &kCommitTime,
+          &kFenceRefusals,
+          &kReaps,
+          &kSessionsDied,
+          &kLeaseLosses,
+          &kReadyDepth,
+          &kReadyOldest,
+          &kOutboxOldest,
+          &kSteps,
+          &kStepTime,
+          &kClaims,
+          &kLeasesHeld,
+          &kQuarantines,
+          &kTimersFired,
+          &kLoopHeld,
+          &kLoopTurns,
+          &kDatabaseUp,
+          &kHttpRequests,
+          &kHttpTime,
+          &kHttpConnections,
+          &kDoorbellPeers,
+          &kDoorbellHints,
+          &kObjectRequests,
+          &kObjectTime,
+          &kObjectBytes,
+          &kObjectRetries,
+          &kTraceSpans,
+          &kBuildInfo};
+}
 
 }  // namespace acl::names

@@ -14,8 +14,13 @@ namespace {
 
 // Not by such a run; where each is seen to move.
 const std::map<std::string, std::string> kElsewhere = {
-    {"time_since_last_snapshot_sec", "needs a snapshot: runs above 32 events"},
-    {"lease_acquisition_failures", "unit_worker, TheFifthTakeoverWithoutProgressIsTold"},
+    {"time_since_last_snapshot_sec", "unit_worker, EachOfTheSixMoves: needs a snapshot, runs above 32 events"},
+    {"lease_acquisition_failures", "unit_worker, EachOfTheSixMoves"},
+    {"acl_outbox_oldest_seconds", "unit_coordinator, WhatWaitsHasAnAge"},
+    {"acl_object_store_requests_total", "unit_objectstore"},
+    {"acl_object_store_request_seconds", "unit_objectstore"},
+    {"acl_object_store_bytes_total", "unit_objectstore"},
+    {"acl_object_store_retries_total", "unit_objectstore"},
     {"acl_fence_refusals_total", "lease_test, a worker that comes back"},
     {"acl_lease_losses_total", "lease_test, a worker that comes back; one that is killed counts no more"},
     {"acl_quarantines_total", "unit_worker"},
@@ -52,8 +57,8 @@ TEST(Telemetry, ARunWithATakeoverMovesTheMetrics) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(fleet.Api("POST", "/v1/workflows", body, {{"Idempotency-Key", "the-same"}}).status / 100, 2);
   GatedRun run(fleet, 2);
   EXPECT_TRUE(WaitUntil([&] {
-    Collect(fleet, {fleet.ApiUrl()}, {"acl_ready_depth"}, moved);
-    return !moved.empty();
+    Collect(fleet, {fleet.ApiUrl()}, {"acl_ready_depth", "acl_ready_oldest_seconds"}, moved);
+    return moved.size() == 2;
   }));
   for (int n : {1, 2}) fleet.StartWorker(n);
   ASSERT_TRUE(run.AwaitStarted(1));

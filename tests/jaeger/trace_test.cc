@@ -33,6 +33,25 @@ JaegerTrace AwaitTrace(const std::string& trace_id) {
   return trace;
 }
 
+// The picture in docs/operations.md is drawn from such a trace (ACL_UPDATE_DOCS=1 ./dev test jaeger).
+void ExpectDrawn(const TestFolder& folder, const JaegerTrace& trace) {
+  const std::string source = ACL_SOURCE_DIR;
+  WriteFile(folder / "trace.json", trace.answer.dump());
+  const auto drawn = RunProgram({"/usr/bin/env", "python3", source + "/.dev/trace_svg.py", (folder / "trace.json").string()});
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  const auto count = [&drawn](const std::string& what) {
+    int found = 0;
+    for (auto at = drawn.out.find(what); at != std::string::npos; at = drawn.out.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("class=\"span\""), int(trace.spans.size()));
+  EXPECT_EQ(count("class=\"link\""), 1) << "from the lost attempt to the one after it";
+  EXPECT_EQ(count(", takeover"), 2);
+  EXPECT_EQ(count("attempt (lost)"), 1);
+  for (const char* worker : {"worker-1", "worker-2"}) EXPECT_EQ(count(worker), 1);
+  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) WriteFile(source + "/docs/trace.svg", drawn.out);
+}
+
 TEST(Trace, OfARunWhoseWorkerWasKilledIsWholeAndShowsTheTakeover) {
   Fleet fleet(Traced());
   fleet.StartCoordinator();
@@ -55,7 +74,6 @@ TEST(Trace, OfARunWhoseWorkerWasKilledIsWholeAndShowsTheTakeover) {
 
   const JaegerTrace trace = AwaitTrace(trace_id);
   trace.ExpectWhole();
-  if (const char* folder = std::getenv("ACL_KEEP_TRACE")) WriteFile(std::filesystem::path(folder) / "takeover.json", trace.answer.dump(1));
   const std::string dead = Fleet::WorkerName(killed), taker = Fleet::WorkerName(3 - killed);
   std::set<std::string> workers, services;
   for (const JaegerSpan& span : trace.spans) {
@@ -96,6 +114,7 @@ TEST(Trace, OfARunWhoseWorkerWasKilledIsWholeAndShowsTheTakeover) {
   const auto commits = trace.Named("commit");
   EXPECT_GE(commits.size(), 4u);
   for (const JaegerSpan& commit : commits) EXPECT_GE(std::stoi("0" + commit.Tag("db.operation.batch.size")), 1);
+  ExpectDrawn(fleet.folder(), trace);
 }
 
 TEST(Trace, ContextGoesFromTheCallersEnvironmentToEachCall) {

@@ -124,7 +124,8 @@ TEST_P(ObjectStoreTest, DeletedIsGone) {
   EXPECT_EQ(*put, Put::kStored);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ObjectStoreTest, ::testing::Values("memory", "s3"), [](const auto& given) { return std::string(given.param); });
+INSTANTIATE_TEST_SUITE_P(All, ObjectStoreTest, ::testing::Values("memory", "s3"),
+                         [](const auto& given) { return std::string(given.param); });
 
 class S3Server : public ::testing::Test {
  protected:

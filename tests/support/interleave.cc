@@ -87,6 +87,7 @@ void MoveTimesBack(TestDatabase& database, milliseconds by) {
                 " WHERE dead_at IS NULL");
   database.Exec("UPDATE worker_sessions SET dead_at = dead_at " + back + " WHERE dead_at IS NOT NULL");
   database.Exec("UPDATE request_keys SET created_at = created_at " + back);
+  database.Exec("UPDATE outbox SET created_at = created_at " + back);
   database.Exec("UPDATE timers SET fire_at = fire_at " + back);
   database.Exec("UPDATE ready SET ready_at = ready_at " + back);
   database.Exec("UPDATE loop_leases SET expires_at = expires_at " + back);

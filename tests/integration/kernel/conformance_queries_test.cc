@@ -89,6 +89,20 @@ TEST_P(QueriesConformance, LeasesNameTheirHolders) {
   EXPECT_EQ((*depth)[queue_], 1);
 }
 
+TEST_P(QueriesConformance, WhatWaitsHasAnAge) {
+  Holder holder = ClaimNew(Open(milliseconds(60'000), "first"));
+  Create();
+  CommitItem item = holder.Item(1);
+  item.outbox.push_back({"topic-" + queue_, "key", "{}"});
+  MustCommit(holder, std::move(item));
+  Advance(milliseconds(7'000));
+  auto backlog = queries().ReadBacklog();
+  ASSERT_TRUE(backlog) << backlog.message();
+  EXPECT_EQ(backlog->queues[queue_].rows, 1);
+  EXPECT_GE(backlog->queues[queue_].oldest, milliseconds(7'000));
+  EXPECT_GE(backlog->outbox_oldest, milliseconds(7'000));
+}
+
 TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
   SessionId one = Open(milliseconds(60'000), "one"), two = Open(milliseconds(60'000), "two");
   Holder holder = ClaimNew(one);

@@ -266,5 +266,35 @@ TEST_F(TurnsTest, ReadyIsCountedRungAndForgotten) {
   EXPECT_EQ(depth(), 0);
 }
 
+TEST_F(TurnsTest, WhatWaitsHasAnAge) {
+  Submit();
+  auto ready = CountReady(context_, milliseconds(300));
+  const auto ready_age = [&] { return metrics_.gauge(names::kReadyOldest, {{"queue", "default"}}).Value(); };
+  const auto outbox_age = [&] { return metrics_.gauge(names::kOutboxOldest).Value(); };
+  clock_.Advance(milliseconds(61'000));
+  ASSERT_TRUE(ready.turn());
+  EXPECT_EQ(ready_age(), 61);
+  EXPECT_EQ(outbox_age(), 0);
+  auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(600'000)});
+  auto claimed = store_.Claim({.session = session->session, .max = 8})->claimed;
+  ASSERT_EQ(claimed.size(), 1u);
+  CommitItem item;
+  item.subject = claimed[0].subject;
+  item.session = session->session;
+  item.token = claimed[0].token;
+  item.base_seq = claimed[0].head.seq;
+  item.chain = claimed[0].head.chain;
+  item.state_root = claimed[0].head.state_root;
+  item.last_timestamp = claimed[0].head.last_timestamp;
+  item.outbox.push_back({"topic", "key", "{}"});
+  ASSERT_EQ(store_.Commit({&item, 1})->front().kind, CommitOutcome::Kind::kCommitted);
+  clock_.Advance(milliseconds(7'000));
+  ASSERT_TRUE(ready.turn());
+  EXPECT_EQ(ready_age(), 0) << "it was taken";
+  EXPECT_EQ(outbox_age(), 7);
+  ready.forget();
+  EXPECT_EQ(outbox_age(), 0);
+}
+
 }  // namespace
 }  // namespace acl::coordinator

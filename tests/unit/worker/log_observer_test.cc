@@ -1,0 +1,74 @@
+// Document 000's six metrics (11.7.7), each by what it is to tell of.
+#include "worker/log_observer.h"
+
+#include "tests/unit/worker/core_bench.h"
+
+namespace acl::test {
+namespace {
+
+TEST_F(CoreBench, EachOfTheSixMoves) {
+  SetLogLevel(LogLevel::kOff);
+  Metrics metrics;
+  LogObserver observer(metrics);
+  carry_out.on_restore = [&](double ms, std::int64_t events) { observer.OnRestore(ms, events); };
+  const auto start = [&] {
+    core = std::make_unique<WorkerCore>(config, kinds, random, &observer);
+    core->Start(clock.Steady());
+    Settle();
+    ASSERT_TRUE(core->live());
+  };
+  KernelMetrics all(metrics);
+  EXPECT_EQ(all.restore_time_ms.Count() + all.events_replayed.Count() + all.journal_since_snapshot_bytes.Count(), 0);
+
+  // A run that killed five workers in a row: the claim that finds it quarantines it and does not get it.
+  const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(600'000)});  // else it would be the fleet that died
+  ASSERT_TRUE(alive.ok());
+  Create({.steps = 1, .effects = "p"});
+  for (int i = 0; i < 5; ++i) {
+    ClaimRequest request;
+    request.session = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
+    ASSERT_EQ(memory.Claim(request)->claimed.size(), 1u) << i;
+    Advance(kTtl + milliseconds(1));
+    ASSERT_EQ(memory.Reap(10)->leases_freed, 1);
+    Advance(milliseconds(60'000));  // past the back-off
+  }
+  EXPECT_EQ(all.lease_acquisition_failures.Value(), 0);
+  start();
+  Live(milliseconds(500));
+  EXPECT_EQ(all.lease_acquisition_failures.Value(), 1);
+
+  // A run long enough for a snapshot; then it moves to another worker.
+  Create({.steps = 200, .effects = "i"});
+  Live(milliseconds(500));
+  for (int step = 0; step < 60; ++step) {
+    ASSERT_FALSE(steps.empty()) << step;
+    EndStep();
+    Settle();
+  }
+  EXPECT_EQ(all.restore_time_ms.Count(), 1);
+  EXPECT_EQ(all.events_replayed.Sum(), 1) << "its first event";
+  EXPECT_GT(all.journal_since_snapshot_bytes.Sum(), 0);
+  EXPECT_EQ(all.time_since_snapshot_sec.Count(), 0) << "there was none";
+  core.reset();
+  steps.clear();
+  Advance(milliseconds(30'000));
+  ASSERT_EQ(memory.Reap(10)->leases_freed, 1);
+  start();
+  Live(milliseconds(300));
+  EXPECT_EQ(all.restore_time_ms.Count(), 2);
+  EXPECT_GT(all.events_replayed.Sum(), 1);
+  EXPECT_EQ(all.time_since_snapshot_sec.Count(), 1);
+  EXPECT_GE(all.time_since_snapshot_sec.Sum(), 30) << "seconds";
+
+  // A commit whose answer is lost: what it completed is found recorded.
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(all.idempotency_hits.Value(), 0);
+  store.FailNext("Commit", FaultyStore::Fault::kLostAnswer);
+  EndStep();
+  Live(milliseconds(500));
+  EXPECT_EQ(all.idempotency_hits.Value(), 1);
+  SetLogLevel(LogLevel::kInfo);
+}
+
+}  // namespace
+}  // namespace acl::test
