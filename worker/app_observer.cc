@@ -39,7 +39,7 @@ void AppObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
   traces_.OnStepDone(end, result);
 }
 
-void AppObserver::OnRecorded(const StepEnd& end, bool step_over) { traces_.OnRecorded(end, step_over); }
+void AppObserver::OnRecorded(const StepEnd& end, const SubjectKind& kind, const Document& state) { traces_.OnRecorded(end, kind, state); }
 
 void AppObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome) {
   LogObserver::OnOutcome(item, outcome);

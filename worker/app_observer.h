@@ -29,7 +29,7 @@ class AppObserver final : public LogObserver {
   void OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) override;
   void OnStep(const StepCall& call) override;
   void OnStepDone(const StepEnd& end, const StepResult& result) override;
-  void OnRecorded(const StepEnd& end, bool step_over) override;
+  void OnRecorded(const StepEnd& end, const SubjectKind& kind, const Document& state) override;
   void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override;
   void OnLetGo(const CommitItem& item) override;
   void OnBatch(std::size_t items, SteadyTime::duration took) override;

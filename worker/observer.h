@@ -30,8 +30,8 @@ class WorkerObserver {
   virtual void OnClaimMissed(int /*dropped*/, int /*quarantined*/) {}
   virtual void OnStep(const StepCall&) {}
   virtual void OnStepDone(const StepEnd&, const StepResult&) {}
-  // The attempt's end is in the journal, or nothing is to be said of it there. `step_over`: the step will have no further attempt.
-  virtual void OnRecorded(const StepEnd&, bool /*step_over*/) {}
+  // The attempt's end is in the journal, or nothing is to be said of it there; the state is the one after it.
+  virtual void OnRecorded(const StepEnd&, const SubjectKind&, const Document& /*state*/) {}
   virtual void OnOutcome(const CommitItem&, const CommitOutcome&) {}
   // Released or closed by this item: nothing of it is told after this.
   virtual void OnLetGo(const CommitItem&) {}

@@ -308,7 +308,7 @@ void SubjectRun::Adopt(InFlight work) {
   last_timestamp_ = work.item.last_timestamp;
   for (const std::string& step_id : work.finished) {
     auto ended = running_.find(step_id);
-    recorded_.push_back({step_id, ended->second.attempt_id, trace_.trace_id.empty() || kind_.TraceOf(state_, step_id).over});
+    recorded_.push_back({step_id, ended->second.attempt_id});
     running_.erase(ended);
   }
   for (auto& [timer, fire_at] : work.timer_changes) {

@@ -44,6 +44,7 @@ class SubjectRun {
   Token token() const { return token_; }
   const std::string& queue() const { return queue_; }
   const TraceContext& trace() const { return trace_; }
+  const SubjectKind& kind() const { return kind_; }
 
   // -- inputs
   void OnStepDone(const std::string& step_id, int attempt_id, StepResult result);
@@ -80,7 +81,6 @@ class SubjectRun {
   struct Recorded {
     std::string step_id;
     int attempt_id = 0;
-    bool step_over = false;
   };
   std::vector<Recorded> TakeRecorded();
 

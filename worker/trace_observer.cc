@@ -188,7 +188,7 @@ void TraceObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
   span.attributes["error.type"] = outcome;
 }
 
-void TraceObserver::OnRecorded(const StepEnd& end, bool step_over) {
+void TraceObserver::OnRecorded(const StepEnd& end, const SubjectKind& kind, const Document& state) {
   Run* run = Find(end.subject);
   if (!run) return;
   auto it = run->attempts.find(end.step_id);
@@ -200,7 +200,7 @@ void TraceObserver::OnRecorded(const StepEnd& end, bool step_over) {
     tracer_.Export(std::move(it->second.span));
     run->attempts.erase(it);
   }
-  if (step_over) EndStep(end.subject, *run, end.step_id);
+  if (kind.TraceOf(state, end.step_id).over) EndStep(end.subject, *run, end.step_id);
 }
 
 void TraceObserver::EndStep(const SubjectId& subject, Run& run, const std::string& step_id) {

@@ -275,7 +275,7 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
 
 void WorkerCore::TellRecorded(SubjectRun& run) {
   for (const SubjectRun::Recorded& ended : run.TakeRecorded()) {
-    observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, ended.step_over);
+    observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, run.kind(), run.state());
   }
 }
 
