@@ -34,16 +34,23 @@ kafka_create() {  # DIR
   local dir=$1 controller
   mkdir -p "$dir"
   pg_free_port >"$dir/port"
+  pg_free_port >"$dir/tls-port"
   controller=$(pg_free_port)
+  # A second listener speaks TLS and shows a certificate of its own.
+  openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+    -keyout "$dir/key.pem" -out "$dir/certificate.pem" 2>"$dir/openssl.log" || { cat "$dir/openssl.log" >&2; rm -rf "$dir"; die "openssl cannot make a certificate"; }
+  cat "$dir/key.pem" "$dir/certificate.pem" >"$dir/keystore.pem"
   cat >"$dir/server.properties" <<CONF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$controller
-listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port")
+listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port"),CONTROLLER://127.0.0.1:$controller
+advertised.listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port")
+ssl.keystore.type=PEM
+ssl.keystore.location=$dir/keystore.pem
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
 log.dirs=$dir/log
 # Topics are made by \`airun queue init\`, never by accident.
 auto.create.topics.enable=false
@@ -98,7 +105,8 @@ kafka_end() {  # DIR SIGNAL: and waits until it is gone
   while [ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
 }
 
-# kafka [start|stop|kill|url|remove|tool] [NAME] [ARG...]. start prints the bootstrap address; kill is kill -9; tool runs one of Kafka's own
+# kafka [start|stop|kill|url|tls|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the file of
+# its certificate; kill is kill -9; tool runs one of Kafka's own
 # command line tools (topics, groups, configs) against it.
 kafka() {
   local action=${1:-start} name=${2:-test} dir tool
@@ -107,6 +115,7 @@ kafka() {
   case $action in
     start) need fleet; mkdir -p "$local_dir/kafka"; with_lock "kafka-$name" kafka_start_locked "$dir"; echo "127.0.0.1:$(cat "$dir/port")" ;;
     url) [ -n "$(kafka_pid "$dir")" ] || die "kafka: \"$name\" is not running; start it by: ./dev kafka start $name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
+    tls) [ -n "$(kafka_pid "$dir")" ] || die "kafka: \"$name\" is not running"; echo "127.0.0.1:$(cat "$dir/tls-port") $dir/certificate.pem" ;;
     stop) kafka_end "$dir" TERM ;;
     kill) kafka_end "$dir" KILL ;;
     remove) kafka_end "$dir" KILL; rm -rf "$dir" "$local_dir/lock.kafka-$name" ;;
@@ -119,7 +128,7 @@ kafka() {
         *) die "kafka: unknown tool \"$tool\"; there are: topics groups configs" ;;
       esac
       (kafka_java "$tool" --bootstrap-server "127.0.0.1:$(cat "$dir/port")" "$@") ;;
-    *) die "kafka: unknown action \"$action\"; there are: start stop kill url remove tool" ;;
+    *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls remove tool" ;;
   esac
 }
 

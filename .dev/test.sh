@@ -21,14 +21,16 @@ sanitize() {  # PRESET BINARY...
   ctest_with_pg "$preset" -L '^(unit|house|integration|sim)$'
 }
 
-# The Kafka clients against a broker of this run.
+# What needs a broker of this run: the clients, the queue drivers, fleets on Kafka.
 kafka_tests() {
-  local name=test-$$
+  local name=test-$$ code=0
   build dev kafka_tests
-  trap 'kafka remove "'"$name"'"; kafka remove "'"$name"'-dies"' EXIT
+  trap 'pg remove "'"$name"'"; kafka remove "'"$name"'"; kafka remove "'"$name"'-dies"' EXIT
   ACL_TEST_KAFKA=$(kafka start "$name")
-  export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name
-  ctest --test-dir build/dev --output-on-failure --no-tests=error -L '^kafka$' "$@"
+  ACL_TEST_DATABASE_URL=$(pg start "$name")
+  export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name ACL_TEST_DATABASE_URL
+  ctest --test-dir build/dev --output-on-failure --no-tests=error -j "$(jobs)" -L '^kafka$' "$@" || code=$?
+  return $code
 }
 
 # The object store against real S3 servers, which the tests start by themselves.

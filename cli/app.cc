@@ -48,6 +48,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddFleetCommands(app.get(), session);
   AddDatabaseCommands(app.get(), session);
   AddKeyCommands(app.get(), session);
+  AddQueueCommands(app.get(), session);
   AddVerifyCommand(app.get(), session);
   AddDoctorCommand(app.get(), session);
   AddDevCommand(app.get(), session);

@@ -22,6 +22,7 @@ void AddCapabilityCommands(CLI::App* app, Session* session);
 void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease
 void AddKeyCommands(CLI::App* app, Session* session);
 void AddDatabaseCommands(CLI::App* app, Session* session);  // db
+void AddQueueCommands(CLI::App* app, Session* session);
 void AddVerifyCommand(CLI::App* app, Session* session);
 void AddDoctorCommand(CLI::App* app, Session* session);
 void AddDevCommand(CLI::App* app, Session* session);

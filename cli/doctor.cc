@@ -1,6 +1,9 @@
 // airun doctor: is everything there? Each finding with its fix.
 #include "cli/app.h"
 #include "cli/format.h"
+#include "cli/kafka_access.h"
+#include "shared/kafka/naming.h"
+#include "shared/kafka/topics.h"
 #include "shared/postgres/migrate.h"
 #include "shared/postgres/rights.h"
 
@@ -19,6 +22,7 @@ class Doctor {
   void Run() {
     if (Database()) Permissions();
     Coordinator();
+    if (session_->world.environment("ACL_QUEUE_DRIVER") == "kafka") Kafka();
     Report();
   }
 
@@ -94,7 +98,12 @@ class Doctor {
       return Add("workers", "failed", workers.message(),
                  workers.code() == Code::kDenied ? "set ACL_API_KEY or --api-key-file" : "look at the coordinator's log");
     std::size_t alive = 0;
-    for (const Json& worker : ItemsOf(*workers)) alive += TextOf(worker, "dead") != "true" ? 1u : 0u;
+    for (const Json& worker : ItemsOf(*workers)) {
+      if (TextOf(worker, "dead") == "true") continue;
+      ++alive;
+      if (!worker.contains("queues")) continue;
+      for (const Json& queue : worker["queues"]) queues_.insert(queue.get<std::string>());
+    }
     if (alive == 0)
       Add("workers", "failed", "none is alive: runs are accepted and wait", "start one: acl-worker, or airun dev");
     else
@@ -103,6 +112,27 @@ class Doctor {
     if (quarantined && !ItemsOf(*quarantined).empty())
       Add("quarantine", "warning", std::to_string(ItemsOf(*quarantined).size()) + " runs are quarantined",
           "airun workflow quarantine list");
+  }
+
+  // Of the queues that living workers take.
+  void Kafka() {
+    auto access = ReachKafka(*session_, {"", "", "", ""});
+    if (!access) return Add("Kafka", "failed", access.message(), "mend the setting");
+    const std::vector<std::string> queues(queues_.begin(), queues_.end());
+    auto topics = kafka::StepTopics(access->fleet.prefix, queues.empty() ? std::vector<std::string>{"default"} : queues);
+    topics.push_back(kafka::DeadTopic(access->fleet.prefix));
+    auto states = kafka::DescribeTopics(access->client, topics, std::chrono::seconds(5));
+    if (!states)
+      return Add("Kafka", "failed", access->fleet.bootstrap + ": " + states.message(),
+                 "start it, or name it: ACL_KAFKA_BOOTSTRAP. Until then workers look for late work themselves (queue_late_ms)");
+    std::string missing, headless;
+    for (const auto& state : *states) {
+      if (state.partitions == 0) missing += " " + state.name;
+      if (state.without_leader > 0) headless += " " + state.name;
+    }
+    if (!missing.empty()) return Add("Kafka", "failed", "topics are missing:" + missing, "airun queue init QUEUE...");
+    if (!headless.empty()) return Add("Kafka", "failed", "partitions have no leader:" + headless, "start the broker that has them");
+    Add("Kafka", "ok", access->fleet.bootstrap + ", " + std::to_string(states->size()) + " topics");
   }
 
   void Report() {
@@ -123,6 +153,7 @@ class Doctor {
   }
 
   Session* session_;
+  std::set<std::string> queues_;  // that living workers take
   std::vector<Finding> findings_;
 };
 

@@ -7,12 +7,14 @@
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
 #include "coordinator/duties.h"
+#include "coordinator/relay.h"
 #include "coordinator/request_spans.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/problem.h"
 #include "shared/http/server.h"
 #include "shared/journal/event.h"
+#include "shared/kafka/relay_sender.h"
 #include "shared/queue/doorbell_server.h"
 #include "shared/telemetry/names.h"
 #include "shared/workflow/workflow_kind.h"
@@ -37,6 +39,8 @@ std::vector<std::string> AllowedHosts(const Settings& settings) {
   hosts.push_back(own.find(':') == std::string::npos ? own : "[" + own + "]");
   return hosts;
 }
+
+std::string RelayName(int shard) { return "relay-" + std::to_string(shard); }
 
 }  // namespace
 
@@ -78,7 +82,9 @@ struct App::Parts {
   std::unique_ptr<DoorbellServer> doorbell;
   std::unique_ptr<HttpServer> server;
   std::unique_ptr<LoopLeases> leases;
+  std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
   std::vector<std::unique_ptr<Duty>> duties;
+  std::vector<Duty*> relays;  // of `duties`; made before anything rings
   std::mutex lifecycle;
   bool started = false;
 
@@ -105,7 +111,7 @@ struct App::Parts {
 
   Router MakeRouter() {
     Bell bell;
-    bell.work = [this](const std::string& queue) { doorbell->RingWork(queue); };
+    bell.work = [this](const std::string& queue) { RingWork(queue); };
     bell.subject = [this](const SessionId& holder, const SubjectId& subject) { doorbell->RingSubject(holder, subject); };
     const ApiContext api{*backend.store,
                          *backend.queries,
@@ -123,12 +129,30 @@ struct App::Parts {
     return router;
   }
 
+  // Something of this queue became ready: workers look, or the relays of this process do.
+  void RingWork(const std::string& queue) {
+    doorbell->RingWork(queue);
+    WakeRelays();
+  }
+  void WakeRelays() {
+    for (Duty* relay : relays) relay->Wake();
+  }
+
+  Status StartSender() {
+    if (settings.queue_driver != "kafka") return {};
+    const kafka::FleetSettings fleet{settings.kafka_bootstrap, settings.kafka_prefix, "", settings.kafka_properties_file};
+    auto client = kafka::MakeClientSettings(fleet, "acl-coordinator");
+    if (!client) return client.error();
+    sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client));
+    return sender->Start();
+  }
+
   void MakeDuties() {
     // The session is of the loop leases only: a coordinator claims no subjects.
     LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention"}};
+    for (int shard = 0; sender && shard < kReadyShards; ++shard) held.names.push_back(RelayName(shard));
     leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
-    const TurnContext context{*backend.store, *backend.queries, clock, metrics,
-                              [this](const std::string& queue) { doorbell->RingWork(queue); }};
+    const TurnContext context{*backend.store, *backend.queries, clock, metrics, [this](const std::string& queue) { RingWork(queue); }};
     auto ready = CountReady(context, settings.ready_poll);
     const auto add = [&](const char* name, Turn turn, std::function<void()> on_lost) {
       Duty::Options options{name, std::move(turn), std::move(on_lost)};
@@ -138,11 +162,24 @@ struct App::Parts {
     add("reaper", ReaperTurn(context, settings.reap), {});
     add("ready", std::move(ready.turn), std::move(ready.forget));
     add("retention", RetentionTurn(context, {settings.session_retention, settings.request_key_retention}), {});
+    for (int shard = 0; sender && shard < kReadyShards; ++shard) {
+      RelayOptions options;
+      options.shard = shard;
+      options.send = [this](const StepMessage& message, int times, RelayOptions::Done done) {
+        return sender->Send(message, times, std::move(done));
+      };
+      Relay relay = MakeRelay(context, std::move(options));
+      add(RelayName(shard).c_str(), std::move(relay.turn), std::move(relay.forget));
+      relays.push_back(duties.back().get());
+    }
   }
 
   Status StartListening() {
-    doorbell = std::make_unique<DoorbellServer>(DoorbellServer::Options{
-        .listen = settings.doorbell_listen, .metrics = &metrics, .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); }});
+    doorbell =
+        std::make_unique<DoorbellServer>(DoorbellServer::Options{.listen = settings.doorbell_listen,
+                                                                 .metrics = &metrics,
+                                                                 .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); },
+                                                                 .on_work = [this] { WakeRelays(); }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;
     options.listen = settings.listen;
@@ -160,6 +197,7 @@ struct App::Parts {
   void StopAll() {
     draining = true;
     for (auto& duty : duties) duty->Stop();
+    if (sender) sender->Stop();
     feed.Stop();  // streams end, so that the server can
     if (server) server->Stop();
     if (pool) pool->Stop();
@@ -180,6 +218,11 @@ Status App::Start() {
   parts.started = true;
   parts.pool =
       std::make_unique<BlockingPool>(BlockingPoolOptions{.name = "handlers", .threads = parts.settings.db_connections, .max_queued = 512});
+  if (auto status = parts.StartSender(); !status) {
+    parts.StopAll();
+    return Error{status.code(), "queue: " + status.message()};
+  }
+  parts.MakeDuties();
   if (auto status = parts.StartListening(); !status) {
     parts.StopAll();
     return status;
@@ -189,7 +232,6 @@ Status App::Start() {
     if (auto status = parts.keys.Start(); !status) return status;
   }
   if (auto status = parts.feed.Start(); !status) return status;
-  parts.MakeDuties();
   for (auto& duty : parts.duties) {
     if (auto status = duty->Start(); !status) return status;
   }

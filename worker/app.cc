@@ -14,6 +14,7 @@
 #include "shared/workflow/workflow_kind.h"
 #include "worker/app_config.h"
 #include "worker/app_observer.h"
+#include "worker/queue_choice.h"
 #include "worker/shell.h"
 
 namespace acl {
@@ -42,7 +43,7 @@ struct WorkerApp::Impl {
         log("worker") {}
 
   Status StartRunner();
-  void MakeShell();
+  Status MakeShell();
   Status StartHealth();
   Readiness Ready() const;
 
@@ -60,6 +61,7 @@ struct WorkerApp::Impl {
   Logger log;
   Gauge held, up;
   // In the order of dependence: who reports ends before who is reported to.
+  ChosenQueue queue;
   std::unique_ptr<WorkerShell> shell;
   std::unique_ptr<CapabilityRunner> runner;
   std::unique_ptr<DoorbellClient> doorbell;
@@ -82,7 +84,10 @@ Status WorkerApp::Impl::StartRunner() {
   return {};
 }
 
-void WorkerApp::Impl::MakeShell() {
+Status WorkerApp::Impl::MakeShell() {
+  auto chosen = ChooseQueue(settings, store, clock, metrics, [this] { shell->HintWork(); });
+  if (!chosen) return chosen.error();
+  queue = std::move(*chosen);
   DoorbellClient::Options bell;
   bell.coordinators = settings.coordinators;
   bell.worker_name = settings.worker_name;
@@ -92,8 +97,9 @@ void WorkerApp::Impl::MakeShell() {
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
   observer.SetDoorbell(doorbell.get());
-  shell = std::make_unique<WorkerShell>(config, store, *runner, kinds, clock, &observer,
+  shell = std::make_unique<WorkerShell>(config, store, *queue.driver, *runner, kinds, clock, &observer,
                                         [this](double ms, std::int64_t events) { observer.OnRestore(ms, events); });
+  return {};
 }
 
 Readiness WorkerApp::Impl::Ready() const {
@@ -116,6 +122,7 @@ Status WorkerApp::Impl::StartHealth() {
     const WorkerShell::Status status = shell->status();
     held.Set(status.held);
     up.Set(status.live ? 1 : 0);
+    if (queue.measure) queue.measure();
   };
   AddHealthRoutes(
       router, metrics, [this] { return Ready(); }, measure);
@@ -135,10 +142,11 @@ WorkerApp::~WorkerApp() { Stop(); }
 Status WorkerApp::Start() {
   Status runner = impl_->StartRunner();
   if (!runner) return runner;
-  impl_->MakeShell();
+  if (Status shell = impl_->MakeShell(); !shell) return shell;
   if (Status health = impl_->StartHealth(); !health) return health;
   // Last: from here on it takes work, so everything that can refuse to start has started.
   impl_->shell->Start();
+  if (Status queue = impl_->queue.driver->Start(); !queue) return Error{queue.code(), "queue: " + queue.message()};
   (void)impl_->doorbell->Start().ok();  // a coordinator that is away is tried again for ever
   return {};
 }
@@ -147,6 +155,8 @@ bool WorkerApp::Drain() {
   impl_->draining = true;
   if (!impl_->shell) return true;
   impl_->shell->Drain();
+  // Its partitions go to others now, not when all that runs here has ended; offsets of what was claimed are committed.
+  impl_->queue.driver->Stop();
   const bool finished = impl_->shell->WaitFinished(impl_->settings.drain_deadline + milliseconds(2'000));
   if (finished) {
     impl_->log.Info("drained: every lease is given back");
@@ -160,6 +170,7 @@ void WorkerApp::Stop() {
   if (impl_->health) impl_->health->Stop();
   if (impl_->shell) impl_->shell->StopDeciding();
   if (impl_->doorbell) impl_->doorbell->Stop();
+  if (impl_->queue.driver) impl_->queue.driver->Stop();
   impl_->runner.reset();
   impl_->shell.reset();
   impl_->tracer.Stop();

@@ -46,6 +46,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.poll_max = settings.poll;
   config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;
+  config.subject.go_on = settings.local_continuation;
   return config;
 }
 

@@ -44,8 +44,9 @@ void AppObserver::OnRecorded(const StepEnd& end, const SubjectKind& kind, const 
 void AppObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome) {
   LogObserver::OnOutcome(item, outcome);
   traces_.OnOutcome(item, outcome);
-  const bool closed = outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition == Disposition::kClose;
-  if (closed && doorbell_) doorbell_->TellClosed(item.subject);
+  if (!doorbell_ || outcome.kind != CommitOutcome::Kind::kCommitted) return;
+  if (item.disposition == Disposition::kClose) doorbell_->TellClosed(item.subject);
+  if (item.disposition == Disposition::kRelease && item.requeue) doorbell_->TellWork();
 }
 
 void AppObserver::OnLetGo(const CommitItem& item) { traces_.OnLetGo(item); }

@@ -13,7 +13,7 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Report DoClaim(CarryOutContext& context, const command::Claim& claim) {
   const SessionId session = claim.request.session;
-  auto answer = context.store.Claim(claim.request);
+  auto answer = context.queue.Claim(claim.request);
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
   ClaimReport report{{}, answer->dropped, answer->quarantined};
   for (Claimed& claimed : answer->claimed) {

@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/uuid7.h"
+#include "shared/queue/queue_driver.h"
 #include "worker/worker_core.h"
 
 namespace acl {
@@ -15,6 +16,7 @@ using Report = std::function<void(WorkerCore& core, SteadyTime now)>;
 
 struct CarryOutContext {
   KernelStore& store;
+  QueueDriver& queue;  // claims come through it
   const Clock& clock;
   Uuid7Maker& ids;
   // Told of every restore: duration in milliseconds, events replayed. May be empty.

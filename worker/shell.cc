@@ -2,13 +2,13 @@
 
 namespace acl {
 
-WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, StepRunner& runner, const KindRegistry& kinds, const Clock& clock,
-                         WorkerObserver* observer, std::function<void(double, std::int64_t)> on_restore)
+WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& queue, StepRunner& runner, const KindRegistry& kinds,
+                         const Clock& clock, WorkerObserver* observer, std::function<void(double, std::int64_t)> on_restore)
     : clock_(clock),
       runner_(runner),
       ids_(clock, random_),
       core_(std::move(config), kinds, random_, observer),
-      carry_out_{store, clock, ids_, std::move(on_restore)},
+      carry_out_{store, queue, clock, ids_, std::move(on_restore)},
       heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
       commits_({.name = "commit", .threads = 1, .max_queued = 64}),
       others_({.name = "sql", .threads = 3, .max_queued = 4096}) {}

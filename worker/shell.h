@@ -19,9 +19,9 @@ namespace acl {
 
 class WorkerShell {
  public:
-  // Store, runner, kinds, clock and observer outlive the shell.
-  WorkerShell(WorkerConfig config, KernelStore& store, StepRunner& runner, const KindRegistry& kinds, const Clock& clock,
-              WorkerObserver* observer = nullptr, std::function<void(double, std::int64_t)> on_restore = {});
+  // Store, queue, runner, kinds, clock and observer outlive the shell.
+  WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& queue, StepRunner& runner, const KindRegistry& kinds,
+              const Clock& clock, WorkerObserver* observer = nullptr, std::function<void(double, std::int64_t)> on_restore = {});
   ~WorkerShell();
 
   void Start();

@@ -214,7 +214,10 @@ bool SubjectRun::SnapshotComes(std::int64_t events, std::size_t delta_bytes) con
 }
 
 // It starts nothing more then, so that it is released once what runs has ended: a run that always has a next step would never give way.
-bool SubjectRun::GivesWay(const BuildContext& context) const { return context.others_wait && items_in_a_row_ >= limits_.fairness_items; }
+bool SubjectRun::GivesWay(const BuildContext& context) const {
+  if (!limits_.go_on) return step_ended_;
+  return context.others_wait && items_in_a_row_ >= limits_.fairness_items;
+}
 
 void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next) {
   CommitItem& item = work.item;
@@ -266,6 +269,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& cont
       if (!IsRunning(finished->step_id, finished->attempt_id) || work.finished.contains(finished->step_id)) continue;
       if (LeavesRow(finished->result)) RecordAttempt(work, finished->step_id);
       work.finished.insert(finished->step_id);
+      step_ended_ = true;
     } else if (const auto* inbox = std::get_if<InboxInput>(&input)) {
       if (inbox->id.is_nil()) {
         item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));

@@ -24,6 +24,7 @@ namespace acl {
 struct SubjectLimits {
   milliseconds hold_wait{1'000};  // a wait shorter than this keeps the lease
   int fairness_items = 256;       // items in a row before the lease is given back while others wait
+  bool go_on = true;              // false: given back after each step that ended, so that the next one goes through the queue
 };
 
 // What the worker asks of a subject when it builds the next item.
@@ -168,6 +169,7 @@ class SubjectRun {
   std::int64_t events_since_snapshot_ = 0;
   std::size_t delta_bytes_since_snapshot_ = 0;
   int items_in_a_row_ = 0;
+  bool step_ended_ = false;
   bool idle_ = false;  // WhatNext said: nothing to do until an input
 };
 

@@ -1,5 +1,6 @@
 #include "worker/trace_observer.h"
 
+#include "shared/base/random.h"
 #include "shared/kernel/call_format.h"
 #include "worker/log_observer.h"
 

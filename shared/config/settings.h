@@ -27,6 +27,10 @@ struct Settings {
   std::chrono::milliseconds heartbeat{2'500};  // a quarter of lease_ttl unless set
   std::chrono::milliseconds drain_deadline{20'000};
   int db_connections = 4;
+  std::string queue_driver = "postgres";  // or kafka
+  std::string kafka_bootstrap = "127.0.0.1:9092";
+  std::string kafka_prefix = "acl";
+  std::string kafka_properties_file;  // empty: none
   // -- coordinator
   HostPort listen{"127.0.0.1", 8733};
   HostPort doorbell_listen{"127.0.0.1", 8734};
@@ -47,6 +51,9 @@ struct Settings {
   int slots = 8;
   std::vector<std::string> queues{"default"};
   std::chrono::milliseconds poll{500};
+  std::string kafka_group;  // empty: PREFIX.workers
+  std::chrono::milliseconds queue_late{30'000};
+  bool local_continuation = true;
   std::string work_dir = "acl-work";
   std::vector<std::string> allowed_programs;  // empty: the standard list
   bool allow_private_networks = false;

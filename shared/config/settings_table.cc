@@ -230,6 +230,12 @@ const std::vector<SettingRow>& SettingsTable() {
       Millis("drain_deadline_ms", kWorker, &Settings::drain_deadline, 0, 3'600'000,
              "how long a clean end may take before work is given back"),
       Number("db_connections", kServers, &Settings::db_connections, 1, 64, "database connections of this process"),
+      OneOf("queue_driver", kServers, &Settings::queue_driver, {"postgres", "kafka"},
+            "how workers hear of ready work: postgres (they look) or kafka (messages name ready rows); the same for the whole fleet"),
+      Text("kafka_bootstrap", kServers, &Settings::kafka_bootstrap, "HOST:PORT,...", "brokers of Apache Kafka (queue_driver kafka)"),
+      Text("kafka_prefix", kServers, &Settings::kafka_prefix, "NAME", "topics are PREFIX.steps.QUEUE.BAND and PREFIX.dead"),
+      Text("kafka_properties_file", kServers, &Settings::kafka_properties_file, "FILE",
+           "lines NAME=VALUE handed to librdkafka: TLS, SASL and the like (docs/operations.md)"),
       Address("listen", kCoordinator, &Settings::listen, "where the API listens; port 0 = any free one, printed at start"),
       Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
       List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
@@ -254,6 +260,11 @@ const std::vector<SettingRow>& SettingsTable() {
       List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
       Millis("poll_ms", kWorker, &Settings::poll, 20, 3'600'000,
              "the longest wait between two looks for work; eight times as long while every doorbell is connected"),
+      Text("kafka_group", kWorker, &Settings::kafka_group, "NAME", "consumer group of the workers; PREFIX.workers unless set"),
+      Millis("queue_late_ms", kWorker, &Settings::queue_late, 0, 3'600'000,
+             "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),
+      Switch("local_continuation", kWorker, &Settings::local_continuation,
+             "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),
@@ -286,6 +297,12 @@ Status CompleteSettings(Settings& settings, const std::map<std::string, std::str
   if (!settings.jaeger_url.empty() && !settings.jaeger_url.starts_with("http://") && !settings.jaeger_url.starts_with("https://")) {
     wrong += "jaeger_url is no URL: write for example http://127.0.0.1:16686\n";
   }
+  if (settings.queue_driver == "kafka" && settings.kafka_bootstrap.empty())
+    wrong += "kafka_bootstrap is empty: write for example 127.0.0.1:9092\n";
+  const bool plain_prefix =
+      !settings.kafka_prefix.empty() && settings.kafka_prefix.size() <= 60 &&
+      settings.kafka_prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string::npos;
+  if (!plain_prefix) wrong += fmt::format("kafka_prefix '{}' is not 1 to 60 of a-z A-Z 0-9 . _ -\n", settings.kafka_prefix);
   if (settings.database_url.empty()) wrong += "database_url is empty: write for example postgresql:///acl\n";
   if (wrong.empty()) return {};
   wrong.pop_back();

@@ -5,37 +5,6 @@ namespace acl::kafka {
 namespace {
 
 constexpr int kPollMs = 50;
-// The poll thread never runs a step, so a long step does not keep it from polling; this only bounds a bug.
-constexpr const char* kMaxPollIntervalMs = "300000";
-
-struct ListEnd {
-  void operator()(rd_kafka_topic_partition_list_t* list) const { rd_kafka_topic_partition_list_destroy(list); }
-};
-using PartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t, ListEnd>;
-struct MessageEnd {
-  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
-};
-
-PartitionList NewList(std::size_t size) { return PartitionList(rd_kafka_topic_partition_list_new(int(size))); }
-
-Received Taken(const rd_kafka_message_t& message, int assignment) {
-  Received out;
-  out.topic = rd_kafka_topic_name(message.rkt);
-  out.partition = message.partition;
-  out.offset = message.offset;
-  out.assignment = assignment;
-  if (message.key) out.key.assign(static_cast<const char*>(message.key), message.key_len);
-  if (message.payload) out.value.assign(static_cast<const char*>(message.payload), message.len);
-  rd_kafka_headers_t* headers = nullptr;
-  if (rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return out;
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  for (std::size_t n = 0; rd_kafka_header_get_all(headers, n, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR; ++n) {
-    out.headers[name] = value ? std::string(static_cast<const char*>(value), size) : std::string();
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -49,7 +18,7 @@ Status Consumer::Start() {
       {"partition.assignment.strategy", options_.assignor},
       {"session.timeout.ms", std::to_string(options_.session_timeout.count())},
       {"heartbeat.interval.ms", std::to_string(std::max<std::int64_t>(options_.session_timeout.count() / 5, 100))},
-      {"max.poll.interval.ms", kMaxPollIntervalMs},
+      {"max.poll.interval.ms", std::to_string(options_.max_poll_interval.count())},
       {"fetch.wait.max.ms", "100"},
       {"queued.min.messages", "1000"},
       {"queued.max.messages.kbytes", "4096"},
@@ -67,7 +36,8 @@ Status Consumer::Start() {
   if (!made) return made.error();
   handle_ = std::move(*made);
   rd_kafka_poll_set_consumer(handle_.get());
-  auto topics = NewList(options_.topics.size());
+  messages_.reset(rd_kafka_queue_new(handle_.get()));
+  auto topics = NewPartitionList(options_.topics.size());
   for (const std::string& topic : options_.topics) rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
   if (auto code = rd_kafka_subscribe(handle_.get(), topics.get()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return KafkaError("subscribing", code);
@@ -76,27 +46,16 @@ Status Consumer::Start() {
   return {};
 }
 
+// Events of the group and messages come by two queues, so that a full process goes on answering the group without taking messages. (Not by
+// pausing partitions: in librdkafka a resume that meets a rebalance may be lost, and the partition stays silent; seen here.)
 void Consumer::PollUntilStopped() {
   SteadyTime commit_at = clock_.Steady() + options_.commit_every;
   while (!stopping_) {
-    std::unique_ptr<rd_kafka_message_t, MessageEnd> message(rd_kafka_consumer_poll(handle_.get(), kPollMs));
-    if (message && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      Received received;
-      bool ours = false;
-      {
-        std::lock_guard lock(mutex_);
-        received = Taken(*message, assignment_);
-        if (auto it = trackers_.find({received.topic, received.partition}); it != trackers_.end()) {
-          ours = true;
-          it->second.Out(received.offset);
-          ++out_;
-        }
-      }
-      if (ours) options_.on_message(std::move(received));
-    } else if (message && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF && options_.on_error) {
-      options_.on_error(KafkaError("Kafka", message->err, rd_kafka_message_errstr(message.get())));
-    }
-    PauseOrResume();
+    const bool full = out() >= options_.max_out;
+    paused_ = full;
+    // What came before its partition's queue was turned to ours comes by the first one.
+    HandleMessage(MessageHandle(rd_kafka_consumer_poll(handle_.get(), full ? kPollMs : 0)));
+    if (!full) HandleMessage(MessageHandle(rd_kafka_consume_queue(messages_.get(), kPollMs)));
     if (const SteadyTime now = clock_.Steady(); now >= commit_at) {
       commit_at = now + options_.commit_every;
       Commit(false);
@@ -110,6 +69,24 @@ void Consumer::PollUntilStopped() {
   while (!rd_kafka_consumer_closed(handle_.get()) && clock_.Steady() < until) {
     rd_kafka_queue_poll_callback(last.get(), kPollMs);
   }
+}
+
+void Consumer::HandleMessage(MessageHandle message) {
+  if (!message || message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return;
+  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (options_.on_error) options_.on_error(KafkaError("Kafka", message->err, rd_kafka_message_errstr(message.get())));
+    return;
+  }
+  Received received;
+  {
+    std::lock_guard lock(mutex_);
+    received = TakeReceived(*message, assignment_);
+    auto it = trackers_.find({received.topic, received.partition});
+    if (it == trackers_.end()) return;
+    it->second.Out(received.offset);
+    ++out_;
+  }
+  options_.on_message(std::move(received));
 }
 
 void Consumer::OnRebalance(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions, void* self) {
@@ -130,7 +107,11 @@ void Consumer::Assign(rd_kafka_topic_partition_list_t* partitions) {
     for (int n = 0; n < partitions->cnt; ++n) trackers_[{partitions->elems[n].topic, partitions->elems[n].partition}] = OffsetTracker();
   }
   rd_kafka_assign(handle_.get(), partitions);
-  paused_ = false;
+  for (int n = 0; n < partitions->cnt; ++n) {
+    const auto& one = partitions->elems[n];
+    std::unique_ptr<rd_kafka_queue_t, QueueEnd> queue(rd_kafka_queue_get_partition(handle_.get(), one.topic, one.partition));
+    if (queue) rd_kafka_queue_forward(queue.get(), messages_.get());
+  }
   if (options_.on_assign) options_.on_assign(partitions->cnt);
 }
 
@@ -146,18 +127,6 @@ void Consumer::Revoke(rd_kafka_topic_partition_list_t* partitions) {
   rd_kafka_assign(handle_.get(), nullptr);
 }
 
-void Consumer::PauseOrResume() {
-  const int out = this->out();
-  const bool want = paused_ ? out > options_.max_out / 2 : out >= options_.max_out;
-  if (want == paused_) return;
-  rd_kafka_topic_partition_list_t* assigned = nullptr;
-  if (rd_kafka_assignment(handle_.get(), &assigned) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
-  PartitionList list(assigned);
-  // Paused partitions are still polled: the group sees a living member.
-  const auto code = want ? rd_kafka_pause_partitions(handle_.get(), list.get()) : rd_kafka_resume_partitions(handle_.get(), list.get());
-  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) paused_ = want;
-}
-
 void Consumer::Commit(bool wait) {
   std::map<Partition, std::int64_t> offsets;
   {
@@ -167,7 +136,7 @@ void Consumer::Commit(bool wait) {
     }
   }
   if (offsets.empty()) return;
-  auto list = NewList(offsets.size());
+  auto list = NewPartitionList(offsets.size());
   for (const auto& [partition, offset] : offsets) {
     rd_kafka_topic_partition_list_add(list.get(), partition.first.c_str(), partition.second)->offset = offset;
   }
@@ -204,10 +173,24 @@ int Consumer::out() const {
   return out_;
 }
 
+std::int64_t Consumer::Lag() const {
+  std::lock_guard lock(mutex_);
+  if (!handle_) return 0;
+  std::int64_t lag = 0;
+  for (const auto& [partition, tracker] : trackers_) {
+    std::int64_t low = 0, high = 0;  // as the last fetch told: no round trip
+    const auto code = rd_kafka_get_watermark_offsets(handle_.get(), partition.first.c_str(), partition.second, &low, &high);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0) lag += tracker.Behind(high);
+  }
+  return lag;
+}
+
 void Consumer::Stop() {
   if (!thread_.joinable()) return;
   stopping_ = true;
   thread_.join();
+  std::lock_guard lock(mutex_);
+  messages_.reset();
   rd_kafka_destroy_flags(handle_.release(), RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);  // closed above, as far as it could be
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a group's topics on a thread of its own that never runs a step: it hands messages out, bounded, and pauses its partitions while
+// Reads a group's topics on a thread of its own that never runs a step: it hands messages out, bounded, and takes no more while
 // enough is out. An offset is committed only after its message, and all before it, have been dealt with in the database (offset_tracker.h).
 //
 // When partitions are taken away, `on_revoke` runs first (stop starting, flush the committer, give leases back), then what is done is
@@ -17,18 +17,10 @@
 #include "shared/base/clock.h"
 #include "shared/kafka/client.h"
 #include "shared/kafka/offset_tracker.h"
+#include "shared/kafka/received.h"
 #include "shared/runtime/service.h"
 
 namespace acl::kafka {
-
-struct Received {
-  std::string topic;
-  int partition = 0;
-  std::int64_t offset = 0;
-  int assignment = 0;  // of which assignment of the partitions to this process
-  std::string key, value;
-  std::map<std::string, std::string> headers;
-};
 
 class Consumer final : public Service {
  public:
@@ -36,8 +28,10 @@ class Consumer final : public Service {
     ClientSettings settings;
     std::string group;
     std::vector<std::string> topics;
-    int max_out = 256;                                  // messages handed out and not done; above it the partitions pause
+    int max_out = 256;                                  // messages handed out and not done; no more are taken meanwhile
     std::chrono::milliseconds session_timeout{10'000};  // silent so long: its partitions go to others
+    // A poll thread that hangs so long loses its partitions. It never runs a step, so a long step is nothing to it.
+    std::chrono::milliseconds max_poll_interval{300'000};
     std::chrono::milliseconds commit_every{1'000};
     std::chrono::milliseconds answer_within{3'000};  // wait so long for the last commit, and for the leaving, with the broker away
     std::string assignor = "range,roundrobin";       // eager; "cooperative-sticky" has bugs in librdkafka 2.0
@@ -56,6 +50,8 @@ class Consumer final : public Service {
   // From any thread: dealt with, its offset may go. Ignored if the partition has been taken away since.
   void Done(const Received& message);
   int out() const;
+  // Messages in the assigned partitions behind what is dealt with, as far as the last fetch told.
+  std::int64_t Lag() const;
   bool paused() const { return paused_.load(); }
 
  private:
@@ -64,13 +60,14 @@ class Consumer final : public Service {
   void PollUntilStopped();
   void Assign(rd_kafka_topic_partition_list_t* partitions);
   void Revoke(rd_kafka_topic_partition_list_t* partitions);
-  void PauseOrResume();
+  void HandleMessage(MessageHandle message);
   void Commit(bool wait);
   static void OnRebalance(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions, void* self);
 
   const Options options_;
   const Clock& clock_;
   Handle handle_;
+  std::unique_ptr<rd_kafka_queue_t, QueueEnd> messages_;  // of the assigned partitions
   mutable std::mutex mutex_;
   std::map<Partition, OffsetTracker> trackers_;  // of the partitions assigned now
   int out_ = 0, assignment_ = 0;

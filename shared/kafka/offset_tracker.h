@@ -2,6 +2,7 @@
 // Which offset of a partition may be committed: everything before it has been dealt with in the database. Messages are dealt with in any
 // order; the offset moves over a gap only when the gap is closed. So a crash repeats messages and never skips one.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -28,6 +29,11 @@ class OffsetTracker {
   }
   void Committed(std::int64_t offset) {
     if (offset > committed_) committed_ = offset;
+  }
+  // Messages from the place that may be committed to the partition's end; 0 while nothing was read.
+  std::int64_t Behind(std::int64_t end) const {
+    if (next_ < 0) return 0;
+    return std::max<std::int64_t>(0, end - (open_.empty() ? next_ : *open_.begin()));
   }
   std::size_t open() const { return open_.size(); }
 

@@ -77,7 +77,7 @@ struct MemoryRecord {
   WallTime at;
 };
 
-class MemoryStore final : public KernelStore {
+class MemoryStore : public KernelStore {
  public:
   // Known mistakes, switched on by tests that prove that the checkers have teeth. Never otherwise.
   struct Mutants {

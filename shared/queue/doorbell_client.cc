@@ -103,6 +103,7 @@ struct DoorbellClient::Impl {
   SessionId session;
   bool stopping = false;  // on the io thread
   std::atomic<int> connected{0};
+  std::atomic<bool> work_to_tell{false};
   std::thread thread;
 };
 
@@ -144,6 +145,14 @@ void DoorbellClient::SetSession(const SessionId& session) {
 
 void DoorbellClient::TellClosed(const SubjectId& subject) {
   asio::post(impl_->io, [this, subject] { impl_->ToAll(doorbell::EncodeClosed(subject)); });
+}
+
+void DoorbellClient::TellWork() {
+  if (impl_->work_to_tell.exchange(true)) return;
+  asio::post(impl_->io, [this] {
+    impl_->work_to_tell = false;
+    impl_->ToAll(doorbell::EncodeWork(""));
+  });
 }
 
 int DoorbellClient::connected() const { return impl_->connected; }

@@ -34,6 +34,8 @@ class DoorbellClient final : public Service {
   // From any thread. Told to every coordinator now and on every reconnect.
   void SetSession(const SessionId& session);
   void TellClosed(const SubjectId& subject);
+  // This worker made something ready (gave a run back): whoever relays may look. Tellings that wait to be sent become one.
+  void TellWork();
   int connected() const;
 
  private:

@@ -79,6 +79,8 @@ struct DoorbellServer::Impl {
       peer->second.queues = message.queues;
     } else if (message.kind == Message::Kind::kClosed && options.on_closed) {
       options.on_closed(message.subject);
+    } else if (message.kind == Message::Kind::kWork && options.on_work) {
+      options.on_work();
     }
   }
 

@@ -20,6 +20,7 @@ class DoorbellServer final : public Service {
     int ring_at_once = 8;                             // workers rung for one piece of work; beyond that some, in turn
     Metrics* metrics = nullptr;                       // may be null
     std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
+    std::function<void()> on_work = {};               // a worker made something ready; on the server's thread
   };
   struct Counts {
     std::int64_t peers = 0, sent = 0, dropped = 0, received = 0;

@@ -60,6 +60,13 @@ inline const MetricDef kObjectBytes{"acl_object_store_bytes_total", "bytes of ob
 inline const MetricDef kObjectRetries{"acl_object_store_retries_total", "requests to the object store that were tried again"};
 inline const MetricDef kTraceSpans{"acl_trace_spans_total",
                                    "spans by what became of them: exported, dropped (queue full), refused, failed (collector away)"};
+inline const MetricDef kQueueMessages{"acl_queue_messages_total", "messages of the queue by outcome: claimed dropped not_for_us poison"};
+inline const MetricDef kQueueLate{"acl_queue_late_claims_total",
+                                  "subjects claimed by looking, because no message came for their ready row in time"};
+inline const MetricDef kQueueWaiting{"acl_queue_messages_waiting", "messages read and not claimed yet"};
+inline const MetricDef kQueueLag{"acl_queue_consumer_lag", "messages in this worker's partitions behind its committed place"};
+inline const MetricDef kRelaySent{"acl_relay_messages_total", "messages of the relay by outcome: sent again failed"};
+inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 // All of the above, for docs/metrics.md and its test.

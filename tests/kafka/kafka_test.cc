@@ -10,6 +10,7 @@
 #include "shared/kafka/consumer.h"
 #include "shared/kafka/producer.h"
 #include "shared/kafka/topics.h"
+#include "tests/support/kafka_server.h"
 #include "tests/support/process.h"
 #include "tests/support/wait.h"
 
@@ -21,13 +22,15 @@ using test::WaitUntil;
 
 // Messages as they come, kept or done at once.
 struct Reader {
-  Reader(const ClientSettings& settings, const std::string& topic, const std::string& group, bool done_at_once, int max_out = 256) {
+  Reader(const ClientSettings& settings, const std::string& topic, const std::string& group, bool done_at_once, int max_out = 256,
+         std::chrono::milliseconds max_poll_interval = seconds(300)) {
     Consumer::Options options;
     options.settings = settings;
     options.group = group;
     options.topics = {topic};
     options.max_out = max_out;
     options.session_timeout = seconds(6);
+    options.max_poll_interval = max_poll_interval;
     options.commit_every = std::chrono::milliseconds(100);
     options.on_message = [this, done_at_once](Received message) {
       {
@@ -171,6 +174,24 @@ TEST_F(Kafka, PartitionsMoveToAMemberThatJoins) {
   EXPECT_GT(second.distinct(), 0u);
 }
 
+TEST_F(Kafka, AStepLongerThanThePollIntervalLosesNothing) {
+  Send(0, 9);
+  ASSERT_TRUE(AwaitAcknowledged(9));
+  Reader reader(settings_, topic_, "g", false, 256, seconds(6));
+  ASSERT_TRUE(WaitUntil([&] { return reader.distinct() == 9; }));
+  test::LetPass(seconds(8));  // what was read is being worked on; the poll thread goes on meanwhile
+  EXPECT_EQ(reader.revoked, 0);
+  std::vector<Received> kept;
+  {
+    std::lock_guard lock(reader.mutex);
+    kept.swap(reader.kept);
+  }
+  for (const Received& message : kept) reader.consumer->Done(message);
+  Send(9, 1);
+  EXPECT_TRUE(WaitUntil([&] { return reader.distinct() == 10; }));
+  EXPECT_EQ(reader.received, 10) << "nothing came twice";
+}
+
 TEST_F(Kafka, AProducerThatGaveUpIsMadeAnew) {
   Send(0, 10);
   ASSERT_TRUE(AwaitAcknowledged(10));
@@ -182,15 +203,8 @@ TEST_F(Kafka, AProducerThatGaveUpIsMadeAnew) {
 }
 
 TEST_F(Kafka, ABrokerThatDiesAndComesBackLosesNothing) {
-  const char* name = std::getenv("ACL_TEST_KAFKA_NAME");
-  ASSERT_NE(name, nullptr) << "run ./dev test kafka";
-  const std::string dev = std::string(ACL_SOURCE_DIR) + "/dev";
-  // A broker of this test alone: others go on.
-  const std::string own = std::string(name) + "-dies";
-  const auto start = [&] { return test::RunProgram({dev, "kafka", "start", own}); };
-  auto started = start();
-  ASSERT_EQ(started.exit_code, 0) << started.err;
-  settings_.bootstrap = started.out.substr(0, started.out.find('\n'));
+  test::TestKafka own = test::TestKafka::Own("dies");
+  settings_.bootstrap = own.url();
   auto made = CreateTopics(settings_, {{topic_, 3, 1, {}}}, seconds(30));
   ASSERT_TRUE(made) << made.message();
   Producer::Options options;
@@ -201,14 +215,12 @@ TEST_F(Kafka, ABrokerThatDiesAndComesBackLosesNothing) {
   Reader reader(settings_, topic_, "g", true);
   Send(0, 100);
   ASSERT_TRUE(AwaitAcknowledged(100));
-  ASSERT_EQ(test::RunProgram({dev, "kafka", "kill", own}).exit_code, 0);
+  own.Kill();
   Send(100, 100);  // taken while nobody is there
-  started = start();
-  ASSERT_EQ(started.exit_code, 0) << started.err;
+  own.Start();
   EXPECT_TRUE(AwaitAcknowledged(200)) << acknowledged_ << " acknowledged, " << failed_ << " failed";
   EXPECT_TRUE(WaitUntil([&] { return reader.distinct() == 200; })) << reader.distinct();
-  // Nobody answers any more: what ends must still end.
-  EXPECT_EQ(test::RunProgram({dev, "kafka", "remove", own}).exit_code, 0);
+  own.Kill();  // nobody answers any more: what ends must still end
 }
 
 }  // namespace

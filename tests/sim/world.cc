@@ -19,11 +19,13 @@ struct SimWorld::Worker {
       : name(fmt::format("w{}", number)),
         store(world.store_, world.random_.Next(), FaultRates()),
         random(world.random_.Next()),
-        carry_out{store, world.clock_, world.ids_, {}} {}
+        queue(store),
+        carry_out{store, queue, world.clock_, world.ids_, {}} {}
 
   std::string name;
   FaultyStore store;
   SeededRandom random;
+  PostgresDriver queue;
   CarryOutContext carry_out;
   std::unique_ptr<WorkerCore> core;
   std::uint64_t incarnation = 0, wake_generation = 0;

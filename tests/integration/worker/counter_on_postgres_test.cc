@@ -26,6 +26,7 @@ class CounterOnPostgres : public DatabaseTest {
     PgStoreOptions options;
     options.conninfo = db().conninfo();
     store_ = std::make_unique<PgStore>(options);
+    queue_ = std::make_unique<PostgresDriver>(*store_);
     queries_ = std::make_unique<PgQueries>(*store_);
     runner_.SetDefault([](const StepCall&) {
       StepResult result;
@@ -46,7 +47,7 @@ class CounterOnPostgres : public DatabaseTest {
   }
 
   std::unique_ptr<WorkerShell> StartWorker(WorkerConfig config) {
-    auto shell = std::make_unique<WorkerShell>(std::move(config), *store_, runner_, kinds_, clock_);
+    auto shell = std::make_unique<WorkerShell>(std::move(config), *store_, *queue_, runner_, kinds_, clock_);
     shell->Start();
     return shell;
   }
@@ -92,6 +93,7 @@ class CounterOnPostgres : public DatabaseTest {
   std::shared_ptr<CounterKind> kind_;
   KindRegistry kinds_;
   std::unique_ptr<PgStore> store_;
+  std::unique_ptr<PostgresDriver> queue_;
   std::unique_ptr<PgQueries> queries_;
   ScriptRunner runner_;
 };

@@ -150,7 +150,8 @@ class CoreBench : public ::testing::Test {
   Uuid7Maker ids{clock, random};
   MemoryStore memory{clock};
   BenchStore store{memory, 1, FaultyStore::Rates{}};
-  CarryOutContext carry_out{store, clock, ids, {}};
+  PostgresDriver queue{store};
+  CarryOutContext carry_out{store, queue, clock, ids, {}};
   std::shared_ptr<CounterKind> counter = std::make_shared<CounterKind>();
   KindRegistry kinds;
   WorkerConfig config;

@@ -1,0 +1,139 @@
+#include "coordinator/relay.h"
+
+#include <mutex>
+
+#include "shared/queue/relay_book.h"
+#include "shared/telemetry/names.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr int kRowsAtOnce = 1'000;  // of each queue and band
+
+StepMessage MessageFor(const DueRow& row) {
+  StepMessage message;
+  message.key = row.key;
+  message.kind = row.kind;
+  message.required_version = row.required_version;
+  message.event_seq = row.event_seq;
+  message.token = row.token;
+  return message;
+}
+
+// What sends that failed leave for the duty's thread; outlives the relay, as answers may come late.
+struct Failures {
+  std::mutex mutex;
+  std::vector<ReadyKey> keys;
+};
+
+// On the duty's thread.
+class RelayOfShard {
+ public:
+  RelayOfShard(const TurnContext& context, RelayOptions options)
+      : context_(context),
+        options_(std::move(options)),
+        wait_(options_.poll_min),
+        first_(context.metrics.counter(names::kRelaySent, {{"outcome", "sent"}})),
+        again_(context.metrics.counter(names::kRelaySent, {{"outcome", "again"}})),
+        failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})),
+        out_(context.metrics.gauge(names::kRelayOut, {{"shard", std::to_string(options_.shard)}})) {
+    Forget();
+  }
+
+  Result<milliseconds> Turn() {
+    const SteadyTime now = context_.clock.Steady();
+    TakeFailures(now);
+    bool more = false, found = false;
+    if (book_->room()) {
+      auto due = context_.store.DueReady(options_.shard, book_->Marks(), kRowsAtOnce);
+      if (!due) return due.error();
+      found = !due->rows.empty();
+      more = Look(now, due->rows);
+    }
+    if (book_->SweepDue(now)) book_->BeginSweep(now);
+    if (book_->sweeping()) {
+      auto due = context_.store.DueReady(options_.shard, book_->SweepMarks(), kRowsAtOnce);
+      if (!due) return due.error();
+      Sweep(now, due->rows);
+    }
+    out_.Set(double(book_->out()));
+    if (more || book_->sweeping()) return milliseconds(0);
+    wait_ = found ? options_.poll_min : std::min(options_.poll_max, wait_ * 2);
+    return wait_;
+  }
+
+  void Forget() {
+    book_ = std::make_unique<RelayBook>();
+    out_.Set(0);
+  }
+
+ private:
+  // True: there may be more behind these.
+  bool Look(SteadyTime now, const std::vector<DueRow>& rows) {
+    std::set<std::pair<std::string, int>> stuck;  // lanes whose mark stays, because a row could not be sent
+    for (const DueRow& row : rows) {
+      const std::pair lane(row.key.queue, row.key.band);
+      if (stuck.contains(lane)) continue;
+      const int times = book_->Wanted(now, row.key);
+      if ((times > 0 && !Send(now, row, times)) || (times == 0 && !book_->room())) {
+        stuck.insert(lane);
+      } else {
+        book_->Moved(row.key);
+      }
+    }
+    return stuck.empty() && int(rows.size()) >= kRowsAtOnce;
+  }
+
+  void Sweep(SteadyTime now, const std::vector<DueRow>& rows) {
+    bool any = false, sending = true;
+    for (const DueRow& row : rows) {
+      if (!book_->Seen(row.key)) continue;
+      any = true;
+      const int times = sending ? book_->Wanted(now, row.key) : 0;
+      if (times > 0) sending = Send(now, row, times);
+    }
+    if (!any) book_->EndSweep(now);
+  }
+
+  bool Send(SteadyTime now, const DueRow& row, int times) {
+    const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key](const Status& sent) {
+      if (sent) return;
+      std::lock_guard lock(failures->mutex);
+      failures->keys.push_back(key);
+    });
+    if (!taken) {
+      failed_.Add();
+      return false;
+    }
+    (times == 1 ? first_ : again_).Add();
+    book_->Sent(now, row.key);
+    return true;
+  }
+
+  void TakeFailures(SteadyTime now) {
+    std::vector<ReadyKey> failed;
+    {
+      std::lock_guard lock(failures_->mutex);
+      failed.swap(failures_->keys);
+    }
+    failed_.Add(double(failed.size()));
+    for (const ReadyKey& key : failed) book_->Failed(now, key);
+  }
+
+  const TurnContext context_;
+  const RelayOptions options_;
+  const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
+  std::unique_ptr<RelayBook> book_;
+  milliseconds wait_;
+  Counter first_, again_, failed_;
+  Gauge out_;
+};
+
+}  // namespace
+
+Relay MakeRelay(const TurnContext& context, RelayOptions options) {
+  auto relay = std::make_shared<RelayOfShard>(context, std::move(options));
+  return {[relay] { return relay->Turn(); }, [relay] { relay->Forget(); }};
+}
+
+}  // namespace acl::coordinator

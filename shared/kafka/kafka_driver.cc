@@ -1,0 +1,169 @@
+#include "shared/kafka/kafka_driver.h"
+
+#include "shared/kafka/consumer.h"
+#include "shared/kafka/dead_letters.h"
+#include "shared/kafka/naming.h"
+#include "shared/kafka/producer.h"
+#include "shared/queue/message_driver.h"
+#include "shared/telemetry/log.h"
+#include "shared/telemetry/names.h"
+
+namespace acl::kafka {
+namespace {
+
+class Driver final : public KafkaDriver {
+ public:
+  Driver(DriverOptions options, KernelStore& store, const Clock& clock)
+      : options_(std::move(options)),
+        producer_(ProducerOptions()),
+        consumer_(ConsumerOptions(), clock),
+        messages_(MessageOptions(), store, clock) {
+    if (!options_.metrics) return;
+    waiting_gauge_ = options_.metrics->gauge(names::kQueueWaiting);
+    lag_gauge_ = options_.metrics->gauge(names::kQueueLag);
+  }
+  ~Driver() override { Stop(); }
+
+  Status Start() override {
+    if (Status producer = producer_.Start(); !producer) return producer;
+    return consumer_.Start();
+  }
+  void Stop() override {
+    consumer_.Stop();
+    producer_.Stop();
+  }
+  std::string_view name() const override { return "kafka"; }
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override { return messages_.Claim(request); }
+  int partitions() const override { return partitions_.load(); }
+  std::int64_t lag() const override { return consumer_.Lag(); }
+  void Measure() override {
+    waiting_gauge_.Set(double(messages_.waiting()));
+    lag_gauge_.Set(double(consumer_.Lag()));
+  }
+
+ private:
+  Producer::Options ProducerOptions() const {
+    Producer::Options options;
+    options.settings = options_.client;
+    return options;
+  }
+
+  Consumer::Options ConsumerOptions() {
+    Consumer::Options options;
+    options.settings = options_.client;
+    options.group = GroupOf(options_.fleet);
+    options.topics = StepTopics(options_.fleet.prefix, options_.queues);
+    options.max_out = options_.max_out;
+    options.session_timeout = options_.session_timeout;
+    options.on_message = [this](Received message) { Take(std::move(message)); };
+    options.on_assign = [this](int partitions) {
+      partitions_ = partitions;
+      log_.Info("partitions assigned", {{"partitions", partitions}});
+    };
+    options.on_revoke = [this](int partitions) {
+      // Leases are the database's: what is held stays held and gives way by the fairness bound. What was only read goes to the next owner.
+      messages_.Revoke();
+      {
+        std::lock_guard lock(mutex_);
+        out_.clear();
+      }
+      partitions_ = 0;
+      log_.Info("partitions taken away", {{"partitions", partitions}});
+    };
+    options.on_error = [this](const Error& error) { Say(error); };
+    return options;
+  }
+
+  MessageDriver::Options MessageOptions() {
+    MessageDriver::Options options;
+    options.late_after = options_.late_after;
+    options.late_every = options_.late_every;
+    options.metrics = options_.metrics;
+    options.on_work = options_.on_work;
+    options.settled = [this](std::uint64_t handle) { Settled(handle); };
+    options.poison = [this](const Delivery& delivery, const std::string& reason) { PutAway(delivery.handle, reason); };
+    return options;
+  }
+
+  void Take(Received message) {
+    Delivery delivery;
+    delivery.topic = message.topic;
+    delivery.value = message.value;
+    {
+      std::lock_guard lock(mutex_);
+      delivery.handle = ++last_handle_;
+      out_.emplace(delivery.handle, std::move(message));
+    }
+    messages_.Offer(std::move(delivery));
+  }
+
+  void Settled(std::uint64_t handle) {
+    Received message;
+    {
+      std::lock_guard lock(mutex_);
+      auto it = out_.find(handle);
+      if (it == out_.end()) return;
+      message = std::move(it->second);
+      out_.erase(it);
+    }
+    consumer_.Done(message);
+  }
+
+  // Its offset goes once it lies in the dead letters; until then it is tried again.
+  void PutAway(std::uint64_t handle, const std::string& reason) {
+    Outgoing letter;
+    {
+      std::lock_guard lock(mutex_);
+      auto it = out_.find(handle);
+      if (it == out_.end()) return;
+      log_.Warn("a message cannot be dealt with and goes to the dead letters",
+                {{"topic", it->second.topic}, {"partition", it->second.partition}, {"offset", it->second.offset}, {"reason", reason}});
+      letter = MakeDeadLetter(options_.fleet.prefix, it->second, reason);
+    }
+    SendLetter(handle, std::move(letter));
+  }
+
+  void SendLetter(std::uint64_t handle, Outgoing letter) {
+    // Not taken (stopping, or being made anew): the message is read again by whoever has the partition next.
+    (void)producer_
+        .Send(letter,
+              [this, handle, letter](const Status& sent) {
+                if (sent) {
+                  Settled(handle);
+                } else {
+                  SendLetter(handle, letter);
+                }
+              })
+        .ok();
+  }
+
+  // A broker that is away says so again and again: once, until something else is wrong.
+  void Say(const Error& error) {
+    {
+      std::lock_guard lock(mutex_);
+      if (error.message == last_error_) return;
+      last_error_ = error.message;
+    }
+    log_.Warn("Kafka", {{"error", error}});
+  }
+
+  const DriverOptions options_;
+  const Logger log_{"kafka"};
+  Gauge waiting_gauge_, lag_gauge_;
+  std::atomic<int> partitions_{0};
+  std::mutex mutex_;
+  std::map<std::uint64_t, Received> out_;
+  std::uint64_t last_handle_ = 0;
+  std::string last_error_;
+  Producer producer_;
+  Consumer consumer_;
+  MessageDriver messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<KafkaDriver> MakeKafkaDriver(DriverOptions options, KernelStore& store, const Clock& clock) {
+  return std::make_unique<Driver>(std::move(options), store, clock);
+}
+
+}  // namespace acl::kafka

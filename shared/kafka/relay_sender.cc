@@ -1,0 +1,47 @@
+#include "shared/kafka/relay_sender.h"
+
+#include <fmt/format.h>
+
+#include "shared/kafka/naming.h"
+
+namespace acl::kafka {
+
+namespace {
+
+Producer::Options OptionsFor(ClientSettings client) {
+  Producer::Options options;
+  options.settings = std::move(client);
+  return options;
+}
+
+}  // namespace
+
+RelaySender::RelaySender(FleetSettings fleet, ClientSettings client) : fleet_(std::move(fleet)), producer_(OptionsFor(std::move(client))) {}
+
+Status RelaySender::Send(const StepMessage& message, int times, Producer::Done done) {
+  Outgoing out;
+  out.topic = StepTopic(fleet_.prefix, message.key.queue, message.key.band);
+  out.key = message.key.subject.ToString();
+  if (times > 1) out.key += fmt::format("#{}", times);
+  out.value = EncodeStepMessage(message);
+  if (!message.traceparent.empty()) out.headers["traceparent"] = message.traceparent;
+  return producer_.Send(out, [this, done = std::move(done)](const Status& sent) {
+    Say(sent ? Error{} : sent.error());
+    done(sent);
+  });
+}
+
+void RelaySender::Say(const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (error.message == last_error_) return;
+    last_error_ = error.message;
+  }
+  if (error.message.empty()) {
+    log_.Info("messages are sent again");
+  } else {
+    log_.Warn("messages cannot be sent; they are tried again, and workers look for late rows by themselves", {{"error", error}});
+  }
+}
+
+}  // namespace acl::kafka

@@ -1,0 +1,172 @@
+#include "shared/queue/message_driver.h"
+
+#include "shared/telemetry/names.h"
+
+namespace acl {
+
+namespace {
+
+// May pass by itself: the messages are kept and claimed again.
+bool MayPass(Code code) {
+  return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown || code == Code::kLeaseLost;
+}
+
+}  // namespace
+
+MessageDriver::MessageDriver(Options options, KernelStore& store, const Clock& clock)
+    : options_(std::move(options)), store_(store), clock_(clock) {
+  late_at_ = clock_.Steady() + options_.late_every;
+  if (!options_.metrics) return;
+  claimed_ = options_.metrics->counter(names::kQueueMessages, {{"outcome", "claimed"}});
+  dropped_ = options_.metrics->counter(names::kQueueMessages, {{"outcome", "dropped"}});
+  not_for_us_ = options_.metrics->counter(names::kQueueMessages, {{"outcome", "not_for_us"}});
+  poisoned_ = options_.metrics->counter(names::kQueueMessages, {{"outcome", "poison"}});
+  late_ = options_.metrics->counter(names::kQueueLate);
+}
+
+Status MessageDriver::Start() { return options_.start ? options_.start() : Status(); }
+
+void MessageDriver::Stop() {
+  if (options_.stop) options_.stop();
+}
+
+void MessageDriver::Poison(const Delivery& delivery, const std::string& reason) {
+  poisoned_.Add();
+  {
+    std::lock_guard lock(mutex_);
+    ++counts_.poisoned;
+  }
+  if (options_.poison) {
+    options_.poison(delivery, reason);
+  } else if (options_.settled) {
+    options_.settled(delivery.handle);
+  }
+}
+
+void MessageDriver::Offer(Delivery delivery) {
+  auto message = DecodeStepMessage(delivery.value);
+  if (!message) {
+    Poison(delivery, message.message());
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    ++counts_.offered;
+    const auto band = std::size_t(message->key.band);
+    waiting_[band].push_back({std::move(delivery), std::move(*message), 0});
+  }
+  if (options_.on_work) options_.on_work();
+}
+
+void MessageDriver::Revoke() {
+  std::lock_guard settled(claiming_);
+  std::lock_guard lock(mutex_);
+  for (auto& band : waiting_) band.clear();
+  singles_ = 0;
+}
+
+std::vector<MessageDriver::Waiting> MessageDriver::Take(const ClaimRequest& request) {
+  std::vector<Waiting> taken, not_for_us;
+  {
+    std::lock_guard lock(mutex_);
+    const std::size_t most = singles_ > 0 ? 1 : std::size_t(std::max(1, request.max));
+    for (auto& band : waiting_) {
+      while (!band.empty() && taken.size() < most) {
+        Waiting next = std::move(band.front());
+        band.pop_front();
+        const bool known_kind = request.kinds.empty() || next.message.kind.empty() ||
+                                std::find(request.kinds.begin(), request.kinds.end(), next.message.kind) != request.kinds.end();
+        const bool ours = known_kind && next.message.required_version <= request.known_version;
+        (ours ? taken : not_for_us).push_back(std::move(next));
+      }
+    }
+    counts_.not_for_us += std::int64_t(not_for_us.size());
+  }
+  // Its row stays; the relay offers it again, by then perhaps to a program that knows it.
+  not_for_us_.Add(double(not_for_us.size()));
+  Settle(not_for_us);
+  return taken;
+}
+
+void MessageDriver::PutBack(std::vector<Waiting> taken) {
+  std::lock_guard lock(mutex_);
+  counts_.put_back += std::int64_t(taken.size());
+  for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
+    waiting_[std::size_t(it->message.key.band)].push_front(std::move(*it));
+  }
+}
+
+void MessageDriver::Settle(const std::vector<Waiting>& taken) {
+  if (!options_.settled) return;
+  for (const Waiting& one : taken) options_.settled(one.delivery.handle);
+}
+
+Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
+  std::lock_guard claiming(claiming_);
+  for (;;) {
+    std::vector<Waiting> taken = Take(request);
+    if (taken.empty()) return ClaimLate(request);
+    auto answer = ClaimTaken(request, std::move(taken));
+    // All of them named rows that are gone (repeats): the next may not.
+    if (answer && answer->claimed.empty() && answer->dropped == 0 && answer->quarantined == 0 && waiting() > 0) continue;
+    return answer;
+  }
+}
+
+Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::vector<Waiting> taken) {
+  ClaimRequest named = request;
+  named.keys.emplace();
+  for (const Waiting& one : taken) named.keys->push_back(one.message.key);
+  auto answer = store_.Claim(named);
+  if (answer) {
+    Settle(taken);
+    dropped_.Add(answer->missing + answer->dropped);
+    claimed_.Add(double(answer->claimed.size()));
+    std::lock_guard lock(mutex_);
+    counts_.claimed += std::int64_t(answer->claimed.size());
+    counts_.dropped += answer->missing + answer->dropped;
+    if (singles_ > 0) --singles_;
+    return answer;
+  }
+  if (!MayPass(answer.code())) {
+    if (taken.size() == 1 && ++taken.front().refusals >= options_.refusals_until_poison) {
+      Poison(taken.front().delivery, "the database refuses to claim what it names: " + answer.message());
+      std::lock_guard lock(mutex_);
+      if (singles_ > 0) --singles_;
+      return ClaimAnswer{};
+    }
+    std::lock_guard lock(mutex_);
+    if (taken.size() > 1) singles_ = taken.size();
+  }
+  PutBack(std::move(taken));
+  return answer;
+}
+
+Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
+  if (options_.late_after.count() == 0 || clock_.Steady() < late_at_) return ClaimAnswer{};
+  late_at_ = clock_.Steady() + options_.late_every;
+  ClaimRequest late = request;
+  late.min_age = options_.late_after;
+  auto answer = store_.Claim(late);
+  if (answer && !answer->claimed.empty()) {
+    late_at_ = clock_.Steady();  // there may be more
+    late_.Add(double(answer->claimed.size()));
+    std::lock_guard lock(mutex_);
+    counts_.late += std::int64_t(answer->claimed.size());
+  }
+  return answer;
+}
+
+std::size_t MessageDriver::waiting() const {
+  std::lock_guard lock(mutex_);
+  std::size_t all = 0;
+  for (const auto& band : waiting_) all += band.size();
+  return all;
+}
+
+MessageDriver::Counts MessageDriver::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace acl

@@ -1,0 +1,92 @@
+#pragma once
+// The driver over a transport that hands out messages at least once (Kafka; in memory for tests and the simulator). A message names a ready
+// row and is done only after the database answered the claim of that row. What the transport loses is found by age: rows that have been
+// ready for longer than `late_after` are claimed by looking, as the other driver does.
+//
+//   transport --Offer--> [waiting, first band first] --Claim--> database --> settled (its offset may go)
+//                              |                           \--> unavailable: back to the front
+//                              \--> not a step message, or its claim is refused again and again --> poison
+
+#include <array>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "shared/base/clock.h"
+#include "shared/queue/queue_driver.h"
+#include "shared/queue/step_message.h"
+#include "shared/telemetry/metrics.h"
+
+namespace acl {
+
+// A message as a transport handed it out. `handle` is the transport's: it knows its message by it.
+struct Delivery {
+  std::uint64_t handle = 0;
+  std::string topic;
+  std::string value;
+};
+
+class MessageDriver final : public QueueDriver {
+ public:
+  struct Options {
+    std::string name = "kafka";
+    milliseconds late_after{30'000};                    // 0: never look for late rows
+    milliseconds late_every{5'000};                     // how often to look
+    int refusals_until_poison = 3;                      // claims of one message alone that the database refuses
+    Metrics* metrics = nullptr;                         // may be null
+    std::function<Status()> start;                      // of the transport; may be empty
+    std::function<void()> stop;                         // ends the transport: after it nothing is offered
+    std::function<void(std::uint64_t handle)> settled;  // dealt with: its offset may go
+    // Cannot be dealt with, ever. Whoever takes it calls `settled` itself, once the message is put away.
+    std::function<void(const Delivery&, const std::string& reason)> poison;
+    OnWork on_work;
+  };
+
+  MessageDriver(Options options, KernelStore& store, const Clock& clock);
+
+  Status Start() override;
+  void Stop() override;
+  std::string_view name() const override { return options_.name; }
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+
+  // -- for the transport, from its thread
+  void Offer(Delivery delivery);
+  // Its partitions went to others: what waits here will be offered to them. A claim under way is awaited, so that it is settled first.
+  void Revoke();
+
+  std::size_t waiting() const;
+  struct Counts {
+    std::int64_t offered = 0, claimed = 0, dropped = 0, not_for_us = 0, put_back = 0, poisoned = 0, late = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct Waiting {
+    Delivery delivery;
+    StepMessage message;
+    int refusals = 0;
+  };
+  static constexpr int kBands = 4;
+
+  std::vector<Waiting> Take(const ClaimRequest& request);
+  void PutBack(std::vector<Waiting> taken);
+  void Settle(const std::vector<Waiting>& taken);
+  void Poison(const Delivery& delivery, const std::string& reason);
+  Result<ClaimAnswer> ClaimTaken(const ClaimRequest& request, std::vector<Waiting> taken);
+  Result<ClaimAnswer> ClaimLate(const ClaimRequest& request);
+
+  const Options options_;
+  KernelStore& store_;
+  const Clock& clock_;
+  Counter claimed_, dropped_, not_for_us_, poisoned_, late_;
+  std::mutex claiming_;  // one claim at a time; Revoke waits for it
+  mutable std::mutex mutex_;
+  std::array<std::deque<Waiting>, kBands> waiting_;
+  std::size_t singles_ = 0;  // a batch of so many was refused: they go one by one, until the one is found
+  SteadyTime late_at_{};
+  Counts counts_;
+};
+
+}  // namespace acl

@@ -1,0 +1,71 @@
+#include "shared/queue/relay_book.h"
+
+namespace acl {
+
+namespace {
+
+// Later than any row: a lane that has been swept through.
+const WallTime kNoMore = WallTimeFromMicros(253'402'300'799'000'000);  // the year 9999
+
+std::vector<ReadyKey> AsKeys(const std::map<std::pair<std::string, int>, std::pair<WallTime, SubjectId>>& places) {
+  std::vector<ReadyKey> keys;
+  for (const auto& [lane, place] : places) keys.push_back({lane.first, lane.second, 0, place.first, place.second});
+  return keys;
+}
+
+}  // namespace
+
+std::vector<ReadyKey> RelayBook::Marks() const { return AsKeys(marks_); }
+std::vector<ReadyKey> RelayBook::SweepMarks() const { return AsKeys(cursor_); }
+
+int RelayBook::Wanted(SteadyTime now, const ReadyKey& key) const {
+  auto it = sent_.find(key);
+  if (it == sent_.end()) return room() ? 1 : 0;
+  return now >= it->second.again_at ? it->second.times + 1 : 0;
+}
+
+void RelayBook::Sent(SteadyTime now, const ReadyKey& key) {
+  Sending& sending = sent_[key];
+  sending.sent_at = now;
+  milliseconds wait = options_.again_min;
+  for (int n = 0; n < sending.times && wait < options_.again_max; ++n) wait *= 2;
+  sending.again_at = now + std::min(wait, options_.again_max);
+  ++sending.times;
+  sending.seen = sweep_;
+}
+
+void RelayBook::Moved(const ReadyKey& key) {
+  Place& mark = marks_[{key.queue, key.band}];
+  mark = std::max(mark, Place{key.ready_at, key.subject});
+}
+
+void RelayBook::Failed(SteadyTime now, const ReadyKey& key) {
+  auto it = sent_.find(key);
+  if (it == sent_.end()) return;
+  it->second.again_at = std::min(it->second.again_at, now + options_.failed_after);
+  sweep_at_ = std::min(sweep_at_, now + options_.failed_after);
+}
+
+void RelayBook::BeginSweep(SteadyTime now) {
+  sweeping_ = true;
+  sweep_began_ = now;
+  ++sweep_;
+  cursor_.clear();
+}
+
+bool RelayBook::Seen(const ReadyKey& key) {
+  const auto mark = marks_.find({key.queue, key.band});
+  const bool before = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
+  cursor_[{key.queue, key.band}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
+  if (!before) return false;
+  if (auto it = sent_.find(key); it != sent_.end()) it->second.seen = sweep_;
+  return true;
+}
+
+void RelayBook::EndSweep(SteadyTime now) {
+  std::erase_if(sent_, [&](const auto& entry) { return entry.second.seen != sweep_ && entry.second.sent_at < sweep_began_; });
+  sweeping_ = false;
+  sweep_at_ = now + options_.sweep_every;
+}
+
+}  // namespace acl

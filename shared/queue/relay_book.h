@@ -1,0 +1,68 @@
+#pragma once
+// What the relay of one shard has sent and not seen claimed (DESIGN.md section 2, "Ready"). The ready table is the truth; this is memory
+// only: a relay that begins anew sends what is there once more, and whoever reads drops what is gone.
+//
+//   look:  rows behind the mark, sent at once; the mark moves with what is sent
+//   sweep: every few seconds from zero up to the mark: rows that a late transaction put before it are sent, rows that were sent long ago
+//          are sent again (less and less often), and what is not there any more is forgotten
+//
+// Bounded: while `max_out` rows are sent and unclaimed no more are sent; the mark stays, the rest waits in the table.
+
+#include <map>
+#include <vector>
+
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+class RelayBook {
+ public:
+  struct Options {
+    std::size_t max_out = 20'000;
+    milliseconds sweep_every{2'000};
+    milliseconds again_min{5'000}, again_max{300'000};  // doubling from one to the other
+    milliseconds failed_after{500};                     // a send that failed is tried again so much later
+  };
+
+  RelayBook() : RelayBook(Options()) {}
+  explicit RelayBook(Options options) : options_(options) {}
+
+  // -- looking
+  bool room() const { return sent_.size() < options_.max_out; }
+  std::vector<ReadyKey> Marks() const;
+  // 0: do not send now; n: send it, the n-th time.
+  int Wanted(SteadyTime now, const ReadyKey& key) const;
+  // Sent; the mark moves behind it if it is a look's.
+  void Sent(SteadyTime now, const ReadyKey& key);
+  void Moved(const ReadyKey& key);
+  void Failed(SteadyTime now, const ReadyKey& key);
+
+  // -- sweeping: Begin, Seen for each row found up to the marks, End
+  bool SweepDue(SteadyTime now) const { return !sweeping_ && now >= sweep_at_; }
+  bool sweeping() const { return sweeping_; }
+  void BeginSweep(SteadyTime now);
+  std::vector<ReadyKey> SweepMarks() const;
+  // Whether the row is one the sweep is about: not behind the mark.
+  bool Seen(const ReadyKey& key);
+  void EndSweep(SteadyTime now);
+
+  std::size_t out() const { return sent_.size(); }
+
+ private:
+  struct Sending {
+    SteadyTime sent_at, again_at;
+    int times = 0;
+    std::uint64_t seen = 0;  // the last sweep that saw it
+  };
+  using Lane = std::pair<std::string, int>;
+  using Place = std::pair<WallTime, SubjectId>;
+
+  const Options options_;
+  std::map<ReadyKey, Sending> sent_;
+  std::map<Lane, Place> marks_, cursor_;
+  bool sweeping_ = false;
+  std::uint64_t sweep_ = 0;
+  SteadyTime sweep_at_{}, sweep_began_{};
+};
+
+}  // namespace acl

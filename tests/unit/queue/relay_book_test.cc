@@ -1,0 +1,131 @@
+#include "shared/queue/relay_book.h"
+
+#include <gtest/gtest.h>
+
+namespace acl {
+namespace {
+
+using std::chrono::seconds;
+
+ReadyKey Row(int at, std::uint8_t id = 1, int band = 1) {
+  ReadyKey key;
+  key.band = band;
+  key.ready_at = WallTimeFromMicros(1'000'000 + at);
+  key.subject.uuid.bytes.back() = id;
+  return key;
+}
+
+class RelayBookTest : public ::testing::Test {
+ protected:
+  // As the relay does with a row it looked up.
+  bool Look(RelayBook& book, const ReadyKey& key) {
+    if (book.Wanted(now, key) == 0) return false;
+    book.Sent(now, key);
+    book.Moved(key);
+    return true;
+  }
+  // A whole sweep that finds these rows; those that are to be sent.
+  std::vector<ReadyKey> Sweep(RelayBook& book, const std::vector<ReadyKey>& rows) {
+    book.BeginSweep(now);
+    std::vector<ReadyKey> sent;
+    for (const ReadyKey& row : rows) {
+      if (!book.Seen(row) || book.Wanted(now, row) == 0) continue;
+      book.Sent(now, row);
+      sent.push_back(row);
+    }
+    book.EndSweep(now);
+    return sent;
+  }
+  SteadyTime now{seconds(100)};
+};
+
+TEST_F(RelayBookTest, SendsOnceAndMovesItsMark) {
+  RelayBook book;
+  EXPECT_TRUE(book.Marks().empty());
+  EXPECT_TRUE(Look(book, Row(1)));
+  EXPECT_TRUE(Look(book, Row(5, 2)));
+  EXPECT_TRUE(Look(book, Row(3, 3, 0)));
+  EXPECT_FALSE(Look(book, Row(5, 2))) << "sent already";
+  auto marks = book.Marks();
+  ASSERT_EQ(marks.size(), 2u) << "a mark for each queue and band";
+  EXPECT_EQ(marks[0].band, 0);
+  EXPECT_EQ(marks[1].ready_at, Row(5).ready_at);
+  EXPECT_EQ(marks[1].subject, Row(5, 2).subject);
+}
+
+TEST_F(RelayBookTest, ASweepFindsWhatCommittedLate) {
+  RelayBook book;
+  Look(book, Row(10));
+  EXPECT_EQ(Sweep(book, {Row(4, 7), Row(10)}), std::vector<ReadyKey>{Row(4, 7)});
+}
+
+TEST_F(RelayBookTest, ASweepLeavesWhatIsBehindTheMarkToTheLook) {
+  RelayBook book;
+  Look(book, Row(10));
+  EXPECT_TRUE(Sweep(book, {Row(10), Row(11, 9), Row(12, 8, 0)}).empty());
+  EXPECT_TRUE(Look(book, Row(11, 9)));
+}
+
+TEST_F(RelayBookTest, WhatIsClaimedIsForgottenAndMayComeAgain) {
+  RelayBook book;
+  Look(book, Row(1));
+  Look(book, Row(2));
+  now += seconds(3);
+  Sweep(book, {Row(2)});
+  EXPECT_EQ(book.out(), 1u);
+  EXPECT_EQ(book.Wanted(now, Row(1)), 1) << "the same key anew, for the first time";
+}
+
+TEST_F(RelayBookTest, SentAgainLessAndLessOften) {
+  RelayBook book;
+  Look(book, Row(1));
+  std::vector<int> times;
+  std::vector<std::int64_t> at;
+  const SteadyTime began = now;
+  for (int second = 1; second <= 1000; ++second) {
+    now = began + seconds(second);
+    const int wanted = book.Wanted(now, Row(1));
+    if (wanted == 0) continue;
+    times.push_back(wanted);
+    at.push_back(second);
+    Sweep(book, {Row(1)});
+  }
+  EXPECT_EQ(times, (std::vector<int>{2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(at, (std::vector<std::int64_t>{5, 15, 35, 75, 155, 315, 615, 915})) << "doubling, at most five minutes apart";
+}
+
+TEST_F(RelayBookTest, AFailedSendIsTriedAgainSoon) {
+  RelayBook book;
+  Look(book, Row(1));
+  Sweep(book, {Row(1)});
+  book.Failed(now, Row(1));
+  EXPECT_EQ(book.Wanted(now, Row(1)), 0);
+  now += milliseconds(500);
+  EXPECT_TRUE(book.SweepDue(now)) << "no need to wait for the next one in its turn";
+  EXPECT_EQ(Sweep(book, {Row(1)}).size(), 1u);
+}
+
+TEST_F(RelayBookTest, ItsMemoryIsBounded) {
+  RelayBook book({.max_out = 3});
+  for (int n = 1; n <= 3; ++n) EXPECT_TRUE(Look(book, Row(n)));
+  EXPECT_FALSE(book.room());
+  EXPECT_FALSE(Look(book, Row(4))) << "waits in the table";
+  EXPECT_EQ(book.Marks().front().ready_at, Row(3).ready_at) << "and the mark before it";
+  now += seconds(3);
+  Sweep(book, {Row(3)});
+  EXPECT_TRUE(Look(book, Row(4)));
+}
+
+TEST_F(RelayBookTest, ARowSentDuringASweepIsNotForgottenByIt) {
+  RelayBook book;
+  Look(book, Row(1));
+  now += seconds(3);
+  book.BeginSweep(now);
+  Look(book, Row(2));
+  book.EndSweep(now);
+  EXPECT_EQ(book.out(), 1u);
+  EXPECT_EQ(book.Wanted(now, Row(2)), 0);
+}
+
+}  // namespace
+}  // namespace acl
