@@ -106,6 +106,12 @@ inline std::vector<const MetricDef*> All() {
           &kObjectBytes,
           &kObjectRetries,
           &kTraceSpans,
+          &kQueueMessages,
+          &kQueueLate,
+          &kQueueWaiting,
+          &kQueueLag,
+          &kRelaySent,
+          &kRelayOut,
           &kBuildInfo};
 }
 
