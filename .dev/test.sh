@@ -1,11 +1,31 @@
 # Tests and benchmarks.
 
-# A PostgreSQL of its own for each test run, so that several may run at the same time.
-ctest_with_pg() {  # PRESET CTEST-ARG...
-  local preset=$1 name=test-$$ code=0; shift
-  trap 'pg remove "'"$name"'"' EXIT
+# Servers of their own for each test run, so that several may run at the same time.
+servers_end() {  # NAME
+  pg remove "$1"
+  [ ! -d "$local_dir/kafka" ] || kafka remove "$1"
+  [ ! -d "$local_dir/jaeger" ] || jaeger remove "$1"
+}
+
+ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger; PostgreSQL is always there
+  local servers=$1 preset=$2 name=test-$$ code=0 server; shift 2
+  trap 'servers_end "'"$name"'"' EXIT
+  export LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_DATABASE_URL LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
+  export ACL_TEST_DATABASE_URL
+  for server in $servers; do
+    case $server in
+      kafka)
+        ACL_TEST_KAFKA=$(kafka start "$name")
+        export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name ;;
+      s3) with_lock setup s3_install ;;   # the tests start their own
+      jaeger)
+        with_lock setup promtool_install
+        ACL_TEST_JAEGER=$(jaeger start "$name")
+        ACL_TEST_OTLP=$(jaeger otlp "$name")
+        export ACL_TEST_JAEGER ACL_TEST_OTLP ACL_TEST_PROMTOOL=$promtool_home/promtool ;;
+    esac
+  done
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(jobs)" "$@" || code=$?
   return $code
 }
@@ -18,51 +38,17 @@ tsan_core=(unit_runtime unit_http unit_queue unit_telemetry integration_tests)
 sanitize() {  # PRESET BINARY...
   local preset=$1; shift
   build "$preset" "$@"   # of binaries that are not built ctest has no cases
-  ctest_with_pg "$preset" -L '^(unit|house|integration|sim)$'
-}
-
-# What needs a broker of this run: the clients, the queue drivers, fleets on Kafka.
-kafka_tests() {
-  local name=test-$$ code=0
-  build dev kafka_tests
-  trap 'pg remove "'"$name"'"; kafka remove "'"$name"'"; kafka remove "'"$name"'-dies"' EXIT
-  ACL_TEST_KAFKA=$(kafka start "$name")
-  ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name ACL_TEST_DATABASE_URL
-  ctest --test-dir build/dev --output-on-failure --no-tests=error -j "$(jobs)" -L '^kafka$' "$@" || code=$?
-  return $code
-}
-
-# The object store against real S3 servers, which the tests start by themselves.
-s3_tests() {
-  build dev s3_tests
-  with_lock setup s3_install
-  ctest_with_pg dev -L '^s3$' "$@"
-}
-
-# What a fleet tells of itself, read back through a real Jaeger and checked by promtool.
-jaeger_tests() {
-  local name=test-$$
-  build dev jaeger_tests
-  with_lock setup promtool_install
-  trap 'jaeger remove "'"$name"'"; pg remove "'"$name"'"' EXIT
-  ACL_TEST_JAEGER=$(jaeger start "$name")
-  ACL_TEST_OTLP=$(jaeger otlp "$name")
-  ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_JAEGER ACL_TEST_OTLP ACL_TEST_DATABASE_URL ACL_TEST_PROMTOOL=$promtool_home/promtool
-  ctest --test-dir build/dev --output-on-failure --no-tests=error -L '^jaeger$' "$@"
+  ctest_with "" "$preset" -L '^(unit|house|integration|sim)$'
 }
 
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
 run_tests() {
-  local suite=${1:-all} preset=dev
-  local -a select=()
+  local suite=${1:-all} preset=dev servers=""
+  local -a select=() targets=()
   [ $# -eq 0 ] || shift
   case $suite in
-    all | suite) select=(-LE '^(kafka|s3|jaeger)$') ;;   # servers that the first README command does without: `.ci/run` has them as parts of their own
-    kafka) kafka_tests "$@"; return ;;
-    s3) s3_tests "$@"; return ;;
-    jaeger) jaeger_tests "$@"; return ;;
+    all | suite) servers="kafka s3 jaeger" ;;
+    kafka | s3 | jaeger) servers=$suite; select=(-L "^$suite\$"); targets=("${suite}_tests") ;;
     unit) select=(-L '^(unit|house)$') ;;
     integration | sim | e2e | house) select=(-L "^$suite\$") ;;
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
@@ -71,8 +57,8 @@ run_tests() {
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
     *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
-  build "$preset"
-  ctest_with_pg "$preset" "${select[@]}" "$@"
+  build "$preset" "${targets[@]}"
+  ctest_with "$servers" "$preset" "${select[@]}" "$@"
 }
 
 bench_locked() {

@@ -50,6 +50,11 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.direct_commands, 0);
   EXPECT_GT(report.uncertain_resolved, 0);
   EXPECT_GT(report.snapshots, 0);
+  EXPECT_GT(report.by_messages, 0);
+  EXPECT_GT(report.messages_lost, 0);
+  EXPECT_GT(report.messages_repeated, 0);
+  EXPECT_GT(report.messages_dropped, 0);
+  EXPECT_GT(report.late_claims, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, CounterSimSeeds, ::testing::Values(1, 251, 501, 751));

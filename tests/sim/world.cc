@@ -19,13 +19,25 @@ struct SimWorld::Worker {
       : name(fmt::format("w{}", number)),
         store(world.store_, world.random_.Next(), FaultRates()),
         random(world.random_.Next()),
-        queue(store),
-        carry_out{store, queue, world.clock_, world.ids_, {}} {}
+        queue(MakeQueue(world)),
+        carry_out{store, *queue, world.clock_, world.ids_, {}} {}
+
+  std::unique_ptr<QueueDriver> MakeQueue(SimWorld& world) {
+    if (!world.messages_) return std::make_unique<PostgresDriver>(store);
+    const auto hint = [this, &world] {
+      const std::uint64_t now_running = incarnation;
+      world.After(Micros(100), [this, &world, now_running] {
+        world.Deliver(*this, now_running, [](WorkerCore& of, SteadyTime now) { of.OnWorkHint(now); });
+      });
+    };
+    const milliseconds late_after(world.random_.Below(3) == 0 ? 0 : 2'000);
+    return world.broker_.MakeDriver({"default"}, store, world.clock_, hint, 1 + world.random_.Below(12), late_after, milliseconds(500));
+  }
 
   std::string name;
   FaultyStore store;
   SeededRandom random;
-  PostgresDriver queue;
+  std::unique_ptr<QueueDriver> queue;
   CarryOutContext carry_out;
   std::unique_ptr<WorkerCore> core;
   std::uint64_t incarnation = 0, wake_generation = 0;
@@ -50,6 +62,11 @@ void SimReport::Add(const SimReport& other) {
   snapshots += other.snapshots;
   effects += other.effects;
   stale_effects_refused += other.stale_effects_refused;
+  by_messages += other.by_messages;
+  messages_lost += other.messages_lost;
+  messages_repeated += other.messages_repeated;
+  messages_dropped += other.messages_dropped;
+  late_claims += other.late_claims;
   for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
 }
 
@@ -57,9 +74,10 @@ std::string SimReport::ToString() const {
   return fmt::format(
       "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
       "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
-      "violations {}",
+      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
-      direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, violations.size());
+      direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
+      messages_repeated, messages_dropped, late_claims, violations.size());
 }
 
 SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
@@ -68,7 +86,9 @@ SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
       random_(seed),
       store_(clock_, options.mutants),
       client_store_(store_, random_.Next(), FaultRates()),
-      ids_(clock_, random_) {
+      ids_(clock_, random_),
+      messages_(random_.Below(2) == 0),
+      queries_(store_, clock_) {
   report_.seed = seed;
 }
 
@@ -90,6 +110,10 @@ SimReport SimWorld::Run() {
   After(Ms(500, 1'500), [this] { Nemesis(); });
   After(Ms(100, 300), [this] { Upkeep(); });
   After(Ms(200, 600), [this] { Clients(); });
+  if (messages_) {
+    StartRelays();
+    After(Ms(10, 50), [this] { Relay(); });
+  }
   const Micros end = faults_end_ + options_.heal_time;
   while (!planned_.empty() && clock_.now() < end) {
     Planned next = planned_.top();
@@ -129,6 +153,7 @@ void SimWorld::StartWorker(Worker& worker) {
   ++worker.incarnation;
   worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random);
   worker.core->Start(clock_.Steady());
+  (void)worker.queue->Start().ok();
   Pump(worker);
 }
 
@@ -224,6 +249,11 @@ void SimWorld::Collect(const Worker& worker) {
   report_.takeovers += counts.takeovers;
   report_.snapshots += counts.snapshots;
   report_.signals_at_close += counts.moved;
+  if (!messages_) return;
+  const MessageDriver::Counts messages = broker_.CountsOf(*worker.queue);
+  report_.by_messages += messages.claimed;
+  report_.messages_dropped += messages.dropped;
+  report_.late_claims += messages.late;
 }
 
 // ---- faults
@@ -246,6 +276,7 @@ void SimWorld::Nemesis() {
         ++report_.crashes;
         Collect(victim);
         victim.core.reset();
+        victim.queue->Stop();  // what it read goes to others
         ++victim.incarnation;
         victim.deferred.clear();
         victim.frozen = false;
@@ -282,6 +313,52 @@ void SimWorld::Upkeep() {
   (void)store_.Reap(1 + int(random_.Below(8))).ok();
   (void)store_.FireTimers(1 + int(random_.Below(16))).ok();
   After(Ms(100, 400), [this] { Upkeep(); });
+}
+
+// ---- messages
+
+void SimWorld::StartRelays() {
+  relays_.clear();
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    coordinator::RelayOptions options;
+    options.shard = shard;
+    options.send = [this](const StepMessage& message, int, coordinator::RelayOptions::Done done) {
+      return SendMessage(message, std::move(done));
+    };
+    relays_.push_back(coordinator::MakeRelay({client_store_, queries_, clock_, metrics_, {}}, std::move(options)));
+  }
+}
+
+Status SimWorld::SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done) {
+  const std::string bytes = EncodeStepMessage(message);
+  if (faults() && random_.Below(20) == 0) return Error{Code::kUnavailable, "injected: the queue takes nothing"};
+  if (faults() && random_.Below(10) == 0) {
+    ++report_.messages_lost;
+    done(random_.Below(2) == 0 ? Status() : Status(Error{Code::kUnavailable, "injected: not acknowledged"}));
+    return {};
+  }
+  broker_.Send(message.key.queue, bytes);
+  if (faults() && random_.Below(10) == 0) {
+    ++report_.messages_repeated;
+    broker_.Send(message.key.queue, bytes);
+  }
+  done({});
+  return {};
+}
+
+void SimWorld::Relay() {
+  if (faults() && random_.Below(40) == 0) StartRelays();  // another coordinator, which knows nothing of what was sent
+  if (faults() && random_.Below(100) == 0) {
+    report_.messages_lost += std::int64_t(broker_.waiting().size());
+    broker_.Wipe();
+  }
+  for (auto& relay : relays_) {
+    if (!faults() || random_.Below(4) != 0) (void)relay.turn().ok();
+  }
+  auto& waiting = broker_.waiting();
+  for (std::size_t n = 1; faults() && n < waiting.size(); ++n) std::swap(waiting[n], waiting[random_.Below(n + 1)]);
+  if (!faults() || random_.Below(3) != 0) broker_.Deliver();
+  After(Ms(10, 60), [this] { Relay(); });
 }
 
 // ---- clients

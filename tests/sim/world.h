@@ -11,9 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/relay.h"
 #include "shared/base/random.h"
+#include "shared/kernel/memory_queries.h"
 #include "shared/kernel/memory_store.h"
 #include "tests/support/faulty_store.h"
+#include "tests/support/memory_broker.h"
 #include "worker/carry_out.h"
 
 namespace acl::test {
@@ -36,6 +39,7 @@ struct SimReport {
   std::int64_t signals_acked = 0, signals_at_close = 0, direct_commands = 0, crashes = 0, freezes = 0, uncertain_resolved = 0,
                snapshots = 0;
   std::int64_t effects = 0, stale_effects_refused = 0;
+  std::int64_t by_messages = 0, messages_lost = 0, messages_repeated = 0, messages_dropped = 0, late_claims = 0;  // of driver `memory`
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 
@@ -98,6 +102,10 @@ class SimWorld {
   void Deliver(Worker& worker, std::uint64_t incarnation, Report report);
   void Collect(const Worker& worker);
   void Nemesis();
+  // Ready rows become messages, messages travel; some are lost, repeated, reordered on the way.
+  void Relay();
+  Status SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done);
+  void StartRelays();
   void Upkeep();
   void Clients();
   void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
@@ -113,6 +121,12 @@ class SimWorld {
   MemoryStore store_;
   FaultyStore client_store_;
   Uuid7Maker ids_;
+  // Half of the seeds hear of ready work by messages, the other half look for it.
+  const bool messages_;
+  MemoryQueries queries_;
+  Metrics metrics_;
+  MemoryBroker broker_;
+  std::vector<coordinator::Relay> relays_;
   std::priority_queue<Planned> planned_;
   std::uint64_t order_ = 0;
   Micros faults_end_{};

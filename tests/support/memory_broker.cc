@@ -36,6 +36,14 @@ class MemoryBroker::Consumer final : public QueueDriver {
   std::string_view name() const override { return "memory"; }
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override { return driver_->Claim(request); }
 
+  MessageDriver::Counts TakeCounts() {
+    const MessageDriver::Counts now = driver_->counts(), before = std::exchange(told_, now);
+    MessageDriver::Counts since;
+    since.claimed = now.claimed - before.claimed;
+    since.dropped = now.dropped - before.dropped;
+    since.late = now.late - before.late;
+    return since;
+  }
   bool Takes(const std::string& queue) const {
     return out_.size() < max_out_ && std::find(queues_.begin(), queues_.end(), queue) != queues_.end();
   }
@@ -53,6 +61,7 @@ class MemoryBroker::Consumer final : public QueueDriver {
   bool joined_ = false;
   std::map<std::uint64_t, Message> out_;
   std::uint64_t last_handle_ = 0;
+  MessageDriver::Counts told_;
   std::unique_ptr<MessageDriver> driver_;
 };
 
@@ -61,6 +70,8 @@ std::unique_ptr<QueueDriver> MemoryBroker::MakeDriver(std::vector<std::string> q
                                                       milliseconds late_every) {
   return std::make_unique<Consumer>(*this, std::move(queues), store, clock, std::move(on_work), max_out, late_after, late_every);
 }
+
+MessageDriver::Counts MemoryBroker::CountsOf(QueueDriver& driver) const { return static_cast<Consumer&>(driver).TakeCounts(); }
 
 void MemoryBroker::Deliver() {
   std::deque<Message> later;

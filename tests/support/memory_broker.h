@@ -30,6 +30,8 @@ class MemoryBroker {
     std::string queue, value;
   };
   std::deque<Message>& waiting() { return waiting_; }
+  // Of a driver made here, since it was asked last.
+  MessageDriver::Counts CountsOf(QueueDriver& driver) const;
   std::int64_t poisoned() const { return poisoned_; }
 
  private:
