@@ -1,0 +1,147 @@
+// Workers and coordinators come and go under load, on Kafka: everything completes, every step once, and a paused leader does no harm.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdio>
+
+#include "shared/base/clock.h"
+#include "shared/base/random.h"
+#include "tests/support/fleet.h"
+#include "tests/support/kafka_server.h"
+
+namespace acl::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kRuns = 200, kStepsOfARun = 20;
+
+std::string Sleepers(int steps) {
+  std::string yaml = "name: sleepers\nsteps:\n";
+  for (int n = 0; n < steps; ++n) yaml += "  - {name: s" + std::to_string(n) + ", capability: test.sleep, inputs: {seconds: 0.1}}\n";
+  return yaml;
+}
+
+std::int64_t Number(const std::string& text) { return text.empty() ? 0 : std::stoll(text); }
+
+class Scaling : public ::testing::Test {
+ protected:
+  Scaling() : kafka_(TestKafka::OfThisRun()) {
+    FleetOptions options;
+    options.environment = kafka_.FleetEnvironment(NewPrefix());
+    options.environment["ACL_SLOTS"] = "32";
+    options.environment["ACL_RUNS"] = "64";
+    fleet_ = std::make_unique<Fleet>(options);
+  }
+  std::string Sql(const std::string& sql) { return Psql(fleet_->database_url(), sql); }
+  std::int64_t Completed() { return Number(Sql("select count(*) from workflows where status = 'COMPLETED'")); }
+  void Submit(int runs, int steps) {
+    const std::string yaml = Sleepers(steps);
+    for (int n = 0; n < runs; ++n) ASSERT_NE(fleet_->Submit(yaml), "");
+  }
+  void ExpectEachStepOnce(int runs, int steps) {
+    EXPECT_EQ(Completed(), runs);
+    EXPECT_EQ(Number(Sql("select count(*) from completed_steps")), std::int64_t(runs) * steps);
+    fleet_->ExpectVerified();
+  }
+
+  TestKafka kafka_;
+  std::unique_ptr<Fleet> fleet_;
+};
+
+TEST_F(Scaling, WorkersJoinDrainDieAndFreezeUnderLoad) {
+  Fleet& fleet = *fleet_;
+  fleet.StartCoordinator(0);
+  fleet.StartCoordinator(1);
+  int next = 1;
+  std::vector<int> alive;
+  const auto join = [&] {
+    fleet.StartWorker(next);
+    alive.push_back(next++);
+  };
+  for (int n = 0; n < 4; ++n) join();
+  ASSERT_TRUE(fleet.AwaitReady());
+  Submit(kRuns, kStepsOfARun);
+  SystemRandom random;
+  SystemClock clock;
+  int drained = 0, killed = 0, frozen = 0;
+  std::string hand_over;
+  const bool all = WaitUntil(
+      [&] {
+        if (Completed() == kRuns) return true;
+        const std::size_t at = random.Below(alive.size());
+        const int victim = alive[at];
+        switch (alive.size() < 3 ? 0 : random.Below(4)) {
+          case 0: join(); break;
+          case 1: {
+            const SteadyTime began = clock.Steady();
+            fleet.worker(victim).Signal(SIGTERM);
+            EXPECT_EQ(fleet.worker(victim).Wait(), 0) << "a drain is a clean end\n" << fleet.worker(victim).Output();
+            hand_over += " " + std::to_string(std::chrono::duration_cast<milliseconds>(clock.Steady() - began).count());
+            alive.erase(alive.begin() + long(at));
+            ++drained;
+            break;
+          }
+          case 2:
+            fleet.worker(victim).Kill();
+            alive.erase(alive.begin() + long(at));
+            ++killed;
+            break;
+          default:
+            fleet.worker(victim).Signal(SIGSTOP);
+            LetPass(milliseconds(2'500));  // past its lease
+            fleet.worker(victim).Signal(SIGCONT);
+            ++frozen;
+        }
+        LetPass(milliseconds(2'000));
+        return Completed() == kRuns;
+      },
+      std::chrono::seconds(240));
+  EXPECT_TRUE(all) << Completed() << " of " << kRuns << " completed\n" << fleet.Logs().substr(0, 20'000);
+  ExpectEachStepOnce(kRuns, kStepsOfARun);
+  const std::string takeovers =
+      Sql("select count(*) from lease_history h where exists (select from lease_history p where "
+          "p.subject_id = h.subject_id and p.token < h.token)");
+  std::printf("scaling: joined %d, drained %d (hand-over ms:%s), killed %d, frozen %d; leases granted again %s\n", next - 1, drained,
+              hand_over.c_str(), killed, frozen, takeovers.c_str());
+}
+
+TEST_F(Scaling, CoordinatorsDieAndFreezeAndComeBackLate) {
+  Fleet& fleet = *fleet_;
+  fleet.StartCoordinator(0);
+  fleet.StartCoordinator(1);
+  fleet.StartWorker(1);
+  fleet.StartWorker(2);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const auto leader = [&] {
+    return fleet.Metric(fleet.ApiUrl(0), "acl_loop_held", "relay-0") == 1   ? 0
+           : fleet.Metric(fleet.ApiUrl(1), "acl_loop_held", "relay-0") == 1 ? 1
+                                                                            : -1;
+  };
+  ASSERT_TRUE(WaitUntil([&] { return leader() >= 0; }));
+  Submit(20, 3);
+  const int frozen = leader();
+  ASSERT_GE(frozen, 0);
+  fleet.coordinator(frozen).Signal(SIGSTOP);
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(1 - frozen), "acl_loop_held", "relay-0") == 1; }))
+      << "the other one takes over";
+  for (int n = 0; n < 10; ++n) {
+    const auto reply = fleet.Api("POST", "/v1/workflows", {{"workflow", Sleepers(2)}, {"file", "t.yaml"}}, {}, 1 - frozen);
+    EXPECT_EQ(reply.status / 100, 2) << reply.body;
+  }
+  ASSERT_TRUE(WaitUntil([&] { return Completed() == 30; })) << Completed();
+  fleet.coordinator(frozen).Signal(SIGCONT);  // it goes on in the middle of a turn of a duty that is not its own any more
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_loop_held", "relay-0") == 0; }));
+  Submit(10, 2);
+  ASSERT_TRUE(WaitUntil([&] { return Completed() == 40; }));
+  fleet.coordinator(1 - frozen).Kill();
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(frozen), "acl_loop_held", "relay-0") == 1; }));
+  for (int n = 0; n < 10; ++n) {
+    EXPECT_EQ(fleet.Api("POST", "/v1/workflows", {{"workflow", Sleepers(2)}, {"file", "t.yaml"}}, {}, frozen).status / 100, 2);
+  }
+  ASSERT_TRUE(WaitUntil([&] { return Completed() == 50; }));
+  fleet.ExpectVerified();
+}
+
+}  // namespace
+}  // namespace acl::test
