@@ -1,5 +1,6 @@
 # Fleets of real processes on this machine, one a NAME, each with a PostgreSQL of its own: data, logs and pids under .local/fleet/NAME.
 #   dev    ./dev up: stays until ./dev down        demo   ./dev demo's; ./dev up demo brings it back, with its runs
+#   full   ./dev fleet's (full_fleet.sh)
 
 fleet_dir() { echo "$local_dir/fleet/${1:-dev}"; }
 
@@ -111,6 +112,7 @@ cmd_down() {
   for dir in "$local_dir/fleet"/${1:-*}/; do
     dir=${dir%/}
     if [ ! -d "$dir" ] || [ -L "$dir" ]; then continue; fi
+    if [ "${dir##*/}" = "$full_name" ]; then with_lock "fleet-$full_name" full_end; continue; fi
     with_lock "fleet-${dir##*/}" fleet_stop "${dir##*/}"
   done
 }
