@@ -124,6 +124,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   subject.kind = item.kind;
   subject.queue = item.queue;
   subject.band = item.band;
+  subject.traceparent = item.traceparent;
   subject.required_version = item.required_version;
   subject.created_at = subject.updated_at = Now();
   subject.token = Mint(Token{});
@@ -273,7 +274,7 @@ Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> mar
     if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
     if (++taken[{row.queue, row.band}] > max) continue;
     const MemorySubject& subject = subjects_.at(row.subject);
-    answer.rows.push_back({row.key(), subject.kind, subject.required_version, subject.head.seq, subject.token});
+    answer.rows.push_back({row.key(), subject.kind, subject.required_version, subject.head.seq, subject.token, subject.traceparent});
   }
   return answer;
 }

@@ -25,6 +25,7 @@ struct MemorySubject {
   int band = 1;
   int required_version = 1;
   WallTime created_at, updated_at;
+  std::string traceparent;
   // the lease row
   std::optional<SessionId> holder;
   Token token;

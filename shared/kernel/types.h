@@ -146,6 +146,7 @@ struct CreateItem {
   std::optional<WallTime> run_deadline;
   std::vector<TimerRow> timers;
   bool make_ready = true;
+  std::string traceparent;  // W3C, for messages that wake workers for it; empty: none
 };
 
 struct CreateOutcome {
@@ -187,6 +188,7 @@ struct DueRow {
   int required_version = 1;
   std::int64_t event_seq = 0;
   Token token;
+  std::string traceparent;  // CreateItem::traceparent
 };
 struct DueAnswer {
   std::vector<DueRow> rows;

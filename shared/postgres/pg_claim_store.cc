@@ -20,7 +20,7 @@ const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
                            true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
-SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now
+SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent
 FROM due_ready($shard::int, $queue::text[], $band::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
                      true);
 
@@ -77,6 +77,7 @@ Result<DueAnswer> PgStore::DueReady(int shard, std::span<const ReadyKey> marks, 
       row.event_seq = rows->Int(i, 6);
       row.token = Token{rows->Int(i, 7)};
       answer.db_now = rows->Time(i, 8);
+      row.traceparent = rows->MaybeText(i, 9).value_or("");
       answer.rows.push_back(std::move(row));
     }
     return answer;

@@ -80,6 +80,7 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& g
   item.band = spec.band;
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;
+  item.traceparent = FormatTraceparent({request.trace.trace_id, RunSpanId(request.subject), request.trace.sampled});
   folded->subject = request.subject;
   folded->seq = 1;
   item.events.push_back(std::move(*folded));

@@ -37,6 +37,7 @@ TEST_P(DueConformance, SaysTheWholeKeyAndTheHints) {
   CreateItem item = NewItem();
   item.band = 2;
   item.required_version = 3;
+  item.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   Create(item);
   auto due = Due();
   ASSERT_EQ(due.size(), 1u);
@@ -47,6 +48,13 @@ TEST_P(DueConformance, SaysTheWholeKeyAndTheHints) {
   EXPECT_EQ(due[0].required_version, 3);
   EXPECT_EQ(due[0].event_seq, std::int64_t(item.events.size()));
   EXPECT_GT(due[0].token.value, 0);
+  EXPECT_EQ(due[0].traceparent, item.traceparent);
+}
+
+TEST_P(DueConformance, KnowsOfNoTraceWhereThereIsNone) {
+  Create();
+  ASSERT_EQ(Due().size(), 1u);
+  EXPECT_EQ(Due()[0].traceparent, "");
 }
 
 TEST_P(DueConformance, BehindTheMarkOnlyAndAtMostSoMany) {

@@ -1,0 +1,96 @@
+-- migrate:up
+-- The W3C trace context of a subject, for the messages that wake workers for it. Its own column: the relay reads rows of many subjects, and
+-- their states are not its business.
+SET LOCAL ROLE acl_owner;
+
+ALTER TABLE subjects ADD COLUMN traceparent text;
+
+-- As in 0006, and with the trace context. The one of before stays: coordinators of the version before call it while a fleet is upgraded.
+CREATE FUNCTION create_subjects(
+  p_token bigint,
+  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
+  p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
+  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
+  e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
+  e_chain bytea[], e_payload text[],
+  t_item int[], t_id text[], t_at timestamptz[])
+RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_token bigint := (mint_tokens(ARRAY[0]::bigint[]))[1];
+  v_keyed boolean[];    -- by item: the request is new
+  v_fresh boolean[];    -- by item: the subject is ours to write
+  v_twice uuid;
+BEGIN
+  IF v_token <> p_token THEN
+    RETURN QUERY SELECT 0, 9, NULL::uuid, v_token, clock_timestamp();
+    RETURN;
+  END IF;
+
+  -- Request keys first, in order, each waiting for a twin that is not committed yet; what the twin wrote is read in a later statement.
+  WITH keyed AS (
+    INSERT INTO request_keys AS r (scope, request_key, request_hash, subject_id)
+    SELECT p_project[n], p_key[n], p_hash[n], p_subject[n] FROM generate_subscripts(p_subject, 1) n WHERE p_key[n] IS NOT NULL
+    ORDER BY p_project[n], p_key[n], n
+    ON CONFLICT DO NOTHING RETURNING r.scope, r.request_key, r.subject_id)
+  SELECT array_agg(p_key[n] IS NULL OR EXISTS (SELECT FROM keyed k WHERE k.scope = p_project[n] AND k.request_key = p_key[n] AND k.subject_id = p_subject[n])
+                   ORDER BY n)
+    INTO v_keyed FROM generate_subscripts(p_subject, 1) n;
+  -- hold: create_keyed
+  WITH leased AS (
+    INSERT INTO leases AS l (subject_id, token, required_version)
+    SELECT p_subject[n], p_token, p_version[n] FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] ORDER BY p_subject[n], n
+    ON CONFLICT DO NOTHING RETURNING l.subject_id)
+  SELECT array_agg(v_keyed[n] AND EXISTS (SELECT FROM leased k WHERE k.subject_id = p_subject[n]) ORDER BY n)
+    INTO v_fresh FROM generate_subscripts(p_subject, 1) n;
+
+  SELECT p_subject[n] INTO v_twice FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] AND NOT v_fresh[n] LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'subject % exists already: ids are never used twice', v_twice USING ERRCODE = 'AC002';
+  END IF;
+
+  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
+    SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload)
+    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload
+    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload)
+      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload)
+    WHERE v_fresh[e.item];
+  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_spec[n], p_labels[n], p_at[n], p_at[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_name[n] IS NOT NULL;
+  INSERT INTO timers (subject_id, timer_id, fire_at)
+    SELECT p_subject[t.item], t.id, t.at FROM unnest(t_item, t_id, t_at) AS t(item, id, at) WHERE v_fresh[t.item];
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+    SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
+
+  RETURN QUERY
+    SELECT n, CASE WHEN v_fresh[n] THEN 0 WHEN r.request_hash <> p_hash[n] THEN 2 ELSE 1 END, coalesce(r.subject_id, p_subject[n]),
+           CASE WHEN v_fresh[n] THEN p_token ELSE (SELECT l.token FROM leases l WHERE l.subject_id = coalesce(r.subject_id, p_subject[n])) END,
+           clock_timestamp()
+    FROM generate_subscripts(p_subject, 1) n LEFT JOIN request_keys r ON r.scope = p_project[n] AND r.request_key = p_key[n]
+    ORDER BY n;
+END $$;
+
+-- As in 0105, and with the trace context.
+DROP FUNCTION due_ready(int, text[], int[], timestamptz[], uuid[], int);
+CREATE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
+LANGUAGE sql STABLE AS $$
+  SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version, coalesce(h.head_seq, 0), coalesce(l.token, 0), now(), s.traceparent
+  FROM ready_lanes() lane
+  LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
+  CROSS JOIN LATERAL (
+    SELECT r.* FROM ready r
+    WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
+      AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
+      AND r.ready_at <= now()
+    ORDER BY r.ready_at, r.subject_id LIMIT p_max) d
+  LEFT JOIN subject_head h ON h.subject_id = d.subject_id LEFT JOIN leases l ON l.subject_id = d.subject_id
+  LEFT JOIN subjects s ON s.subject_id = d.subject_id
+$$;
+
+RESET ROLE;
