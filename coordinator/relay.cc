@@ -16,6 +16,7 @@ StepMessage MessageFor(const DueRow& row) {
   message.kind = row.kind;
   message.required_version = row.required_version;
   message.event_seq = row.event_seq;
+  message.traceparent = row.traceparent;
   message.token = row.token;
   return message;
 }
