@@ -70,6 +70,22 @@ void PrintState(Session* session, const Json& run) {
   Line(session, "state", text);
 }
 
+// What a run waits for elsewhere: a line a task that has not ended.
+void PrintTasks(Session* session, const Json& run) {
+  for (const Json& task : run.value("tasks", Json::array())) {
+    const std::string state = TextOf(task, "state");
+    if (state != "queued" && state != "started") continue;
+    std::string text = "step " + TextOf(task, "step_id") + " on queue " + TextOf(task, "queue");
+    if (state == "started") {
+      text += ", run by " + TextOf(task, "holder") + " since " + ShortTime(TextOf(task, "started_at"));
+    } else {
+      text += ", waiting for a worker since " + ShortTime(TextOf(task, "queued_at"));
+    }
+    if (task.value("cancel_requested", false)) text += ", asked to stop";
+    Line(session, "task", text);
+  }
+}
+
 void PrintSteps(Session* session, const Json& run) {
   Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "CAPABILITY", "ERROR"});
   for (const char* list : {"steps", "compensations"}) {
@@ -102,6 +118,7 @@ void ShowStatus(Session* session, const std::string& text) {
   Line(session, "status",
        session->Paint(StatusColour(status), status) + (TextOf(*run, "reason").empty() ? "" : " (" + TextOf(*run, "reason") + ")"));
   PrintState(session, *run);
+  PrintTasks(session, *run);
   Line(session, "token", TextOf(*run, "fencing_token"));
   Line(session, "journal", TextOf(*run, "head_seq") + " events");
   Line(session, "created", ShortTime(TextOf(*run, "created_at")));

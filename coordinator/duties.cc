@@ -39,16 +39,21 @@ Turn TimersTurn(const TurnContext& context, milliseconds longest) {
 
 Turn ReaperTurn(const TurnContext& context, milliseconds period) {
   Counter reaps = context.metrics.counter(names::kReaps), died = context.metrics.counter(names::kSessionsDied);
+  Counter lost = context.metrics.counter(names::kTasks, {{"outcome", "lost"}});
+  Counter withdrawn = context.metrics.counter(names::kTasks, {{"outcome", "withdrawn"}});
   const Logger log("reaper");
-  return [context, period, reaps, died, log]() mutable -> Result<milliseconds> {
+  return [context, period, reaps, died, lost, withdrawn, log]() mutable -> Result<milliseconds> {
     auto answer = context.store.Reap(kLeasesAtOnce);
     if (!answer) return answer.error();
     reaps.Add(answer->leases_freed);
     died.Add(answer->sessions_died);
-    if (answer->sessions_died > 0 || answer->leases_freed > 0) {
-      log.Warn("sessions died", {{"sessions", answer->sessions_died}, {"leases_freed", answer->leases_freed}});
+    lost.Add(answer->tasks_lost);
+    withdrawn.Add(answer->tasks_withdrawn);
+    if (answer->sessions_died > 0 || answer->leases_freed > 0 || answer->tasks_lost > 0) {
+      log.Warn("sessions died",
+               {{"sessions", answer->sessions_died}, {"leases_freed", answer->leases_freed}, {"tasks_lost", answer->tasks_lost}});
     }
-    if (answer->leases_freed > 0) RingReady(context);
+    if (answer->leases_freed > 0 || answer->tasks_lost > 0 || answer->tasks_withdrawn > 0) RingReady(context);
     return answer->more ? milliseconds(0) : period;
   };
 }

@@ -1,5 +1,7 @@
 #include "worker/app_observer.h"
 
+#include <set>
+
 namespace acl {
 
 void AppObserver::OnUnavailable(const char* what, const Error& error) {
@@ -47,6 +49,19 @@ void AppObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
   if (!doorbell_ || outcome.kind != CommitOutcome::Kind::kCommitted) return;
   if (item.disposition == Disposition::kClose) doorbell_->TellClosed(item.subject);
   if (item.disposition == Disposition::kRelease && item.requeue) doorbell_->TellWork();
+  std::set<std::string> queues;
+  for (const TaskRow& task : item.tasks) queues.insert(task.queue);
+  for (const std::string& queue : queues) doorbell_->TellWork(queue);
+}
+
+void AppObserver::OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) {
+  LogObserver::OnTaskDelivered(task, answer);
+  if (!doorbell_) return;
+  if (answer.holder) {
+    doorbell_->TellWoken(task.subject, *answer.holder);
+  } else {
+    doorbell_->TellWork(answer.queue);
+  }
 }
 
 void AppObserver::OnLetGo(const CommitItem& item) { traces_.OnLetGo(item); }

@@ -33,6 +33,7 @@ class AppObserver final : public LogObserver {
   void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override;
   void OnLetGo(const CommitItem& item) override;
   void OnBatch(std::size_t items, SteadyTime::duration took) override;
+  void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;
   void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
 
  private:

@@ -11,11 +11,11 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-Report DoClaim(CarryOutContext& context, const command::Claim& claim) {
+Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime sent) {
   const SessionId session = claim.request.session;
   auto answer = context.queue.Claim(claim.request);
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
-  ClaimReport report{{}, answer->dropped, answer->quarantined};
+  ClaimReport report{{}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
   for (Claimed& claimed : answer->claimed) {
     const SteadyTime began = context.clock.Steady();
     auto restored =
@@ -56,7 +56,7 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                           return
                               [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
                         },
-                        [&](const command::Claim& c) -> Report { return DoClaim(context, c); },
+                        [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
                         [&](const command::Commit& c) -> Report {
                           auto answer = store.Commit(c.items);
                           return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnCommitted(now, batch, answer); };
@@ -98,6 +98,21 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                         [&](const command::Reconcile& c) -> Report {
                           auto answer = store.HeldBy(c.session, c.older_than);
                           return [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnReconciled(now, session, answer); };
+                        },
+                        [&](const command::ReconcileTasks& c) -> Report {
+                          auto answer = store.TasksOf(c.session, c.older_than);
+                          return [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnTasksHeld(now, session, answer); };
+                        },
+                        [&](const command::FinishTask& c) -> Report {
+                          auto answer = store.FinishTask(c.report);
+                          return [=, task = c.report.task, token = c.report.token](WorkerCore& core, SteadyTime now) {
+                            core.OnTaskDelivered(now, task, token, answer);
+                          };
+                        },
+                        [&](const command::SettleTasks& c) -> Report {
+                          constexpr int kAtOnce = 256;
+                          auto answer = store.SettleTasks(c.subject, kAtOnce);
+                          return [=, subject = c.subject](WorkerCore& core, SteadyTime now) { core.OnTasksSettled(now, subject, answer); };
                         },
                         [&](const command::CloseSession& c) -> Report {
                           Status status = store.CloseSession(c.session);  // if it does not land, it expires

@@ -137,6 +137,26 @@ void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const std::s
   log_.Warn("lease given back", {{"run_id", subject}, {"token", token}, {"why", why}});
 }
 
+void LogObserver::OnTask(const ClaimedTask& task) {
+  metrics_.counter(names::kTasks, {{"outcome", "taken"}}).Add();
+  log_.Info("took a task", {{"run_id", task.subject},
+                            {"step", task.row.step_id},
+                            {"attempt", task.row.attempt_id},
+                            {"queue", task.row.queue},
+                            {"token", task.token}});
+}
+
+void LogObserver::OnTaskDelivered(const ClaimedTask&, const PostAnswer&) {
+  metrics_.counter(names::kTasks, {{"outcome", "delivered"}}).Add();
+}
+
+void LogObserver::OnTaskRefused(const ClaimedTask& task, const Error& error) {
+  metrics_.counter(names::kTasks, {{"outcome", "refused"}}).Add();
+  log_.Warn(
+      "the result of a task was refused: it ended otherwise meanwhile",
+      {{"run_id", task.subject}, {"step", task.row.step_id}, {"attempt", task.row.attempt_id}, {"token", task.token}, {"error", error}});
+}
+
 void LogObserver::OnDrain() { log_.Info("draining: what runs is finished, nothing new starts"); }
 
 }  // namespace acl

@@ -29,6 +29,9 @@ class LogObserver : public WorkerObserver {
   void OnRefused(const SubjectId& subject, Token token, const char* doing) override;
   void OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) override;
   void OnGiveBack(const SubjectId& subject, Token token, const std::string& why) override;
+  void OnTask(const ClaimedTask& task) override;
+  void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;
+  void OnTaskRefused(const ClaimedTask& task, const Error& error) override;
   void OnDrain() override;
 
  private:

@@ -44,6 +44,12 @@ class WorkerObserver {
   virtual void OnRefused(const SubjectId&, Token, const char* /*doing*/) {}
   virtual void OnQuarantine(const SubjectId&, Token, const std::string& /*reason*/, const std::string& /*detail*/) {}
   virtual void OnGiveBack(const SubjectId&, Token, const std::string& /*why*/) {}
+  // A task was granted to this worker.
+  virtual void OnTask(const ClaimedTask&) {}
+  // Its result is an inbox row of its subject now: whom to wake.
+  virtual void OnTaskDelivered(const ClaimedTask&, const PostAnswer&) {}
+  // Its result came too late: the task had ended otherwise.
+  virtual void OnTaskRefused(const ClaimedTask&, const Error&) {}
   virtual void OnDrain() {}
 };
 

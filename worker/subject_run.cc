@@ -13,8 +13,8 @@ bool NeedsRowFirst(EffectClass effect) { return effect == EffectClass::kIdempote
 
 bool IsEmpty(const CommitItem& item) {
   return item.events.empty() && item.attempts.empty() && item.completions.empty() && item.timers_set.empty() &&
-         item.timers_cleared.empty() && item.tasks.empty() && item.outbox.empty() && item.compensations.empty() &&
-         item.consumed_inbox.empty() && !item.listing && item.disposition == Disposition::kKeep;
+         item.timers_cleared.empty() && item.tasks.empty() && item.tasks_cancelled.empty() && item.outbox.empty() &&
+         item.compensations.empty() && item.consumed_inbox.empty() && !item.listing && item.disposition == Disposition::kKeep;
 }
 
 // A finished attempt whose outcome is known leaves a row, also if it failed or its effect needed none before.
@@ -156,6 +156,16 @@ Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
     item.timers_cleared.push_back(std::move(timer));
   }
   std::move(decision.compensations.begin(), decision.compensations.end(), std::back_inserter(item.compensations));
+  std::move(decision.tasks.begin(), decision.tasks.end(), std::back_inserter(item.tasks));
+  for (TaskKey& key : decision.tasks_cancelled) {
+    auto offered = std::find_if(item.tasks.begin(), item.tasks.end(),
+                                [&](const TaskRow& row) { return row.step_id == key.step_id && row.attempt_id == key.attempt_id; });
+    if (offered != item.tasks.end()) {
+      offered->cancel_requested = true;
+    } else {
+      item.tasks_cancelled.push_back(std::move(key));
+    }
+  }
   std::move(decision.outbox.begin(), decision.outbox.end(), std::back_inserter(item.outbox));
   std::move(decision.cancel_steps.begin(), decision.cancel_steps.end(), std::back_inserter(work.cancels));
   if (decision.cancel_all) {
@@ -189,17 +199,35 @@ Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next&
     if (!work.finished.contains(step_id)) next_context.running.insert(step_id);
   }
   const bool may_start = context.start_allowed && !context.draining && !context.give_back && !GivesWay(context);
-  next_context.free_slots = may_start ? context.free_slots : 0;
-  next = kind_.WhatNext(work.next_state, next_context);
+  // Tasks need no trust: what they do is behind the commit, which the fence decides on.
+  next_context.may_dispatch = !context.draining && !context.give_back && !GivesWay(context);
+  // What is dispatched changes what there is to wait for: the kind is asked again until it dispatches nothing more.
+  for (bool again = true; again;) {
+    next_context.free_slots = may_start ? context.free_slots - int(work.starts.size()) : 0;
+    next = kind_.WhatNext(work.next_state, next_context);
+    again = false;
+    Status taken = TakeUp(work, context, next_context, next, again);
+    if (!taken) return taken;
+  }
+  return {};
+}
+
+Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched) {
   for (StartStep& start : next.start) {
     const int attempt_id = attempt_counts_[start.step_id] + 1;
-    if (NeedsRowFirst(start.effect)) {
+    if (start.target || NeedsRowFirst(start.effect)) {
       const std::size_t events_before = work.item.events.size();
       Status decided = Decide(work, StartingInput{start, attempt_id}, context.now);
       if (!decided) return decided;
       if (work.item.events.size() == events_before) continue;  // refused: the state has moved on
       work.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
     }
+    if (start.target) {
+      dispatched = true;
+      work.dispatched[start.step_id] = attempt_id;
+      continue;
+    }
+    next_context.running.insert(start.step_id);
     work.start_attempts[start.step_id] = attempt_id;
     work.starts.push_back(start);
   }
@@ -328,6 +356,7 @@ void SubjectRun::Adopt(InFlight work) {
     running_[start.step_id] = {attempt_id, start.effect, last_timestamp_, NeedsRowFirst(start.effect), start.note};
     starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_, trace_});
   }
+  for (const auto& [step_id, attempt_id] : work.dispatched) attempt_counts_[step_id] = attempt_id;
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += std::int64_t(work.item.events.size());
   delta_bytes_since_snapshot_ += work.delta_bytes;

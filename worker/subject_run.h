@@ -117,6 +117,7 @@ class SubjectRun {
     std::vector<Input> inputs;
     std::vector<StartStep> starts;
     std::map<std::string, int> start_attempts;
+    std::map<std::string, int> dispatched;  // step id -> attempt id
     std::vector<std::string> cancels;
     std::set<std::string> finished;  // running steps that this item ends
     std::set<std::string> rows_written;
@@ -130,6 +131,7 @@ class SubjectRun {
   Status Decide(InFlight& work, const Input& input, WallTime now);
   Status Fold(InFlight& work, const EventDraft& draft, WallTime now);
   Status PlanStarts(InFlight& work, const BuildContext& context, Next& next);
+  Status TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
   bool SnapshotComes(std::int64_t events, std::size_t delta_bytes) const;
   bool GivesWay(const BuildContext& context) const;
   void ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next);

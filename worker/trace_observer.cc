@@ -139,7 +139,37 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
   runs_.insert_or_assign(claimed.subject, std::move(run));
 }
 
+void TraceObserver::BeginTask(const StepCall& call) {
+  if (!tracer_.Samples(call.trace)) return;
+  const CapabilityCall wanted = CallFromJson(call.step.call);
+  Run run;
+  run.token = call.token;
+  run.parent = call.trace;
+  Span span = Begin(call.subject, run, "attempt " + wanted.capability);
+  span.span_id = AttemptSpanId(call.subject, call.step.step_id, call.attempt_id, call.token);
+  span.parent_id = StepSpanId(call.subject, call.step.step_id);
+  span.start = span.end = clock_.Wall();
+  span.attributes["acl.step_id"] = call.step.step_id;
+  span.attributes["acl.attempt"] = call.attempt_id;
+  span.attributes["acl.capability"] = wanted.capability;
+  span.attributes["acl.effect"] = std::string(EffectName(call.step.effect));
+  span.attributes["acl.dispatched"] = true;
+  DescribeHttp(wanted, span);
+  tasks_.insert_or_assign(TaskKey{call.subject, call.step.step_id, call.attempt_id, call.token}, std::move(span));
+}
+
+bool TraceObserver::EndTask(const StepEnd& end, const StepResult& result) {
+  auto it = tasks_.find(TaskKey{end.subject, end.step_id, end.attempt_id, end.token});
+  if (it == tasks_.end()) return false;
+  Span span = std::move(it->second);
+  tasks_.erase(it);
+  Describe(result, span);
+  tracer_.Export(std::move(span));
+  return true;
+}
+
 void TraceObserver::OnStep(const StepCall& call) {
+  if (std::string_view(call.scope) == "run/step") return BeginTask(call);
   Run* run = Find(call.subject);
   if (!run) return;
   const WallTime now = clock_.Wall();
@@ -170,11 +200,7 @@ void TraceObserver::OnStep(const StepCall& call) {
   run->attempts[step_id] = std::move(attempt);
 }
 
-void TraceObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
-  Run* run = Find(end.subject);
-  auto it = run ? run->attempts.find(end.step_id) : std::map<std::string, Attempt>::iterator();
-  if (!run || it == run->attempts.end() || it->second.id != end.attempt_id) return;
-  Span& span = it->second.span;
+void TraceObserver::Describe(const StepResult& result, Span& span) const {
   span.end = std::max(clock_.Wall(), span.start);
   const std::string outcome(StepOutcomeName(result.outcome));
   span.attributes["acl.outcome"] = outcome;
@@ -187,6 +213,14 @@ void TraceObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
   span.failed = true;
   span.message = result.error;
   span.attributes["error.type"] = outcome;
+}
+
+void TraceObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
+  if (EndTask(end, result)) return;
+  Run* run = Find(end.subject);
+  auto it = run ? run->attempts.find(end.step_id) : std::map<std::string, Attempt>::iterator();
+  if (!run || it == run->attempts.end() || it->second.id != end.attempt_id) return;
+  Describe(result, it->second.span);
 }
 
 void TraceObserver::OnRecorded(const StepEnd& end, const SubjectKind& kind, const Document& state) {
@@ -248,6 +282,7 @@ void TraceObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outco
     span.message = outcome.error.empty() ? "refused: the lease is somebody else's" : outcome.error;
     span.attributes["error.type"] = kind;
   }
+  const WallTime span_end = span.end;
   tracer_.Export(std::move(span));
   if (!committed) return;
   if (!run->lost.empty()) {
@@ -255,6 +290,8 @@ void TraceObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outco
     run->lost.clear();
     tracer_.Hurry();  // somebody will want to see what happened
   }
+  for (const TaskRow& task : item.tasks)
+    run->steps.try_emplace(task.step_id, Step{span_end, span_end, task.attempt_id, false, "", "", false});
   for (const CompletionRow& row : item.completions) {  // said to be done by a person: no attempt ended
     if (!run->attempts.contains(row.step_id)) EndStep(item.subject, *run, row.step_id);
   }

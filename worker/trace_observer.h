@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "shared/telemetry/tracer.h"
@@ -59,8 +60,15 @@ class TraceObserver : public WorkerObserver {
     std::vector<Span> lost;                   // told once the takeover is in the journal
   };
 
+  // An attempt of a dispatched step: its run is somebody else's.
+  using TaskKey = std::tuple<SubjectId, std::string, int, Token>;
+
   Run* Find(const SubjectId& subject);
+  void BeginTask(const StepCall& call);
+  // True if it was a task's.
+  bool EndTask(const StepEnd& end, const StepResult& result);
   Span Begin(const SubjectId& subject, const Run& run, std::string name) const;
+  void Describe(const StepResult& result, Span& span) const;
   void EndRun(const CommitItem& item, Run& run);
   void EndStep(const SubjectId& subject, Run& run, const std::string& step_id);
   // What ran and nobody else will tell of; then nothing is known of the run any more.
@@ -70,6 +78,7 @@ class TraceObserver : public WorkerObserver {
   const Clock& clock_;
   const std::string worker_name_;
   std::map<SubjectId, Run> runs_;  // sampled ones
+  std::map<TaskKey, Span> tasks_;  // running
   std::size_t batch_items_ = 0;
   SteadyTime::duration batch_took_{};
 };

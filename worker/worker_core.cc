@@ -31,7 +31,8 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
       random_(random),
       observer_(observer ? *observer : silent_),
       trust_(config_.session.ttl, config_.trust_margin),
-      pace_(config_.poll_min, config_.poll_max) {}
+      pace_(config_.poll_min, config_.poll_max),
+      tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
 
 // ---- claims
 
@@ -44,6 +45,8 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
       LoseSession(now, answer.message());
       return;
     }
+    // What it granted all the same is found as soon as it is old enough to be sure of.
+    if (answer.code() == Code::kOutcomeUnknown && reconcile_at_) reconcile_at_ = std::min(*reconcile_at_, now + config_.session.ttl);
     observer_.OnUnavailable("claim", answer.error());
     pace_.Failed(now, random_);
     return;
@@ -52,12 +55,16 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     counts_.claims_dropped += answer->dropped;
     counts_.claims_quarantined += answer->quarantined;
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
-  } else if (answer->loaded.empty()) {
+  } else if (answer->loaded.empty() && answer->tasks.empty()) {
     pace_.Empty(now, random_);
     return;
   }
   pace_.Found(now);
   for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
+  // A grant older than this is given back by reconciliation, or its session is dead: nothing may begin under it.
+  const SteadyTime start_until = answer->sent + config_.session.ttl - config_.trust_margin;
+  for (ClaimedTask& task : answer->tasks) tasks_.Take(now, std::move(task), start_until);
+  if (state_ != State::kLive) tasks_.GiveBackWaiting("its worker takes nothing new");
 }
 
 void WorkerCore::TakeOn(LoadedSubject& loaded) {
@@ -141,7 +148,7 @@ void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& 
 BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   BuildContext context;
   context.now = trust_.DatabaseTime(now);
-  context.free_slots = config_.step_slots - int(running_.size());
+  context.free_slots = std::max(0, FreeSlots());
   context.start_allowed = trust_.Holds(now);
   context.draining = state_ == State::kDraining;
   context.give_back = context.draining && Due(now, drain_until_);
@@ -171,8 +178,8 @@ void WorkerCore::FormBatch(SteadyTime now) {
       TellRecorded(run);
       DispatchStarts(now, run);
     }
-    context.free_slots = config_.step_slots - int(running_.size());
-    for (const CommitItem& promised : batch.items) context.free_slots -= int(promised.attempts.size());
+    context.free_slots = FreeSlots();
+    for (const CommitItem& promised : batch.items) context.free_slots -= int(promised.attempts.size() - promised.tasks.size());
   }
   next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
@@ -231,6 +238,10 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
     auto it = subjects_.find(subject);
     if (it == subjects_.end() || it->second->token() != item.token || !it->second->in_flight()) continue;
     SubjectRun& run = *it->second;
+    const bool wants_tasks_back = outcome.kind == CommitOutcome::Kind::kCommitted &&
+                                  (!item.tasks_cancelled.empty() || std::any_of(item.tasks.begin(), item.tasks.end(),
+                                                                                [](const TaskRow& row) { return row.cancel_requested; }));
+    if (wants_tasks_back) commands_.push_back(command::SettleTasks{subject});
     SubjectRun::After after = run.OnOutcome(outcome);
     TellRecorded(run);
     if (outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
@@ -301,8 +312,12 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
   }
 }
 
-void WorkerCore::OnStepDone(SteadyTime, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
+void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
                             StepResult result) {
+  if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
+    ++counts_.steps_finished;
+    return;
+  }
   auto running = running_.find({subject, step_id});
   if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
   const TraceContext trace = std::move(running->second.trace);
@@ -373,6 +388,7 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
 // ---- time
 
 void WorkerCore::OnTime(SteadyTime now) {
+  tasks_.OnTime(now);
   for (auto it = running_.begin(); it != running_.end();) {
     if (!Due(now, it->second.drop_at)) {
       ++it;
@@ -398,6 +414,7 @@ void WorkerCore::OnTime(SteadyTime now) {
   }
   if (state_ == State::kDraining && Due(now, drain_until_)) {
     for (auto& [key, step] : running_) step.stop.Stop();
+    tasks_.StopRunning();
   }
   if (losing_ && now >= *drain_until_ + kLossGrace) FinishLoss(now);  // the database does not answer: drop it all
 }
@@ -408,12 +425,12 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     if (at && *at < next) next = *at;
   };
   if (state_ == State::kNoSession) consider(open_at_);
+  consider(tasks_.NextWake());
   if (state_ == State::kLive || state_ == State::kDraining) {
     if (!heartbeat_in_flight_ && !losing_) consider(heartbeat_at_);
     if (!losing_) consider(reconcile_at_);
     if (losing_) consider(*drain_until_ + kLossGrace);
-    if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && int(subjects_.size()) < config_.run_slots)
-      consider(pace_.next());
+    if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || TaskRoom() > 0)) consider(pace_.next());
     if (state_ == State::kDraining && drain_until_ > now) consider(drain_until_);
     if (batch_ && !batch_->sent) consider(batch_->retry_at);
     consider(inbox_retry_at_);
@@ -438,6 +455,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
       heartbeat_in_flight_ = true;
       commands_.push_back(command::Heartbeat{session_, config_.session.ttl});
     }
+    BeginTasks(now);
     FormBatch(now);
     if (batch_ && !batch_->sent && (!batch_->retry_at || Due(now, batch_->retry_at))) {
       batch_->sent = true;
@@ -452,21 +470,16 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     if (!losing_ && Due(now, reconcile_at_)) {
       reconcile_at_.reset();
       commands_.push_back(command::Reconcile{session_, config_.session.ttl});
+      commands_.push_back(command::ReconcileTasks{session_, config_.session.ttl});
     }
   }
-  const int room = std::min(config_.claim_batch, config_.run_slots - int(subjects_.size()));
-  if (state_ == State::kLive && !claim_in_flight_ && room > 0 && trust_.Holds(now) && pace_.Due(now)) {
-    claim_in_flight_ = true;
-    ClaimRequest request;
-    request.session = session_;
-    request.queues = config_.session.queues;
-    request.max = room;
-    request.kinds = kinds_.Names();
-    commands_.push_back(command::Claim{std::move(request)});
-  }
-  if (losing_ && subjects_.empty() && !batch_) {
+  for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
+  if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim();
+  if (losing_ && subjects_.empty() && !batch_ && tasks_.busy() == 0) {
     FinishLoss(now);
-  } else if (state_ == State::kDraining && subjects_.empty() && !batch_ && !claim_in_flight_) {
+  } else if (state_ == State::kDraining && subjects_.empty() && !batch_ && !claim_in_flight_ &&
+             (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
+    tasks_.ForgetAll();
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});
   }

@@ -25,6 +25,7 @@
 #include "worker/observer.h"
 #include "worker/poll_pace.h"
 #include "worker/subject_run.h"
+#include "worker/task_runs.h"
 #include "worker/trust.h"
 
 namespace acl {
@@ -55,6 +56,8 @@ struct LoadedSubject {
 // A claim's whole answer: what was granted, and the work that was found but not got.
 struct ClaimReport {
   std::vector<LoadedSubject> loaded;
+  std::vector<ClaimedTask> tasks;
+  SteadyTime sent;      // when it was asked for: what was granted is not older than that
   int dropped = 0;      // held or closed by then
   int quarantined = 0;  // too many takeovers without progress: this claim quarantined them
 };
@@ -109,13 +112,24 @@ struct Reconcile {
   SessionId session;
   milliseconds older_than;
 };
+struct ReconcileTasks {
+  SessionId session;
+  milliseconds older_than;
+};
+struct FinishTask {
+  TaskReport report;
+};
+// Tasks of the subject that are wanted back and that nobody took: ended now instead of by the reaper.
+struct SettleTasks {
+  SubjectId subject;
+};
 struct CloseSession {
   SessionId session;
 };
 }  // namespace command
 using Command = std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Commit, command::ReadBack,
                              command::ReadInbox, command::RunStep, command::TakeSnapshot, command::Quarantine, command::GiveBack,
-                             command::Reconcile, command::CloseSession>;
+                             command::Reconcile, command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
 
 // Counted for metrics and for the simulator's report.
 struct WorkerCounts {
@@ -145,6 +159,9 @@ class WorkerCore {
   void OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
   void OnSnapshot(SteadyTime now, const SubjectId& subject, Token token, Result<Snapshot> answer);
   void OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held);
+  void OnTasksHeld(SteadyTime now, const SessionId& session, const Result<std::vector<HeldTask>>& held);
+  void OnTaskDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);
+  void OnTasksSettled(SteadyTime now, const SubjectId& subject, const Result<SettleAnswer>& answer);
   void OnSessionClosed(SteadyTime now);
 
   // -- hints (doorbell): may be lost, repeated, wrong
@@ -164,7 +181,8 @@ class WorkerCore {
   bool live() const { return state_ == State::kLive; }
   const WorkerCounts& counts() const { return counts_; }
   int held() const { return int(subjects_.size()); }
-  int running_steps() const { return int(running_.size()); }
+  const TaskCounts& task_counts() const { return tasks_.counts(); }
+  int running_steps() const { return int(running_.size()) + tasks_.busy(); }
   const SessionId& session() const { return session_; }
 
  private:
@@ -201,6 +219,12 @@ class WorkerCore {
   void FormBatch(SteadyTime now);
   void SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(SubjectRun& run);
+  int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
+  // Tasks that could be taken now.
+  int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
+  int RunRoom() const { return std::max(0, std::min(config_.claim_batch, config_.run_slots - int(subjects_.size()))); }
+  void BeginTasks(SteadyTime now);
+  void Claim();
   BuildContext ContextFor(SteadyTime now) const;
   bool Due(SteadyTime now, const std::optional<SteadyTime>& at) const { return at && *at <= now; }
   SteadyTime Backoff(SteadyTime now, int& failures);
@@ -221,6 +245,7 @@ class WorkerCore {
   std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;
   std::map<StepKey, RunningStep> running_;
   std::set<SubjectId> inbox_in_flight_;
+  TaskRuns tasks_;
   std::optional<Batch> batch_;
   std::int64_t batch_id_ = 0;
   SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn

@@ -14,6 +14,7 @@ void WorkerCore::Drain(SteadyTime now) {
   if (state_ == State::kLive) {
     state_ = State::kDraining;
     drain_until_ = now + config_.drain_deadline;
+    tasks_.GiveBackWaiting("its worker drains");
   } else if (losing_) {
     ends_after_loss_ = true;
   } else if (state_ != State::kDraining && state_ != State::kClosing) {
@@ -64,6 +65,7 @@ void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& s
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   for (const SubjectId& subject : answer->woken) OnSubjectHint(now, subject);
+  for (const TaskId& task : answer->unwanted) tasks_.OnUnwanted(task);
 }
 
 // The session is dead, yet until a token is raised nobody else has started: what is finished is still offered (the fence decides), what
@@ -78,11 +80,14 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
   state_ = State::kDraining;
   drain_until_ = now + kLossGrace;
   for (auto& [key, step] : running_) step.stop.Stop();
+  tasks_.GiveBackWaiting("its worker's session was lost");
+  tasks_.StopRunning();
 }
 
 void WorkerCore::FinishLoss(SteadyTime now) {
   while (!subjects_.empty()) Lose(subjects_.begin()->first, "the session was lost");
   batch_.reset();
+  tasks_.ForgetRunning();
   inbox_in_flight_.clear();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;
   session_ = SessionId{};

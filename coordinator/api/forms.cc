@@ -69,6 +69,19 @@ Json AttemptToJson(const AttemptView& view) {
   return json;
 }
 
+Json TaskToJson(const TaskView& view) {
+  Json json = {{"task_id", view.id.ToString()}, {"step_id", view.step_id}, {"attempt_id", view.attempt_id},
+               {"queue", view.queue},           {"band", view.band},       {"state", view.state}};
+  if (view.cancel_requested) json["cancel_requested"] = true;
+  AddText(json, "holder", view.worker_name);
+  if (view.token > Token{}) json["fencing_token"] = view.token.value;
+  AddTime(json, "queued_at", view.created_at);
+  AddTime(json, "started_at", view.started_at);
+  AddTime(json, "ended_at", view.ended_at);
+  AddTime(json, "deadline_at", view.deadline);
+  return json;
+}
+
 Json GrantToJson(const GrantView& view) {
   Json json = {{"fencing_token", view.token.value},
                {"session", view.session.ToString()},

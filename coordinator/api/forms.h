@@ -12,6 +12,8 @@ Json SubjectToJson(const SubjectView& view);
 // One journal event; its payload parsed, null if retention removed it.
 Json EventToJson(const Event& event);
 Json AttemptToJson(const AttemptView& view);
+// A task of a dispatched step: where, how far, who has it since when.
+Json TaskToJson(const TaskView& view);
 Json GrantToJson(const GrantView& view);
 Json LeaseToJson(const LeaseView& view);
 Json SessionToJson(const SessionRow& row);

@@ -100,6 +100,10 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   if (!grants) return ProblemOf(grants.error());
   answer["grants"] = Json::array();
   for (const auto& grant : *grants) answer["grants"].push_back(GrantToJson(grant));
+  auto tasks = api.queries.Tasks(ValueOf(id));
+  if (!tasks) return ProblemOf(tasks.error());
+  answer["tasks"] = Json::array();
+  for (const auto& task : *tasks) answer["tasks"].push_back(TaskToJson(task));
   auto timers = api.queries.Timers(ValueOf(id));
   if (!timers) return ProblemOf(timers.error());
   answer["timers"] = Json::array();

@@ -42,6 +42,7 @@ using SessionId = Id<struct SessionTag>;  // one incarnation of a worker process
 using ProjectId = Id<struct ProjectTag>;  // the tenant
 using JournalId = Id<struct JournalTag>;  // a segment of a subject's journal
 using InboxId = Id<struct InboxTag>;      // one outside input
+using TaskId = Id<struct TaskTag>;        // one attempt of a dispatched step; TaskIdOf (kernel/task_format.h)
 
 // The one project every installation starts with.
 inline constexpr ProjectId kDefaultProject{Uuid{{0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}};

@@ -80,7 +80,7 @@ std::vector<std::string> Environment(const ExecConfig& config, const CallContext
   all["TMPDIR"] = layout.temporary();
   all["IDEMPOTENCY_KEY"] = context.call.step.idempotency_key;
   all["FENCING_TOKEN"] = std::to_string(context.call.token.value);
-  all["FENCING_SCOPE"] = "run";
+  all["FENCING_SCOPE"] = context.call.scope;
   if (!context.traceparent.empty()) all["TRACEPARENT"] = context.traceparent;
   std::vector<std::string> out;
   for (const auto& [name, value] : all) out.push_back(name + "=" + value);

@@ -81,7 +81,7 @@ StepResult Send(const CapabilityConfig& config, const std::string& method, const
   // The key is the engine's, stable across attempts; a file that brings its own knows its receiver.
   if (!Has(call.headers, "Idempotency-Key")) call.own_headers.emplace_back("Idempotency-Key", context.call.step.idempotency_key);
   call.own_headers.emplace_back("Fencing-Token", std::to_string(context.call.token.value));
-  call.own_headers.emplace_back("Fencing-Scope", "run");
+  call.own_headers.emplace_back("Fencing-Scope", context.call.scope);
   if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
   call.follow_redirects = FlagOf(parameters, "follow_redirects");
   double seconds = NumberOf(parameters, "timeout", 30);

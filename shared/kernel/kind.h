@@ -70,6 +70,12 @@ struct InboxInput {
   Json payload;
 };
 
+// Where a step is sent that any worker of another queue or band shall run (DESIGN.md section 1, "dispatched").
+struct TaskTarget {
+  std::string queue;
+  int band = 1;
+};
+
 // One attempt to start. Its row is committed before it runs unless the effect is pure or read (then with its completion).
 struct StartStep {
   std::string step_id;
@@ -78,11 +84,13 @@ struct StartStep {
   std::string idempotency_key;  // stable across attempts and takeovers
   milliseconds timeout{0};      // of this attempt; 0 = none
   Json note;                    // opaque too: what the kind wants to know of this start when its result comes; only in memory
+  // Set: a task for other workers instead, whatever the effect; its row and its task go with the commit, its result comes as an input.
+  std::optional<TaskTarget> target;
 };
 
-// An attempt that WhatNext named is about to start: its row goes with this commit (idempotent and non-idempotent effects only, for
-// which the call's inputs are journaled before anything reaches the outside, so that every later attempt sends the same).
-// A decision without events refuses: the state has moved on, the attempt must not start.
+// An attempt that WhatNext named is about to start: its row goes with this commit (tasks; of what runs here, idempotent and
+// non-idempotent effects only, for which the call's inputs are journaled before anything reaches the outside, so that every later attempt
+// sends the same). A decision without events refuses: the state has moved on, the attempt must not start.
 struct StartingInput {
   StartStep step;
   int attempt_id = 0;
@@ -98,6 +106,8 @@ struct Decision {
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;
   std::vector<CompensationRow> compensations;
+  std::vector<TaskRow> tasks;            // of a StartingInput with a target: that one
+  std::vector<TaskKey> tasks_cancelled;  // wanted back: those nobody took end at once, those that run are asked to stop
   std::vector<OutboxRow> outbox;
   std::optional<ListingChange> listing;
   std::vector<std::string> cancel_steps;  // running attempts to stop (step ids)
@@ -108,10 +118,11 @@ struct NextContext {
   WallTime now;
   std::set<std::string> running;  // step ids with an attempt in flight in this process
   int free_slots = 1;
+  bool may_dispatch = true;  // false: nothing new begins, tasks neither
 };
 
 struct Next {
-  std::vector<StartStep> start;  // in order; at most free_slots
+  std::vector<StartStep> start;  // in order; at most free_slots, tasks not counted
   bool closed = false;           // terminal: close the subject
   // Nothing to start and nothing running: what would wake it. Empty reason with nothing to start and nothing running is a bug.
   std::optional<Waiting> waiting;

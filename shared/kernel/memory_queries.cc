@@ -121,6 +121,12 @@ Result<std::vector<AttemptView>> MemoryQueries::Attempts(const SubjectId& id) {
   return views;
 }
 
+Result<std::vector<TaskView>> MemoryQueries::Tasks(const SubjectId& id) {
+  auto subject = Get(id);
+  if (!subject) return subject.error();
+  return std::vector<TaskView>(subject->tasks.begin(), subject->tasks.end());
+}
+
 Result<std::vector<CompensationRow>> MemoryQueries::Compensations(const SubjectId& id) {
   auto subject = Get(id);
   if (!subject) return subject.error();

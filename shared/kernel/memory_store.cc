@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "shared/kernel/task.h"
+
 namespace acl {
 
 namespace {
@@ -74,6 +76,9 @@ Result<HeartbeatAnswer> MemoryStore::Heartbeat(const SessionId& id, milliseconds
   HeartbeatAnswer answer{Now(), {}};
   for (const auto& [subject_id, subject] : subjects_) {
     if (subject.holder == id && !subject.inbox.empty()) answer.woken.push_back(subject_id);
+    for (const MemoryTask& task : subject.tasks) {
+      if (task.session == id && task.state == "started" && task.cancel_requested) answer.unwanted.push_back(task.id);
+    }
   }
   return answer;
 }
@@ -216,35 +221,50 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   auto has = [](const std::vector<std::string>& list, const std::string& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
-  const auto mine = [&](const ReadyRow& row) {
-    const MemorySubject& subject = subjects_.at(row.subject);
-    return row.ready_at <= Now() && subject.required_version <= request.known_version &&
-           (request.kinds.empty() || has(request.kinds, subject.kind)) && !Locked(subject.id);
-  };
   ClaimAnswer answer;
   answer.db_now = Now();
+  const auto tasks_left = [&] { return request.max_tasks - int(answer.tasks.size()); };
   if (request.keys) {
     const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
     answer.missing = int(request.keys->size());
     for (const ReadyKey& key : keys) {
       auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
-      if (row == ready_.end() || !mine(*row)) continue;
-      ready_.erase(row);
+      if (row == ready_.end() || !MayHave(*row, request, tasks_left())) continue;
       --answer.missing;
-      GrantPicked(subjects_.at(key.subject), request.session, answer);
+      const ReadyRow picked = *row;
+      ready_.erase(row);
+      Picked(picked, request, answer);
     }
     return answer;
   }
-  for (auto row = ready_.begin(); row != ready_.end() && int(answer.claimed.size()) < request.max;) {
-    if (!has(request.queues, row->queue) || !mine(*row) || row->ready_at > Now() - request.min_age) {
+  const auto got = [&] { return int(answer.claimed.size() + answer.tasks.size()); };
+  for (auto row = ready_.begin(); row != ready_.end() && got() < request.max;) {
+    if (!has(request.queues, row->queue) || !MayHave(*row, request, tasks_left()) || row->ready_at > Now() - request.min_age) {
       ++row;
       continue;
     }
-    MemorySubject& subject = subjects_.at(row->subject);
+    const ReadyRow picked = *row;
     row = ready_.erase(row);
-    GrantPicked(subject, request.session, answer);
+    Picked(picked, request, answer);
   }
   return answer;
+}
+
+bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const {
+  if (row.ready_at > Now()) return false;
+  if (task_subjects_.contains(TaskId{row.subject.uuid})) return tasks_left > 0 && request.known_version >= kEventSchemaVersion;
+  const MemorySubject& subject = subjects_.at(row.subject);
+  const bool kind = request.kinds.empty() || std::find(request.kinds.begin(), request.kinds.end(), subject.kind) != request.kinds.end();
+  return kind && subject.required_version <= request.known_version && !Locked(subject.id);
+}
+
+void MemoryStore::Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer) {
+  const TaskId task{row.subject.uuid};
+  if (task_subjects_.contains(task)) {
+    TakeTask(task, request.session, answer);
+  } else {
+    GrantPicked(subjects_.at(row.subject), request.session, answer);
+  }
 }
 
 // Its ready row is gone; the lease is granted if it is free and open.
@@ -273,6 +293,10 @@ Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> mar
         std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.band == row.band; });
     if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
     if (++taken[{row.queue, row.band}] > max) continue;
+    if (task_subjects_.contains(TaskId{row.subject.uuid})) {
+      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), kEventSchemaVersion, 0, Token{}});
+      continue;
+    }
     const MemorySubject& subject = subjects_.at(row.subject);
     answer.rows.push_back({row.key(), subject.kind, subject.required_version, subject.head.seq, subject.token, subject.traceparent});
   }

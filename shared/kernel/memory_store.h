@@ -17,6 +17,10 @@
 
 namespace acl {
 
+struct MemoryTask : TaskView {
+  std::string payload;  // empty once it has ended
+};
+
 // One subject with everything stored about it, as a checker wants it.
 struct MemorySubject {
   SubjectId id;
@@ -43,7 +47,7 @@ struct MemorySubject {
   std::vector<AttemptRow> attempts;
   std::map<std::string, CompletionRow> completions;
   std::map<std::string, WallTime> timers;
-  std::vector<TaskRow> tasks;
+  std::vector<MemoryTask> tasks;
   std::vector<CompensationRow> compensations;
   std::vector<InboxRow> inbox;  // unread
   struct PostKey {
@@ -85,6 +89,7 @@ class MemoryStore : public KernelStore {
     bool no_fence = false;                // a commit does not compare session and token
     bool stale_claim = false;             // a takeover reads the subject as it was before the old holder's last commit
     bool no_wake_check_at_close = false;  // release and close do not look at the wake-up counter
+    bool no_task_compare = false;         // a task's result is taken whatever became of the task
   };
 
   explicit MemoryStore(const Clock& clock) : MemoryStore(clock, Mutants{}) {}
@@ -102,6 +107,9 @@ class MemoryStore : public KernelStore {
   Result<PostAnswer> Post(const InboxPost& post) override;
   // `decide` is called under the store's mutex: it must not call the store.
   Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<PostAnswer> FinishTask(const TaskReport& report) override;
+  Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
+  Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;
   Result<ReapAnswer> Reap(int max_leases) override;
   Result<FireAnswer> FireTimers(int max) override;
   Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;
@@ -135,7 +143,7 @@ class MemoryStore : public KernelStore {
     std::string queue;
     int band = 1;
     WallTime ready_at;
-    SubjectId subject;
+    SubjectId subject;  // a task's id, of a task
     friend auto operator<=>(const ReadyRow& a, const ReadyRow& b) {
       return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
     }
@@ -167,6 +175,14 @@ class MemoryStore : public KernelStore {
   Claimed Read(const MemorySubject& subject) const;
   Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
   void GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer);
+  // A ready row this request may have; of a task, its subject tells nothing.
+  bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;
+  void Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
+  void TakeTask(const TaskId& id, const SessionId& session, ClaimAnswer& answer);
+  MemoryTask* FindTask(const TaskId& id);
+  void OfferTasks(MemorySubject& subject, const CommitItem& item);
+  void EndTask(MemorySubject& subject, MemoryTask& task, const std::string& state, std::string payload);
+  SettleAnswer Settle(const std::optional<SubjectId>& subject, int max);
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
@@ -190,6 +206,7 @@ class MemoryStore : public KernelStore {
   };
   std::map<std::pair<ProjectId, std::string>, CreateKey> request_keys_;
   std::set<ReadyRow> ready_;
+  std::map<TaskId, SubjectId> task_subjects_;
   std::set<SubjectId> locked_;
   std::map<Hash256, std::string> contents_;
   std::map<std::string, Loop> loops_;

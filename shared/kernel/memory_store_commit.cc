@@ -112,7 +112,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   for (const CompletionRow& row : item.completions) subject.completions[row.step_id] = row;
   for (const std::string& id : item.timers_cleared) subject.timers.erase(id);
   for (const TimerRow& timer : item.timers_set) subject.timers[timer.timer_id] = timer.fire_at;
-  subject.tasks.insert(subject.tasks.end(), item.tasks.begin(), item.tasks.end());
+  OfferTasks(subject, item);
   if (outbox_.empty() && !item.outbox.empty()) outbox_since_ = clock_.Wall();
   outbox_.insert(outbox_.end(), item.outbox.begin(), item.outbox.end());
   subject.compensations.insert(subject.compensations.end(), item.compensations.begin(), item.compensations.end());

@@ -102,6 +102,10 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     session->died_at = Now();
     session->died_with_fleet = live >= 3 && int(dying.size()) * 2 > live;
   }
+  const SettleAnswer settled = Settle(std::nullopt, max_leases);
+  answer.tasks_lost = settled.lost;
+  answer.tasks_withdrawn = settled.withdrawn;
+  answer.more = settled.more;
   for (auto& [id, subject] : subjects_) {
     if (!subject.holder) continue;
     const Session& session = sessions_.at(*subject.holder);
@@ -201,7 +205,12 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
   RetainAnswer answer;
   for (auto it = sessions_.begin(); it != sessions_.end() && answer.sessions < max;) {
     const bool old = it->second.row.dead && it->second.died_at < Now() - sessions;
-    const bool named = std::any_of(subjects_.begin(), subjects_.end(), [&](const auto& entry) { return entry.second.holder == it->first; });
+    const bool named = std::any_of(subjects_.begin(), subjects_.end(), [&](const auto& entry) {
+      const MemorySubject& subject = entry.second;
+      return subject.holder == it->first || std::any_of(subject.tasks.begin(), subject.tasks.end(), [&](const MemoryTask& task) {
+               return task.session == it->first && task.state == "started";
+             });
+    });
     it = old && !named ? (++answer.sessions, sessions_.erase(it)) : std::next(it);
   }
   const auto prune = [&](auto& keys) {

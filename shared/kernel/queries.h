@@ -40,6 +40,22 @@ struct AttemptView {
   std::optional<WallTime> completed_at;  // if this attempt completed the step
 };
 
+// A task of a dispatched step (task.h).
+struct TaskView {
+  TaskId id;
+  std::string step_id;
+  int attempt_id = 0;
+  std::string queue;
+  int band = 1;
+  std::string state = "queued";  // queued started done failed cancelled lost
+  bool cancel_requested = false;
+  Token token;  // of its taker; 0: nobody took it
+  std::optional<SessionId> session;
+  std::string worker_name;
+  WallTime created_at;
+  std::optional<WallTime> deadline, started_at, ended_at;
+};
+
 struct LeaseView {
   SubjectId subject;
   SessionId session;
@@ -93,6 +109,7 @@ class Queries {
   virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) = 0;
   virtual Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) = 0;
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
+  virtual Result<std::vector<TaskView>> Tasks(const SubjectId& subject) = 0;  // in the order of their offering
   virtual Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) = 0;
   virtual Result<std::vector<GrantView>> Grants(const SubjectId& subject) = 0;
   virtual Result<std::vector<LeaseView>> Leases(int limit) = 0;

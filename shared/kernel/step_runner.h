@@ -12,11 +12,12 @@ namespace acl {
 struct StepCall {
   SubjectId subject;
   ProjectId project;
-  Token token;  // goes to the outside as Fencing-Token, scope "run"
+  Token token;  // goes to the outside as Fencing-Token
   int attempt_id = 0;
   StartStep step;
-  Document state;      // as of the start: cheap copy; the files' manifest is read from it
-  TraceContext trace;  // SubjectTrace::parent
+  Document state;             // as of the start: cheap copy; the files' manifest is read from it; of a dispatched step only its files
+  TraceContext trace;         // SubjectTrace::parent
+  const char* scope = "run";  // of the token: "run/step" of a dispatched step
 };
 
 // Asked by the runner now and then: true once the step should end (cancel, timeout, lease lost, second signal).

@@ -52,7 +52,17 @@ class KernelStore {
   // decides and appends in one transaction; the lease stays free. kConflict if it is held or has unread rows: post to the inbox instead.
   virtual Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) = 0;
 
+  // -- tasks (task.h); queued with a commit, taken with a claim
+  // The taker's result becomes an inbox row of the subject. Said again it is `replayed`. kLeaseLost if the task ended otherwise (its taker
+  // was taken for dead): the step is somebody else's. kConflict if the subject is closed, kNotFound.
+  virtual Result<PostAnswer> FinishTask(const TaskReport& report) = 0;
+  // Queued tasks that are wanted back become inbox rows: of this subject, or of all; of all, tasks of dead sessions too.
+  virtual Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) = 0;
+  // Tasks this session took longer ago than `older_than` and has not ended: what the worker does not know it ends as not started.
+  virtual Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) = 0;
+
   // -- upkeep; any process may call these
+  // Dead sessions: their leases are freed, their tasks lost; and SettleTasks.
   virtual Result<ReapAnswer> Reap(int max_leases) = 0;
   virtual Result<FireAnswer> FireTimers(int max) = 0;
   // Subjects the table says this session holds for longer than `older_than`: what the worker does not know it gives back.

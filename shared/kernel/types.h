@@ -40,6 +40,7 @@ struct SessionGrant {
 struct HeartbeatAnswer {
   WallTime db_now;
   std::vector<SubjectId> woken;  // subjects of this session with unread inbox rows
+  std::vector<TaskId> unwanted;  // tasks this session runs that should stop
 };
 
 struct SessionRow {
@@ -83,15 +84,19 @@ struct OutboxRow {
   std::string topic, key, payload;
 };
 
-// A dispatched step (DESIGN.md section 1): granted once per attempt, fenced by its own token. This issue keeps the rows, the fleet issue
-// runs them.
+// A dispatched step (DESIGN.md section 1): granted once per attempt, fenced by its own token. What the payload holds: task_format.h.
 struct TaskRow {
   std::string step_id;
   int attempt_id = 0;
   std::string queue;
   int band = 1;
   std::string payload;
-  std::optional<WallTime> deadline;
+  std::optional<WallTime> deadline;  // no attempt of the step is worth anything after it
+  bool cancel_requested = false;     // wanted back by the very item that offers it
+};
+struct TaskKey {
+  std::string step_id;
+  int attempt_id = 0;
 };
 
 // One line of compensation_log (document 002).
@@ -125,7 +130,7 @@ struct ListingChange {
 
 // Why an open subject does not run now; nothing of it is needed for safety.
 struct Waiting {
-  std::string reason;  // "retry", "person", "timer", "uncertain", "paused"
+  std::string reason;  // "retry", "person", "timer", "uncertain", "paused", "task"
   std::optional<WallTime> next_wake;
 };
 
@@ -175,7 +180,8 @@ struct ClaimRequest {
   std::vector<std::string> queues{"default"};
   int max = 1;
   int known_version = kEventSchemaVersion;
-  std::vector<std::string> kinds;  // kinds this process can run; empty = all
+  std::vector<std::string> kinds;  // kinds of subjects this process can run; empty = all
+  int max_tasks = 0;               // of the rows at most so many tasks, whatever `kinds` says
   milliseconds min_age{0};         // only rows that have been ready for so long
   // Set: these rows and no others; `queues`, `max` and `min_age` do not count.
   std::optional<std::vector<ReadyKey>> keys;
@@ -220,9 +226,19 @@ struct Claimed {
   WallTime db_now;           // the database's time of the grant
 };
 
+// A task of a dispatched step, granted under a token of its own (scope `run/step`).
+struct ClaimedTask {
+  TaskId id;
+  SubjectId subject;
+  ProjectId project;
+  TaskRow row;
+  Token token;
+};
+
 struct ClaimAnswer {
   std::vector<Claimed> claimed;
-  int dropped = 0;      // ready rows of held or closed subjects, deleted unclaimed
+  std::vector<ClaimedTask> tasks;
+  int dropped = 0;      // ready rows of held or closed subjects and of tasks that are wanted back, deleted unclaimed
   int quarantined = 0;  // subjects quarantined by this claim (5th takeover without progress)
   int missing = 0;      // by keys only: rows that were gone, locked, not due or not for this program
   WallTime db_now;
@@ -246,6 +262,7 @@ struct CommitItem {
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;
   std::vector<TaskRow> tasks;
+  std::vector<TaskKey> tasks_cancelled;  // wanted back: SettleTasks ends those nobody took, the heartbeat tells the others' workers
   std::vector<OutboxRow> outbox;
   std::vector<CompensationRow> compensations;
   std::vector<InboxId> consumed_inbox;
@@ -285,9 +302,30 @@ struct PostAnswer {
   std::string queue;
 };
 
+// What a task's taker says of it in the end.
+struct TaskReport {
+  TaskId task;
+  Token token;
+  std::string state;    // "done", "failed" or "cancelled": what the row says from then on
+  std::string payload;  // of the inbox row: capability/task_format.h
+};
+
+// A task a session has taken and not ended.
+struct HeldTask {
+  TaskId task;
+  Token token;
+  TaskKey key;
+};
+
+struct SettleAnswer {
+  int lost = 0, withdrawn = 0;
+  bool more = false;  // call again
+};
+
 struct ReapAnswer {
   int sessions_died = 0;
   int leases_freed = 0;
+  int tasks_lost = 0, tasks_withdrawn = 0;
   bool more = false;  // call again
 };
 

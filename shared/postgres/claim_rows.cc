@@ -7,7 +7,7 @@ namespace acl::pg {
 namespace {
 
 enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1 };
-enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kBarren = 7 };
+enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kBarren = 7, kTask = 8 };
 
 Snapshot ReadSnapshot(const Rows& rows, int i) {
   Snapshot snapshot;
@@ -57,6 +57,25 @@ void ReadHead(const Rows& rows, int i, Claimed& claimed) {
   claimed.head.last_timestamp = rows.Time(i, kAt1);
 }
 
+// t2 is "queue\npayload".
+ClaimedTask ReadTask(const Rows& rows, int i, const SubjectId& subject) {
+  ClaimedTask task;
+  task.subject = subject;
+  task.row.attempt_id = int(rows.Int(i, kN1));
+  task.row.band = int(rows.Int(i, kN2));
+  task.token = Token{rows.Int(i, kN3)};
+  task.id = TaskId{rows.Id(i, kU1)};
+  task.project = ProjectId{rows.Id(i, kU2)};
+  task.row.step_id = rows.Text(i, kT1);
+  std::string_view both = rows.View(i, kT2);
+  const std::size_t line = both.find('\n');
+  if (line == std::string_view::npos) throw std::invalid_argument("task without a queue");
+  task.row.queue = std::string(both.substr(0, line));
+  task.row.payload = std::string(both.substr(line + 1));
+  task.row.deadline = rows.MaybeTime(i, kAt1);
+  return task;
+}
+
 }  // namespace
 
 std::vector<Hash256> SplitHashes(const std::string& joined) {
@@ -85,6 +104,10 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
       continue;
     }
     SubjectId subject{rows.Id(i, kSubject)};
+    if (part == kTask) {
+      answer.tasks.push_back(ReadTask(rows, i, subject));
+      continue;
+    }
     Claimed& claimed = by_subject[subject];
     switch (part) {
       case kHead:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/kernel/task.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
 
@@ -107,7 +108,8 @@ void BindTimersAndInbox(std::span<const CommitItem> items, bool direct, Params& 
 
 void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
   Array k_item(Oid::kInt4), k_step(Oid::kText), k_attempt(Oid::kInt4), k_queue(Oid::kText), k_band(Oid::kInt4), k_payload(Oid::kText),
-      k_deadline(Oid::kTimestamptz);
+      k_deadline(Oid::kTimestamptz), k_task(Oid::kUuid), k_unwanted(Oid::kBool), kc_item(Oid::kInt4), kc_step(Oid::kText),
+      kc_attempt(Oid::kInt4);
   Array o_item(Oid::kInt4), o_topic(Oid::kText), o_key(Oid::kText), o_payload(Oid::kText);
   Array u_item(Oid::kInt4), u_step(Oid::kText), u_capability(Oid::kText), u_inputs(Oid::kText), u_status(Oid::kText), u_error(Oid::kText),
       u_at(Oid::kTimestamptz);
@@ -116,8 +118,10 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
     ++n;
     for (const TaskRow& k : item.tasks) {
       k_item.Int32(n), k_step.Text(k.step_id), k_attempt.Int32(k.attempt_id), k_queue.Text(k.queue), k_band.Int32(k.band);
-      k_payload.Text(k.payload), k_deadline.MaybeTime(k.deadline);
+      k_payload.Text(k.payload), k_deadline.MaybeTime(k.deadline), k_unwanted.Bool(k.cancel_requested);
+      k_task.Id(TaskIdOf(item.subject, k.step_id, k.attempt_id).uuid);
     }
+    for (const TaskKey& k : item.tasks_cancelled) kc_item.Int32(n), kc_step.Text(k.step_id), kc_attempt.Int32(k.attempt_id);
     for (const OutboxRow& o : item.outbox) o_item.Int32(n), o_topic.Text(o.topic), o_key.Text(o.key), o_payload.Text(o.payload);
     for (const CompensationRow& u : item.compensations) {
       u_item.Int32(n), u_step.Text(u.step_id), u_capability.Text(u.capability), u_inputs.Text(u.inputs_json), u_status.Text(u.status);
@@ -126,6 +130,8 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
   }
   params.List("k_item", k_item).List("k_step", k_step).List("k_attempt", k_attempt).List("k_queue", k_queue).List("k_band", k_band);
   params.List("k_payload", k_payload).List("k_deadline", k_deadline);
+  params.List("k_task", k_task).List("k_unwanted", k_unwanted).Int32("k_version", kEventSchemaVersion);
+  params.List("kc_item", kc_item).List("kc_step", kc_step).List("kc_attempt", kc_attempt);
   params.List("o_item", o_item).List("o_topic", o_topic).List("o_key", o_key).List("o_payload", o_payload);
   params.List("u_item", u_item).List("u_step", u_step).List("u_capability", u_capability).List("u_inputs", u_inputs);
   params.List("u_status", u_status).List("u_error", u_error).List("u_at", u_at);

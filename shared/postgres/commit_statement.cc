@@ -93,11 +93,22 @@ w_inbox AS (
   DELETE FROM inbox i USING unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
   WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND ((SELECT ok FROM done))[c.item]),
 w_tasks AS (
-  INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, deadline, created_at)
-  SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.queue, k.band, k.payload, k.deadline, clock_timestamp()
-  FROM unnest($k_item::int[], $k_step::text[], $k_attempt::int[], $k_queue::text[], $k_band::int[], $k_payload::text[], $k_deadline::timestamptz[])
-    AS k(item, step, attempt, queue, band, payload, deadline)
+  INSERT INTO tasks (subject_id, step_id, attempt_id, task_id, queue, band, payload, deadline, cancel_requested, created_at)
+  SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.task, k.queue, k.band, k.payload, k.deadline, k.unwanted, clock_timestamp()
+  FROM unnest($k_item::int[], $k_step::text[], $k_attempt::int[], $k_task::uuid[], $k_queue::text[], $k_band::int[], $k_payload::text[],
+              $k_deadline::timestamptz[], $k_unwanted::boolean[])
+    AS k(item, step, attempt, task, queue, band, payload, deadline, unwanted)
   WHERE ((SELECT ok FROM done))[k.item]),
+w_task_ready AS (  -- offered through the same table as subjects: both queue drivers carry it
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+  SELECT k.queue, k.band, ready_shard(k.task), clock_timestamp(), k.task, 'task', $k_version::int
+  FROM unnest($k_item::int[], $k_task::uuid[], $k_queue::text[], $k_band::int[], $k_unwanted::boolean[]) AS k(item, task, queue, band, unwanted)
+  WHERE ((SELECT ok FROM done))[k.item] AND NOT k.unwanted),
+w_tasks_unwanted AS (
+  UPDATE tasks t SET cancel_requested = true
+  FROM unnest($kc_item::int[], $kc_step::text[], $kc_attempt::int[]) AS c(item, step, attempt)
+  WHERE t.subject_id = ($subject::uuid[])[c.item] AND t.step_id = c.step AND t.attempt_id = c.attempt AND t.state IN ('queued', 'started')
+    AND ((SELECT ok FROM done))[c.item]),
 w_outbox AS (
   INSERT INTO outbox (subject_id, topic, key, payload, created_at)
   SELECT ($subject::uuid[])[o.item], o.topic, o.key, o.payload, clock_timestamp()
@@ -150,7 +161,8 @@ const Statement& CommitStatement(bool full) { return full ? kCommitFull : kCommi
 bool NeedsFullCommit(std::span<const CommitItem> items) {
   for (const CommitItem& i : items) {
     if (i.disposition != Disposition::kKeep || i.requeue || !i.timers_set.empty() || !i.timers_cleared.empty() || !i.tasks.empty() ||
-        !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() || i.listing || i.snapshot) {
+        !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() || i.listing ||
+        i.snapshot) {
       return true;
     }
   }

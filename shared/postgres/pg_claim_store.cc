@@ -1,4 +1,4 @@
-// Claim: one round trip; the function raises the token first and reads in later statements (migrations/0105_claim_parts.sql).
+// Claim: one round trip; the function raises the token first and reads in later statements (migrations/0106_tasks.sql).
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
@@ -11,12 +11,13 @@ using pg::Statement;
 #define ACL_CLAIM_COLUMNS "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM "
 const Statement kClaim("claim", Statement::Kind::kWrite,
                        ACL_CLAIM_COLUMNS
-                       "claim_subjects($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint)",
+                       "claim_subjects($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
+                       "$tasks::int)",
                        true);
 const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
                            ACL_CLAIM_COLUMNS
                            "claim_keys($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
-                           "$version::int, $kinds::text[])",
+                           "$version::int, $kinds::text[], $tasks::int)",
                            true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
@@ -49,7 +50,7 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   for (const std::string& queue : request.queues) queues.Text(queue);
   for (const std::string& kind : request.kinds) kinds.Text(kind);
   pg::Params params;
-  params.Id("session", request.session).Int32("version", request.known_version).List("kinds", kinds);
+  params.Id("session", request.session).Int32("version", request.known_version).List("kinds", kinds).Int32("tasks", request.max_tasks);
   if (request.keys) {
     const KeyArrays keys(*request.keys);
     keys.BindTo(params).List("shard", keys.shard);

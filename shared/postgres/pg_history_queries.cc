@@ -26,6 +26,12 @@ FROM attempt_rows a
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id AND c.attempt_id = a.attempt_id
 WHERE a.subject_id = $subject::uuid ORDER BY a.started_at, a.step_id, a.attempt_id)",
                           true);
+const Statement kTasks("query.tasks", kRead, R"(
+SELECT t.task_id, t.step_id, t.attempt_id, t.queue, t.band, t.state, t.cancel_requested, coalesce(t.token, 0), t.session_id,
+       coalesce(w.worker_name, ''), t.created_at, t.deadline, t.started_at, t.ended_at
+FROM tasks t LEFT JOIN worker_sessions w ON w.session_id = t.session_id WHERE t.subject_id = $subject::uuid
+ORDER BY t.created_at, t.step_id, t.attempt_id)",
+                       true);
 const Statement kCompensations("query.compensations", kRead, R"(
 SELECT step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at
 FROM compensation_rows WHERE subject_id = $subject::uuid ORDER BY compensation_id)",
@@ -113,6 +119,28 @@ Result<std::vector<AttemptView>> PgQueries::Attempts(const SubjectId& subject) {
   if (Status exists = Exists(subject); !exists) return exists.error();
   return ReadAll<AttemptView>(pool_, kAttempts, Of(subject), [](const Rows& r, int i) {
     return AttemptView{r.Text(i, 0), int(r.Int(i, 1)), Token{r.Int(i, 2)}, r.Time(i, 3), r.MaybeTime(i, 4)};
+  });
+}
+
+Result<std::vector<TaskView>> PgQueries::Tasks(const SubjectId& subject) {
+  if (Status exists = Exists(subject); !exists) return exists.error();
+  return ReadAll<TaskView>(pool_, kTasks, Of(subject), [](const Rows& r, int i) {
+    TaskView view;
+    view.id = TaskId{r.Id(i, 0)};
+    view.step_id = r.Text(i, 1);
+    view.attempt_id = int(r.Int(i, 2));
+    view.queue = r.Text(i, 3);
+    view.band = int(r.Int(i, 4));
+    view.state = r.Text(i, 5);
+    view.cancel_requested = r.Bool(i, 6);
+    view.token = Token{r.Int(i, 7)};
+    if (!r.IsNull(i, 8)) view.session = SessionId{r.Id(i, 8)};
+    view.worker_name = r.Text(i, 9);
+    view.created_at = r.Time(i, 10);
+    view.deadline = r.MaybeTime(i, 11);
+    view.started_at = r.MaybeTime(i, 12);
+    view.ended_at = r.MaybeTime(i, 13);
+    return view;
   });
 }
 

@@ -16,6 +16,7 @@ class PgQueries final : public Queries {
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;
   Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) override;
   Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
+  Result<std::vector<TaskView>> Tasks(const SubjectId& subject) override;
   Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) override;
   Result<std::vector<GrantView>> Grants(const SubjectId& subject) override;
   Result<std::vector<LeaseView>> Leases(int limit) override;

@@ -16,7 +16,7 @@ FROM clock_timestamp() n
 RETURNING heartbeat_at)",
                       true);
 const Statement kHeartbeat("session.heartbeat", Statement::Kind::kWrite,
-                           "SELECT db_now, woken FROM heartbeat_session($session::uuid, $ttl_ms::bigint)", true);
+                           "SELECT db_now, woken, unwanted FROM heartbeat_session($session::uuid, $ttl_ms::bigint)", true);
 const Statement kClose("session.close", Statement::Kind::kWrite, "SELECT close_session($session::uuid)", true);
 const Statement kHoldLoops("loop.hold", Statement::Kind::kWrite,
                            "SELECT loop_name, held_token, held_until FROM hold_loops($names::text[], $session::uuid, $ttl_ms::bigint)",
@@ -56,7 +56,13 @@ Result<HeartbeatAnswer> PgStore::Heartbeat(const SessionId& session, millisecond
   return pg::Decoded<HeartbeatAnswer>("session.heartbeat", [&] {
     HeartbeatAnswer answer;
     answer.db_now = rows->Time(0, 0);
-    for (int i = 1; i < rows->size(); ++i) answer.woken.push_back(SubjectId{rows->Id(i, 1)});
+    for (int i = 1; i < rows->size(); ++i) {
+      if (rows->IsNull(i, 1)) {
+        answer.unwanted.push_back(TaskId{rows->Id(i, 2)});
+      } else {
+        answer.woken.push_back(SubjectId{rows->Id(i, 1)});
+      }
+    }
     return answer;
   });
 }

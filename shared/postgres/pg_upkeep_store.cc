@@ -11,8 +11,11 @@ using pg::Statement;
 // Whether any died now, and whether there were some before whose leases are not all freed yet: else the second transaction has nothing to
 // do.
 const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, R"(
-SELECT reap_sessions(), EXISTS (SELECT FROM worker_sessions s WHERE s.dead_at IS NOT NULL AND NOT s.reaped))",
+SELECT reap_sessions(), EXISTS (SELECT FROM worker_sessions s WHERE s.dead_at IS NOT NULL AND NOT s.reaped),
+       EXISTS (SELECT FROM tasks t WHERE t.state = 'queued' AND t.cancel_requested))",
                               true);
+const Statement kSettleTasks("tasks.settle", Statement::Kind::kWrite,
+                             "SELECT lost, withdrawn, more FROM settle_tasks(($subject::uuid[])[1], $max::int)", true);
 const Statement kReapLeases("reap.leases", Statement::Kind::kWrite, "SELECT freed, more FROM reap_leases($max::int)", true);
 const Statement kHeldBy("lease.held_by", Statement::Kind::kRead, R"(
 SELECT subject_id, token FROM leases
@@ -32,10 +35,26 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   Params none, limit;
   auto died = pg::RunOne(*pool_, kReapSessions, none);
   if (!died) return died.error();
-  if (died->Int(0, 0) == 0 && !died->Bool(0, 1)) return ReapAnswer{};
+  if (died->Int(0, 0) == 0 && !died->Bool(0, 1) && !died->Bool(0, 2)) return ReapAnswer{};
+  // Tasks first: a session is done with once neither a lease nor a task names it.
+  auto settled = SettleTasks(std::nullopt, max_leases);
+  if (!settled) return settled.error();
   auto freed = pg::RunOne(*pool_, kReapLeases, limit.Int32("max", max_leases));
   if (!freed) return freed.error();
-  return pg::Decoded<ReapAnswer>("reap", [&] { return ReapAnswer{int(died->Int(0, 0)), int(freed->Int(0, 0)), freed->Bool(0, 1)}; });
+  return pg::Decoded<ReapAnswer>("reap", [&] {
+    return ReapAnswer{int(died->Int(0, 0)), int(freed->Int(0, 0)), settled->lost, settled->withdrawn, freed->Bool(0, 1) || settled->more};
+  });
+}
+
+Result<SettleAnswer> PgStore::SettleTasks(const std::optional<SubjectId>& subject, int max) {
+  Params params;
+  pg::Array one(pg::Oid::kUuid);  // or none: of all
+  if (subject) one.Id(subject->uuid);
+  auto rows = pg::RunOne(*pool_, kSettleTasks, params.List("subject", one).Int32("max", max));
+  if (!rows) return rows.error();
+  return pg::Decoded<SettleAnswer>("tasks.settle", [&] {
+    return SettleAnswer{int(rows->Int(0, 0)), int(rows->Int(0, 1)), rows->Bool(0, 2)};
+  });
 }
 
 Result<std::vector<std::pair<SubjectId, Token>>> PgStore::HeldBy(const SessionId& session, milliseconds older_than) {

@@ -155,6 +155,14 @@ void DoorbellClient::TellWork() {
   });
 }
 
+void DoorbellClient::TellWork(const std::string& queue) {
+  asio::post(impl_->io, [this, queue] { impl_->ToAll(doorbell::EncodeWork(queue)); });
+}
+
+void DoorbellClient::TellWoken(const SubjectId& subject, const SessionId& holder) {
+  asio::post(impl_->io, [this, subject, holder] { impl_->ToAll(doorbell::EncodeWoken(subject, holder)); });
+}
+
 int DoorbellClient::connected() const { return impl_->connected; }
 
 }  // namespace acl

@@ -36,6 +36,9 @@ class DoorbellClient final : public Service {
   void TellClosed(const SubjectId& subject);
   // This worker made something ready (gave a run back): whoever relays may look. Tellings that wait to be sent become one.
   void TellWork();
+  // Passed on by the coordinators: there is work on a queue; a subject has unread inbox rows.
+  void TellWork(const std::string& queue);
+  void TellWoken(const SubjectId& subject, const SessionId& holder);
   int connected() const;
 
  private:

@@ -46,9 +46,10 @@ std::string EncodeWork(const std::string& queue) {
   return OnTheWire(std::move(frame));
 }
 
-std::string EncodeWoken(const SubjectId& subject) {
+std::string EncodeWoken(const SubjectId& subject, const SessionId& holder) {
   Frame frame;
   frame.mutable_woken()->set_subject(Bytes(subject.uuid));
+  if (!holder.is_nil()) frame.mutable_woken()->set_session(Bytes(holder.uuid));
   return OnTheWire(std::move(frame));
 }
 
@@ -86,6 +87,9 @@ Result<Message> Decode(std::string_view body) {
       if (!subject) break;
       message.kind = woken ? Message::Kind::kWoken : Message::Kind::kClosed;
       message.subject = SubjectId{*subject};
+      if (woken) {
+        if (auto holder = UuidOf(frame.woken().session())) message.session = SessionId{*holder};
+      }
       break;
     }
     case Frame::kPing: message.kind = Message::Kind::kPing; break;

@@ -18,14 +18,15 @@ inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 
 std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name);
 std::string EncodeWork(const std::string& queue);
-std::string EncodeWoken(const SubjectId& subject);
+// `holder`: for a coordinator to pass it on; nil: for the holder itself.
+std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
 std::string EncodePing();
 
 // What a frame says, in our own words.
 struct Message {
   enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kUnknown } kind = Kind::kUnknown;
-  SessionId session;                // hello
+  SessionId session;                // hello; woken: its holder
   std::vector<std::string> queues;  // hello
   std::string worker_name;          // hello
   std::string queue;                // work

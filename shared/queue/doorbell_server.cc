@@ -79,8 +79,11 @@ struct DoorbellServer::Impl {
       peer->second.queues = message.queues;
     } else if (message.kind == Message::Kind::kClosed && options.on_closed) {
       options.on_closed(message.subject);
-    } else if (message.kind == Message::Kind::kWork && options.on_work) {
-      options.on_work();
+    } else if (message.kind == Message::Kind::kWork) {
+      if (!message.queue.empty()) RingWork(message.queue);
+      if (options.on_work) options.on_work();
+    } else if (message.kind == Message::Kind::kWoken) {
+      RingSubject(message.session, message.subject);
     }
   }
 
@@ -88,6 +91,13 @@ struct DoorbellServer::Impl {
     const bool went = peer.stream->Send(std::move(frame));
     ++(went ? sent : dropped);
     (went ? hints.sent : hints.dropped).Add();
+  }
+
+  void RingSubject(const SessionId& holder, const SubjectId& subject) {
+    if (holder.is_nil()) return;
+    for (auto& [number, peer] : peers) {
+      if (peer.session == holder) Send(peer, doorbell::EncodeWoken(subject), woken_hints);
+    }
   }
 
   void RingWork(const std::string& queue) {
@@ -159,11 +169,7 @@ void DoorbellServer::RingWork(const std::string& queue) {
 }
 
 void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {
-  asio::post(impl_->io, [this, holder, subject] {
-    for (auto& [number, peer] : impl_->peers) {
-      if (peer.session == holder) impl_->Send(peer, doorbell::EncodeWoken(subject), impl_->woken_hints);
-    }
-  });
+  asio::post(impl_->io, [this, holder, subject] { impl_->RingSubject(holder, subject); });
 }
 
 DoorbellServer::Counts DoorbellServer::counts() const { return {impl_->peer_count, impl_->sent, impl_->dropped, impl_->received}; }

@@ -172,7 +172,6 @@ class StepReader {
     if (!queue) return;
     if (auto wrong = BadName(*queue, 64)) return reader_->Error(node->mark, "bad-name", "a queue " + *wrong);
     if (*queue == draft_->spec.queue) return;
-    Later(reader_, node->mark, "a step on another queue than its run ('" + *queue + "')");
     step->queue = std::move(*queue);
   }
 
@@ -181,7 +180,6 @@ class StepReader {
     if (!node) return;
     auto band = ReadBand(reader_, fields);
     if (!band || *band == draft_->spec.band) return;
-    Later(reader_, node->mark, "a step of another priority than its run (" + std::to_string(*band) + ")");
     step->band = band;
   }
 

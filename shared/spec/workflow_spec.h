@@ -57,7 +57,7 @@ struct StepSpec {
   std::chrono::seconds attempt_timeout{300};         // `timeout_seconds`
   std::optional<std::chrono::seconds> step_timeout;  // `step_timeout_seconds`: all attempts together
   UnknownOutcome on_unknown_outcome = UnknownOutcome::kAsk;
-  std::optional<std::string> queue;  // dispatched to another queue: refused at submit until the fleet issue
+  std::optional<std::string> queue;  // if it is another than the run's: the step is dispatched, any worker of that queue may take it
   std::optional<int> band;           // `priority`, if it is another than the run's: the same
   Json extra = Json::object();       // kinds that come later: their keys as written
   SourceMark mark;

@@ -40,6 +40,9 @@ inline const MetricDef kStepTime{
 inline const MetricDef kClaims{"acl_claims_total", "subjects claimed"};
 inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds now"};
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
+inline const MetricDef kTasks{
+    "acl_tasks_total",
+    "tasks of dispatched steps by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
 inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
 inline const MetricDef kLoopHeld{"acl_loop_held", "1 if this process holds the duty, by loop"};
 inline const MetricDef kLoopTurns{"acl_loop_turns_total", "turns of a duty that went through in this process, by loop"};
@@ -92,6 +95,7 @@ inline std::vector<const MetricDef*> All() {
           &kClaims,
           &kLeasesHeld,
           &kQuarantines,
+          &kTasks,
           &kTimersFired,
           &kLoopHeld,
           &kLoopTurns,

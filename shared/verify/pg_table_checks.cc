@@ -36,7 +36,11 @@ const Orphans kOrphanCompletions("completion_rows", "verify.orphans.completion_r
 const Orphans kOrphanSnapshots("snapshot_rows", "verify.orphans.snapshot_rows", "x.subject_id || '/' || x.last_event_seq");
 const Orphans kOrphanListings("listings", "verify.orphans.listings", "x.subject_id::text");
 const Orphans kOrphanCompensations("compensation_rows", "verify.orphans.compensation_rows", "x.subject_id || '/' || x.compensation_id");
-const Orphans kOrphanReadyRows("ready", "verify.orphans.ready", "x.subject_id::text");
+// A ready row's subject is a subject, or a task.
+const TableCheck kOrphanReadyRows("subject.exists", "ready", "verify.orphans.ready", "SELECT count(*) FROM ready", R"(
+  x.subject_id::text, CASE WHEN x.kind = 'task' THEN 'a row of tasks' ELSE 'a row of subjects' END, 'none' FROM ready x
+  WHERE NOT EXISTS (SELECT FROM subjects s WHERE x.kind <> 'task' AND s.subject_id = x.subject_id)
+    AND NOT EXISTS (SELECT FROM tasks t WHERE x.kind = 'task' AND t.task_id = x.subject_id))");
 const Orphans kOrphanTimers("timers", "verify.orphans.timers", "x.subject_id || '/' || x.timer_id");
 const Orphans kOrphanInbox("inbox", "verify.orphans.inbox", "x.subject_id || '/' || x.inbox_id");
 const Orphans kOrphanTasks("tasks", "verify.orphans.tasks", "x.subject_id || '/' || x.step_id || '/' || x.attempt_id");
@@ -62,11 +66,34 @@ const TableCheck kSessions("lease.session", "leases", "verify.sessions", "SELECT
 // A claim looks by queue, band, shard and kind: a row elsewhere is never found.
 const TableCheck kReadyPlace("ready.place", "ready", "verify.ready_place", "SELECT count(*) FROM ready", R"(
   x.subject_id::text, format('queue %s, band %s, shard %s, kind %s', s.queue, s.band, ready_shard(s.subject_id), s.kind),
-  format('queue %s, band %s, shard %s, kind %s', x.queue, x.band, x.shard, x.kind) FROM ready x JOIN subjects s USING (subject_id)
+  format('queue %s, band %s, shard %s, kind %s', x.queue, x.band, x.shard, x.kind) FROM ready x
+  JOIN (SELECT subject_id, queue, band, kind FROM subjects UNION ALL SELECT task_id, queue, band, 'task' FROM tasks) s USING (subject_id)
   WHERE (x.queue, x.band, x.shard, x.kind) IS DISTINCT FROM (s.queue, s.band, ready_shard(s.subject_id), s.kind))");
 const TableCheck kTaskAttempts("task.attempt", "tasks", "verify.task_attempts", "SELECT count(*) FROM tasks", R"(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an attempt that exists', 'none' FROM tasks x
   WHERE NOT EXISTS (SELECT FROM attempt_rows a WHERE (a.subject_id, a.step_id, a.attempt_id) = (x.subject_id, x.step_id, x.attempt_id)))");
+// What nobody would ever take, or ever end.
+const TableCheck kTaskReady("task.ready", "tasks", "verify.task_ready", "SELECT count(*) FROM tasks WHERE state = 'queued'", R"(
+  x.task_id::text, 'a ready row', 'none' FROM tasks x
+  WHERE x.state = 'queued' AND NOT x.cancel_requested AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = x.task_id))");
+const TableCheck kTaskSession("task.session", "tasks", "verify.task_session", "SELECT count(*) FROM tasks WHERE state = 'started'", R"(
+  x.task_id::text, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
+  ELSE 'session ' || x.session_id || ' is dead and reaped' END
+  FROM tasks x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.state = 'started' AND (w.session_id IS NULL OR w.reaped))");
+const TableCheck kTaskClosed("task.closed", "tasks", "verify.task_closed", "SELECT count(*) FROM tasks", R"(
+  x.task_id::text, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
+  WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
+// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose payloads are all there.
+const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELECT count(*) FROM tasks", R"sql(
+  x.task_id::text, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
+    SELECT t.task_id, t.state,
+           (SELECT count(*) FROM inbox i WHERE i.subject_id = t.subject_id AND i.inbox_id = t.task_id) + coalesce(e.times, 0) AS told
+    FROM tasks t LEFT JOIN (
+      SELECT r.subject_id, (regexp_match(r.payload, '"inbox_id": ?"([0-9a-f-]{36})"'))[1] AS id, count(*) AS times FROM event_rows r
+      WHERE r.subject_id IN (SELECT subject_id FROM tasks) AND r.payload LIKE '%"inbox_id"%' GROUP BY 1, 2) e
+      ON e.subject_id = t.subject_id AND e.id = t.task_id::text
+    WHERE NOT EXISTS (SELECT FROM event_rows g WHERE g.subject_id = t.subject_id AND g.payload IS NULL)) x
+  WHERE x.told <> CASE WHEN x.state IN ('queued', 'started') THEN 0 ELSE 1 END)sql");
 // Tokens are minted in the epoch of now or of before. A standby does not know its epoch.
 const TableCheck kEpoch("token.epoch", "leases", "verify.epoch", "SELECT count(*) FROM leases", R"(
   x.subject_id::text, 'a token of epoch ' || e.epoch || ' or before', x.token || ' of epoch ' || (x.token >> 32)
@@ -78,11 +105,34 @@ const TableCheck kCluster("epoch.cluster", "fleet_epoch", "verify.cluster", "SEL
   'the row', 'one row of cluster ' || c.system_identifier, coalesce('cluster ' || f.system_identifier || ' (restored or copied: airun db new-epoch)', 'none')
   FROM pg_control_system() c LEFT JOIN fleet_epoch f ON true WHERE f.system_identifier IS DISTINCT FROM c.system_identifier)");
 
-const TableCheck* const kAll[] = {
-    &kOrphanHead,      &kOrphanLeases,   &kOrphanHistory,       &kOrphanEvents,      &kOrphanAttempts, &kOrphanCompletions,
-    &kOrphanSnapshots, &kOrphanListings, &kOrphanCompensations, &kOrphanReadyRows,   &kOrphanTimers,   &kOrphanInbox,
-    &kOrphanTasks,     &kOrphanOutbox,   &kOrphanQuarantine,    &kOrphanRequestKeys, &kRequestScope,   &kProjects,
-    &kListed,          &kSessions,       &kReadyPlace,          &kTaskAttempts,      &kEpoch,          &kCluster};
+const TableCheck* const kAll[] = {&kOrphanHead,
+                                  &kOrphanLeases,
+                                  &kOrphanHistory,
+                                  &kOrphanEvents,
+                                  &kOrphanAttempts,
+                                  &kOrphanCompletions,
+                                  &kOrphanSnapshots,
+                                  &kOrphanListings,
+                                  &kOrphanCompensations,
+                                  &kOrphanReadyRows,
+                                  &kOrphanTimers,
+                                  &kOrphanInbox,
+                                  &kOrphanTasks,
+                                  &kOrphanOutbox,
+                                  &kOrphanQuarantine,
+                                  &kOrphanRequestKeys,
+                                  &kRequestScope,
+                                  &kProjects,
+                                  &kListed,
+                                  &kSessions,
+                                  &kReadyPlace,
+                                  &kTaskAttempts,
+                                  &kTaskReady,
+                                  &kTaskSession,
+                                  &kTaskClosed,
+                                  &kTaskResult,
+                                  &kEpoch,
+                                  &kCluster};
 
 }  // namespace
 

@@ -102,6 +102,7 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
   CapabilityCall call = CallOf(spec, instance, state, record, traits.capability, &missing);
   start.effect = call.error.empty() ? traits.effect : EffectClass::kPure;  // nothing will be called
   start.call = CallToJson(call);
+  if (call.error.empty()) start.target = spec.TargetOf(instance);
   if (call.error.empty() && !missing.empty()) start.note = {{"missing", std::move(missing)}};
   start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
   start.timeout = traits.attempt_timeout;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shared/base/canonical_json.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
@@ -41,6 +43,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
   }
   for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
     c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
+  c.dispatches_ = std::any_of(c.forward_.begin(), c.forward_.end(), [&c](const Instance& i) { return c.TargetOf(i).has_value(); });
   for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
     for (const Instance& instance : *list) {
       if (!c.by_id_.emplace(instance.step_id, &instance).second) {
@@ -54,6 +57,14 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
 const Instance* CompiledSpec::Find(std::string_view step_id) const {
   auto it = by_id_.find(step_id);
   return it == by_id_.end() ? nullptr : it->second;
+}
+
+std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const {
+  if (instance.step < 0) return std::nullopt;  // global compensations are the run's own
+  const StepSpec& named = step(instance.step);
+  TaskTarget target{named.queue.value_or(spec_.queue), named.band.value_or(spec_.band)};
+  if (target.queue == spec_.queue && target.band == spec_.band) return std::nullopt;
+  return target;
 }
 
 Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Document& state) const {

@@ -40,6 +40,10 @@ class CompiledSpec {
   // nullptr: no such capability.
   const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
 
+  // Where the instance is sent: the queue and band of its step if they are others than the run's; its compensation goes there too.
+  std::optional<TaskTarget> TargetOf(const Instance& instance) const;
+  bool dispatches() const { return dispatches_; }  // some step is sent elsewhere
+
   // By instance id; nullptr if this workflow has no such step or compensation.
   const Instance* Find(std::string_view step_id) const;
   const Instance& UndoOf(int index) const { return undo_[std::size_t(index)]; }
@@ -53,6 +57,7 @@ class CompiledSpec {
   std::vector<int> order_, position_, dependencies_;
   std::vector<std::vector<int>> dependents_;
   std::vector<const CapabilitySpec*> capability_;
+  bool dispatches_ = false;
   std::vector<Instance> forward_, undo_, global_;
   std::unordered_map<std::string_view, const Instance*> by_id_;
 };

@@ -48,14 +48,14 @@ void Decider::On(const ResumedInput& input) {
     StepRecord record = Step(*instance);
     // Rows of attempts whose outcome is known are among them: the step has moved on.
     if (record.status != StepStatus::kRunning || record.attempt != row.attempt_id) continue;
-    Lost(*instance, record, row.attempt_id);
+    if (record.task) continue;  // another worker's: whoever holds the run, its result comes by itself
+    Lost(*instance, record, row.attempt_id, std::string(kLostToTakeover));
   }
   Settle();
 }
 
-void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt) {
+void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why) {
   CallTraits traits = TraitsOf(specs_, spec_, instance, State());
-  const std::string why(kLostToTakeover);
   if (Indifferent(instance)) return GiveUp(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kFail) {
@@ -115,6 +115,7 @@ void Decider::On(const StartingInput& input) {
   AddMissing(facts);
   Json carried = Json::object();
   if (!record.call) carried["call"] = Json{{kCallInputs, std::move(call.inputs)}};
+  if (input.step.target) return Dispatch(*instance, input, std::move(facts), std::move(carried));
   Emit(event::kStepStarted, std::move(facts), std::move(carried));
 }
 
@@ -172,7 +173,7 @@ void Decider::On(const StepFinishedInput& input) {
       } else if (result.outcome == Outcome::kNotStarted) {
         Emit(event::kAttemptNotStarted, StepFacts(*instance, input.attempt_id));
       } else {
-        Lost(*instance, record, input.attempt_id);
+        Lost(*instance, record, input.attempt_id, result.error.empty() ? std::string(kLostToTakeover) : result.error);
       }
       break;
     case Outcome::kUnknown: Unknown(*instance, record, input); break;

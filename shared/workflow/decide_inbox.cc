@@ -17,6 +17,7 @@ void Decider::On(const InboxInput& input) {
     Emit(event::kQuarantineReleased, std::move(facts));
     return;
   }
+  if (input.kind == kTaskResultKind) return TaskEnded(input);
   if (Run().phase == Phase::kClosed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == "cancel") return Cancel(input);
   if (input.kind == "pause") return Pause(input);
@@ -124,6 +125,7 @@ void Decider::Timer(const InboxInput& input) {
          spec_.spec().enable_auto_rollback, InboxFacts(input));
     return Settle();
   }
+  if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
   constexpr std::string_view kRetry = "retry:";
   if (!timer_id.starts_with(kRetry)) return;
   const Instance* instance = spec_.Find(timer_id.substr(kRetry.size()));

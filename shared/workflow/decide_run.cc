@@ -31,7 +31,7 @@ void Decider::Settle() {
     }
     if (run.phase == Phase::kClosed) return;
     // Stopping: first everything that runs ends, then compensations, one after another.
-    if (!progress.open.empty() || !progress.settle.empty() || !progress.uncertain.empty()) return;
+    if (!progress.open.empty() || !progress.tasks.empty() || !progress.settle.empty() || !progress.uncertain.empty()) return;
     if (run.rollback) {
       if (!progress.undo.empty()) {
         if (!UndoWithoutCall(progress)) return;  // WhatNext starts it
@@ -65,6 +65,7 @@ void Decider::Fail(const std::string& reason, const std::string& error, const st
   ClearTimer(kDeadlineTimer);
   decision_.cancel_all = true;
   for (const std::string& step_id : progress.open) decision_.cancel_steps.push_back(step_id);
+  for (const std::string& step_id : progress.tasks) WantBack(step_id);
   List(RunStatus::kFailed, error);
   for (const std::string& step_id : progress.uncertain) {
     const Instance* instance = spec_.Find(step_id);

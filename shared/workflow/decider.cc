@@ -23,6 +23,7 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   if (!instance.undo && spec_.step(instance.step).name != instance.step_id) facts["step_name"] = spec_.step(instance.step).name;
   if (attempt > 0) facts["attempt"] = attempt;
   facts["at"] = At();
+  if (!task_.is_null()) facts.update(std::exchange(task_, Json()));
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/capability/task_format.h"
 #include "shared/kernel/kind.h"
 #include "shared/workflow/call.h"
 #include "shared/workflow/compiled_spec.h"
@@ -22,7 +23,7 @@ class Decider {
   void On(const ResumedInput& input);       // decide_attempts.cc
   void On(const StartingInput& input);      // decide_attempts.cc
   void On(const StepFinishedInput& input);  // decide_attempts.cc
-  void On(const InboxInput& input);         // decide_inbox.cc
+  void On(const InboxInput& input);         // decide_inbox.cc, decide_tasks.cc
 
   Decision Take() && { return std::move(decision_); }
 
@@ -44,12 +45,19 @@ class Decider {
   void List(RunStatus status, std::optional<std::string> error = std::nullopt);
 
   // -- attempts (decide_attempts.cc)
-  void Lost(const Instance& instance, const StepRecord& record, int attempt);
+  void Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why);
   void Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input);
   void GiveUp(const Instance& instance, int attempt, const std::string& why);  // CANCELLED, its outcome unknown
   void AskPerson(const Instance& instance, int attempt, const std::string& why);
   void Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable);
   void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started);
+
+  // -- tasks (decide_tasks.cc)
+  void Dispatch(const Instance& instance, const StartingInput& input, Json facts, Json carried);
+  void TaskEnded(const InboxInput& input);
+  void TaskLost(const Instance& instance, const StepRecord& record, const TaskResult& ended);
+  void TaskTimer(const std::string& step_id);
+  void WantBack(const std::string& step_id);  // its task: ended at once if nobody took it, else its worker is asked to stop
 
   // -- what completed (decide_completion.cc)
   void Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result);
@@ -90,10 +98,12 @@ class Decider {
   std::size_t folded_ = 0;
   const WallTime now_;
   Json note_;  // of the start being decided on (call.h)
+  Json task_;  // of the task result being decided on: facts for the first event that comes of it
   Decision decision_;
 };
 
 inline constexpr std::string_view kDeadlineTimer = "deadline";
+inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 
 }  // namespace acl::workflow

@@ -150,6 +150,8 @@ class Evolution {
 
     if (type == event::kStepStarted) {
       Started();
+    } else if (type == event::kStepDispatched) {
+      Dispatched();
     } else if (type == event::kStepCompleted) {
       Completed();
     } else if (type == event::kStepAttemptFailed) {
@@ -158,9 +160,7 @@ class Evolution {
       Ended(StepStatus::kFailed);
       if (progress_.failed.empty()) progress_.failed = step_id;
     } else if (type == event::kStepAttemptLost || type == event::kAttemptNotStarted) {
-      GoStep(StepStatus::kPending);
-      LeaveOpen();
-      if (FlagOf(facts_, "settle")) progress_.settle.push_back(step_id);
+      Again();
     } else if (type == event::kStepRetryDue) {
       RetryDue();
     } else if (type == event::kStepUncertain) {
@@ -199,7 +199,11 @@ class Evolution {
     step_json_["status"] = Name(to);
   }
 
-  void LeaveOpen() { std::erase(progress_.open, instance_->step_id); }
+  void LeaveOpen() {
+    std::erase(progress_.open, instance_->step_id);
+    std::erase(progress_.tasks, instance_->step_id);
+    step_json_.erase("task");
+  }
   void LeaveReady() {
     if (!instance_->undo) ready_.Erase(spec_.position(instance_->step));
   }
@@ -212,11 +216,39 @@ class Evolution {
   }
 
   void Started() {
+    Begun();
+    progress_.open.push_back(instance_->step_id);
+  }
+
+  void Dispatched() {
+    Begun();
+    progress_.tasks.push_back(instance_->step_id);
+    step_json_["task"] = Json{{"queue", Fact("queue")}, {"band", NumberOf(facts_, "band")}, {"since", Fact("at")}};
+  }
+
+  void Begun() {
     GoStep(StepStatus::kRunning);
     if (!step_json_.contains("started_at")) step_json_["started_at"] = Fact("at");
     if (!step_json_.contains("call") && draft_.carried.contains("call")) step_json_["call"] = draft_.carried["call"];
-    progress_.open.push_back(instance_->step_id);
     std::erase(progress_.settle, instance_->step_id);
+  }
+
+  // Lost or never begun.
+  void Again() {
+    LeaveOpen();
+    if (const Json* losses = MemberOf(facts_, "losses")) step_json_["losses"] = *losses;
+    if (MemberOf(facts_, "retry_at")) return WaitForRetry();
+    GoStep(StepStatus::kPending);
+    if (FlagOf(facts_, "settle")) progress_.settle.push_back(instance_->step_id);
+  }
+
+  void WaitForRetry() {
+    GoStep(StepStatus::kRetryWait);
+    LeaveReady();
+    step_json_["retry_at"] = *MemberOf(facts_, "retry_at");
+    ++progress_.retrying;
+    auto at = TimeOf(facts_, "retry_at");
+    if (at && (!progress_.next_retry || *at < *progress_.next_retry)) progress_.next_retry = at;
   }
 
   void AttemptFailed() {
@@ -225,16 +257,9 @@ class Evolution {
     step_json_["error"] = Fact("error");
     if (!step_json_.contains("started_at")) step_json_["started_at"] = Fact("started_at");
     LeaveOpen();
-    if (!retry_at) {  // at once: it stays ready
-      if (record_.status != StepStatus::kPending) GoStep(StepStatus::kPending);
-      return;
-    }
-    GoStep(StepStatus::kRetryWait);
-    LeaveReady();
-    step_json_["retry_at"] = *retry_at;
-    ++progress_.retrying;
-    auto at = TimeOf(facts_, "retry_at");
-    if (at && (!progress_.next_retry || *at < *progress_.next_retry)) progress_.next_retry = at;
+    step_json_.erase("losses");
+    if (retry_at) return WaitForRetry();
+    if (record_.status != StepStatus::kPending) GoStep(StepStatus::kPending);  // at once: it stays ready
   }
 
   void RetryDue() {
@@ -267,8 +292,7 @@ class Evolution {
       step_json_["started_at"] = *started_at;
     if (const Json* error = MemberOf(facts_, "error")) step_json_["error"] = *error;
     step_json_["completed_at"] = Fact("at");
-    step_json_.erase("call");
-    step_json_.erase("waits");
+    for (auto key : {"call", "waits", "losses"}) step_json_.erase(key);
   }
 
   void Completed() {
@@ -360,6 +384,7 @@ class Evolution {
       Json& json = ProgressJson();
       json["done"] = progress_.done;
       SetList(json, "open", progress_.open);
+      SetList(json, "tasks", progress_.tasks);
       SetList(json, "uncertain", progress_.uncertain);
       SetList(json, "settle", progress_.settle);
       SetNumber(json, "retrying", progress_.retrying);

@@ -28,6 +28,8 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.completed_at = TimeOf(record.json, "completed_at");
   view.error = record.error;
   view.execution_order = record.order;
+  view.queue = TextOf(record.task, "queue");
+  view.dispatched_at = TimeOf(record.task, "since");
   view.missing = ListOf(record.json, "missing");
   if (record.status == StepStatus::kCompleted) {
     // The step's own entry, unless an output of its name has replaced it (compat.md 1.5).
@@ -92,6 +94,7 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (view.closed) return "";
   if (run.status == RunStatus::kPaused) return "paused";
   if (!progress.uncertain.empty()) return "uncertain";
+  if (!progress.tasks.empty() && progress.open.empty()) return "task";
   bool retrying = progress.retrying > 0 && progress.open.empty();
   bool could_run = std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING"; });
   return retrying && !could_run ? "retry" : "";
@@ -154,6 +157,8 @@ Json StepJson(const StepView& step) {
   AddTime(json, "started_at", step.started_at);
   AddTime(json, "completed_at", step.completed_at);
   AddTime(json, "next_retry", step.next_retry);
+  AddText(json, "queue", step.queue);
+  AddTime(json, "dispatched_at", step.dispatched_at);
   AddText(json, "error", step.error);
   if (!step.missing.empty()) json["missing"] = step.missing;
   if (step.outputs) json["outputs"] = *step.outputs;

@@ -55,6 +55,12 @@ std::vector<std::string> ListOf(const Json* object, std::string_view key) {
   return list;
 }
 
+TraceContext TraceOfRun(const Document& state) {
+  const Json* run = Lookup(state, kRunKey);
+  auto parent = ParseTraceparent(TextOf(run, "traceparent"));
+  return parent ? std::move(*parent) : TraceContext{TextOf(run, "trace_id"), "", true};
+}
+
 std::optional<RunRecord> ReadRun(const Document& state) {
   RunRecord run;
   run.json = Lookup(state, kRunKey);
@@ -77,6 +83,7 @@ Progress ReadProgress(const Document& state) {
   Progress progress;
   progress.done = int(NumberOf(json, "done"));
   progress.open = ListOf(json, "open");
+  progress.tasks = ListOf(json, "tasks");
   progress.uncertain = ListOf(json, "uncertain");
   progress.settle = ListOf(json, "settle");
   progress.retrying = int(NumberOf(json, "retrying"));
@@ -97,9 +104,11 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
   record.attempt = int(NumberOf(record.json, "attempt"));
   record.waits = int(NumberOf(record.json, "waits", -1));
   record.order = int(NumberOf(record.json, "order"));
+  record.losses = int(NumberOf(record.json, "losses"));
   record.error = TextOf(record.json, "error");
   record.started_at = TimeOf(record.json, "started_at");
   record.retry_at = TimeOf(record.json, "retry_at");
+  record.task = MemberOf(record.json, "task");
   record.call = MemberOf(record.json, "call");
   record.undo = MemberOf(record.json, "undo");
   return record;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "shared/base/clock.h"
+#include "shared/base/trace_context.h"
 #include "shared/journal/document.h"
 #include "shared/workflow/status_machine.h"
 
@@ -26,6 +27,9 @@ inline constexpr std::string_view kProgressKey = "progress";
 inline std::string StepKey(std::string_view step_id) { return std::string("step:").append(step_id); }
 inline std::string VarKey(std::string_view name) { return std::string("var:").append(name); }
 std::string NotUndoneKey(int number);
+
+// Tasks of one run that are out at once; what else could be dispatched waits (the list stands in one entry of the state).
+inline constexpr std::size_t kMaxTasksOut = 64;
 
 inline constexpr int kStateVersion = 1;  // of these keys and records
 
@@ -57,11 +61,14 @@ struct RunRecord {
   std::optional<WallTime> deadline;
   std::optional<std::int64_t> deadline_left_ms;  // while a person is waited for
 };
+// The trace it belongs to, and the span of whoever submitted it.
+TraceContext TraceOfRun(const Document& state);
 std::optional<RunRecord> ReadRun(const Document& state);
 
 struct Progress {
   int done = 0;                        // completed forward steps; the last execution_order
-  std::vector<std::string> open;       // journaled attempts that run, forward and compensation
+  std::vector<std::string> open;       // journaled attempts that run here, forward and compensation
+  std::vector<std::string> tasks;      // dispatched attempts whose result has not come, forward and compensation
   std::vector<std::string> uncertain;  // wait for a person
   std::vector<std::string> settle;     // while stopping: to be run once more to learn what they did
   int retrying = 0;                    // steps in RETRY_WAIT
@@ -81,7 +88,9 @@ struct StepRecord {
   int waits = -1;    // dependencies not done; -1: none was done yet
   int order = 0;
   std::string error;
+  int losses = 0;  // tasks of it in a row whose workers ended with them
   std::optional<WallTime> started_at, retry_at;
+  const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
   const Json* undo = nullptr;  // {"capability", "inputs" | "error"} or {"files"}, and "prev"
 };

@@ -1,5 +1,7 @@
 #include "shared/workflow/what_next.h"
 
+#include <algorithm>
+
 #include "shared/workflow/call.h"
 #include "shared/workflow/ready_set.h"
 #include "shared/workflow/state.h"
@@ -7,6 +9,8 @@
 namespace acl::workflow {
 
 namespace {
+
+constexpr int kMaxLookedAt = 256;
 
 class Chooser {
  public:
@@ -29,11 +33,27 @@ class Chooser {
  private:
   bool Running(const std::string& step_id) const { return context_.running.contains(step_id); }
 
-  // True if it was something to start, whether or not there was room.
+  // True if it was something to start, whether or not there was room. A task takes no slot; at the bound of tasks it is no work: what is
+  // out comes back and wakes the run.
   bool Start(const Instance& instance) {
-    if (Running(instance.step_id)) return false;
-    if (int(next_.start.size()) < context_.free_slots) next_.start.push_back(StartOf(specs_, spec_, instance, state_, run_, context_.now));
+    if (Running(instance.step_id) || Out(instance.step_id)) return false;
+    const bool away = spec_.TargetOf(instance).has_value();
+    if (away && progress_.tasks.size() + dispatched_ >= kMaxTasksOut) return false;
+    if (away ? !context_.may_dispatch : started_ >= context_.free_slots) return true;
+    StartStep start = StartOf(specs_, spec_, instance, state_, run_, context_.now);
+    if (start.target) {
+      ++dispatched_;
+    } else if (started_ >= context_.free_slots) {
+      return true;  // its call cannot be made: that is said here
+    } else {
+      ++started_;
+    }
+    next_.start.push_back(std::move(start));
     return true;
+  }
+
+  bool Out(const std::string& step_id) const {
+    return std::find(progress_.tasks.begin(), progress_.tasks.end(), step_id) != progress_.tasks.end();
   }
 
   void Wait(const char* reason, std::optional<WallTime> next_wake) {
@@ -43,12 +63,15 @@ class Chooser {
   void Forward() {
     ReadySet ready(state_, spec_.total());
     bool work = false;
+    // Without free slots what can be dispatched is still looked for, but not through all of a wide graph.
+    int seen = 0;
     for (auto position = ready.Next(0); position; position = ready.Next(*position + 1)) {
       work |= Start(*spec_.Find(spec_.step_id(spec_.at(*position))));
-      if (work && int(next_.start.size()) >= context_.free_slots) break;
+      if (work && started_ >= context_.free_slots && (!spec_.dispatches() || ++seen >= kMaxLookedAt)) break;
     }
     if (work) return;
     if (!progress_.uncertain.empty()) return Wait("uncertain", progress_.next_retry);
+    if (!progress_.tasks.empty()) return Wait("task", progress_.next_retry);
     if (progress_.retrying > 0) Wait("retry", progress_.next_retry);
   }
 
@@ -59,6 +82,7 @@ class Chooser {
     }
     if (work) return;
     if (!progress_.uncertain.empty()) return Wait("uncertain", std::nullopt);
+    if (!progress_.tasks.empty()) return Wait("task", std::nullopt);
     if (!progress_.open.empty() || !progress_.settle.empty()) return;  // their results come
     const Instance* undo = CurrentUndo();
     if (!undo) return;
@@ -82,6 +106,8 @@ class Chooser {
   const NextContext& context_;
   const RunRecord run_;
   const Progress progress_;
+  int started_ = 0;
+  std::size_t dispatched_ = 0;
   Next next_;
 };
 

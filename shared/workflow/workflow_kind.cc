@@ -33,17 +33,14 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
-  SubjectTrace Trace(const Document& state) const override {
-    const Json* run = Lookup(state, kRunKey);
-    auto parent = ParseTraceparent(TextOf(run, "traceparent"));
-    return {parent ? std::move(*parent) : TraceContext{TextOf(run, "trace_id"), "", true}, TextOf(run, "name")};
-  }
+  SubjectTrace Trace(const Document& state) const override { return {TraceOfRun(state), TextOf(Lookup(state, kRunKey), "name")}; }
 
   StepTrace TraceOf(const Document& state, const std::string& step_id) const override {
     const StepRecord record = ReadStep(state, step_id);
     const bool over =
         record.status == StepStatus::kCompleted || record.status == StepStatus::kFailed || record.status == StepStatus::kCancelled;
-    return {over, record.status == StepStatus::kRunning ? record.attempt : 0};
+    // A task's attempt is told of by whoever runs it.
+    return {over, record.status == StepStatus::kRunning && !record.task ? record.attempt : 0};
   }
 
  private:

@@ -21,6 +21,7 @@ struct Examples : ::testing::Test {
   void SetUp() override {
     fleet.StartCoordinator();
     fleet.StartWorker(1);
+    fleet.StartWorker(2, {{"ACL_QUEUES", "gpu,cpu"}});
     ASSERT_TRUE(fleet.AwaitReady());
   }
 
@@ -62,6 +63,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
       {"folder-report.yaml", {"--files", fleet.folder() / "mine", "-i", "main=in/main.md"}, "COMPLETED", "out/report.md", "Words: 7"},
       {"http-local.yaml", {"-i", "url=" + url}, "COMPLETED", "note.txt", "answered 200, then 201: {\"number\": 1, \"note\""},
       {"saga-rollback.yaml", {}, "ROLLED_BACK", "cancelled.txt", "room booked for A-1001"},
+      {"two-queues.yaml", {}, "COMPLETED", "sorted.txt", "7\n19\n42\n"},
   };
   std::vector<std::string> named, present;
   for (const auto& example : examples) named.push_back(example.file);

@@ -25,6 +25,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_lease_losses_total", "lease_test, a worker that comes back; one that is killed counts no more"},
     {"acl_quarantines_total", "unit_worker"},
     {"acl_trace_spans_total", "unit_telemetry, of the exporter; only a process that sends traces has it"},
+    {"acl_tasks_total", "dispatched_test"},
     {"acl_timers_fired_total", "examples_test, retries"},
 };
 

@@ -98,6 +98,21 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
       attempt |= candidate.step_id == step_id && candidate.attempt_id == row->second.attempt_id;
     if (!attempt) violated("invariant 3: the completion of " + step_id + " names no attempt");
   }
+  // A task that ended is in the journal once, one of a closed run has ended, and its end names an attempt that exists.
+  for (const MemoryTask& task : subject.tasks) {
+    ++report_.tasks_offered;
+    if (task.state == "lost") ++report_.tasks_lost;
+    if (task.state == "cancelled" && task.token == Token{}) ++report_.tasks_withdrawn;
+    const bool ended = task.state != "queued" && task.state != "started";
+    const std::string name = fmt::format("task of attempt {} of {}", task.attempt_id, task.step_id);
+    if (subject.closed && !ended) violated(fmt::format("{} is {} though the run is closed", name, task.state));
+    if (const int times = inbox_events[task.id.ToString()]; times != (ended ? 1 : 0))
+      violated(fmt::format("{} is {} and stands {} times in the journal", name, task.state, times));
+    const bool attempt = std::any_of(subject.attempts.begin(), subject.attempts.end(), [&](const AttemptRow& row) {
+      return row.step_id == task.step_id && row.attempt_id == task.attempt_id;
+    });
+    if (!attempt) violated(name + " has no attempt");
+  }
   // An acknowledged signal is in the journal exactly once; nothing else came in.
   for (const std::string& id : acked_signals_[subject.id]) {
     if (inbox_events[id] != 1) violated(fmt::format("acknowledged signal {} stands {} times in the journal", id, inbox_events[id]));

@@ -68,6 +68,9 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
     step.retry.initial_delay = milliseconds(random.Below(2) * 400);
     step.retry.jitter = 0.5;
     step.on_unknown_outcome = random.Below(3) == 0 ? UnknownOutcome::kFail : UnknownOutcome::kAsk;
+    if (random.Below(4) == 0) step.queue = random.Below(2) == 0 ? "gpu" : "cpu";
+    if (random.Below(12) == 0) step.band = 0;
+    if (random.Below(10) == 0) step.step_timeout = std::chrono::seconds(2 + random.Below(10));
     if (step.capability == "sim.repeated") step.on_unknown_outcome = UnknownOutcome::kRetry;
     if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
     spec.steps.push_back(std::move(step));

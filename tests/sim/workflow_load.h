@@ -13,6 +13,7 @@ class WorkflowLoad final : public SimLoad {
   CreateItem MakeSubject(Random& random, const SubjectId& id) override;
   std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) override;
   DirectDecider MakeDirect(Random&, const MemorySubject&) override { return nullptr; }
+  std::vector<std::string> TaskQueues() const override { return {"gpu", "cpu"}; }
   StepResult RunStep(Random& random, const StepCall& call) override;
   bool ActsEveryTime(const StepCall& call) override { return call.step.call.value("capability", "") == "sim.unkeyed"; }
   std::optional<std::pair<std::string, Json>> MakeStop(const MemorySubject& subject) override;

@@ -35,6 +35,25 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(sum.stale_commits_refused, 0);
   EXPECT_GT(sum.unknown_landed, 0);
   EXPECT_GT(sum.uncertain_resolved, 0);
+  EXPECT_GT(sum.tasks_taken, 0);
+  EXPECT_GT(sum.task_results, 0);
+  EXPECT_GT(sum.tasks_lost, 0);
+  EXPECT_GT(sum.tasks_withdrawn, 0);
+  EXPECT_GT(sum.late_results_refused, 0);
+  EXPECT_GT(sum.task_results_kept, 0);
+}
+
+// The checkers have teeth: a store that takes a result whatever became of its task is found out.
+TEST(WorkflowSim, ResultsThatAreNotComparedAreFoundOut) {
+  SimReport sum;
+  for (int seed = 1; seed <= 40 && sum.violations.empty(); ++seed) {
+    WorkflowLoad load;
+    SimOptions options;
+    options.subjects = 8;
+    options.mutants.no_task_compare = true;
+    sum.Add(SimWorld(std::uint64_t(seed), load, options).Run());
+  }
+  EXPECT_FALSE(sum.violations.empty());
 }
 
 }  // namespace

@@ -67,6 +67,13 @@ void SimReport::Add(const SimReport& other) {
   messages_repeated += other.messages_repeated;
   messages_dropped += other.messages_dropped;
   late_claims += other.late_claims;
+  tasks_offered += other.tasks_offered;
+  tasks_taken += other.tasks_taken;
+  task_results += other.task_results;
+  tasks_lost += other.tasks_lost;
+  tasks_withdrawn += other.tasks_withdrawn;
+  late_results_refused += other.late_results_refused;
+  task_results_kept += other.task_results_kept;
   for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
 }
 
@@ -74,10 +81,12 @@ std::string SimReport::ToString() const {
   return fmt::format(
       "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
       "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
-      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} violations {}",
+      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn {} "
+      "late-results-refused {} results-kept {} violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
-      messages_repeated, messages_dropped, late_claims, violations.size());
+      messages_repeated, messages_dropped, late_claims, tasks_offered, tasks_taken, task_results, tasks_lost, tasks_withdrawn,
+      late_results_refused, task_results_kept, violations.size());
 }
 
 SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
@@ -142,6 +151,11 @@ void SimWorld::StartWorker(Worker& worker) {
   config.session.worker_name = worker.name;
   config.session.ttl = kTtl;
   config.session.queues = {"default"};
+  const auto queues = load_.TaskQueues();
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    // Each worker serves half of them, and no two the same half: a task usually runs elsewhere than its run.
+    if ((i + std::size_t(worker.name.back())) % 2 == 0) config.session.queues.push_back(queues[i]);
+  }
   config.trust_margin = milliseconds(300);
   config.heartbeat_every = milliseconds(500);
   config.run_slots = 8;
@@ -204,7 +218,8 @@ void SimWorld::Carry(Worker& worker, Command command) {
 void SimWorld::RunStep(Worker& worker, command::RunStep run) {
   const std::uint64_t incarnation = worker.incarnation;
   // The effect reaches the outside at the start; it refuses a token below one it has seen.
-  Token& seen = outside_token_[run.call.subject];
+  const bool task = std::string_view(run.call.scope) == "run/step";
+  Token& seen = task ? outside_task_token_[{run.call.subject, run.call.step.step_id}] : outside_token_[run.call.subject];
   const bool stale = run.call.token < seen;
   seen = std::max(seen, run.call.token);
   if (stale) ++report_.stale_effects_refused;
@@ -249,6 +264,11 @@ void SimWorld::Collect(const Worker& worker) {
   report_.takeovers += counts.takeovers;
   report_.snapshots += counts.snapshots;
   report_.signals_at_close += counts.moved;
+  const TaskCounts& tasks = worker.core->task_counts();
+  report_.tasks_taken += tasks.taken;
+  report_.task_results += tasks.delivered;
+  report_.late_results_refused += tasks.refused;
+  report_.task_results_kept += tasks.kept;
   if (!messages_) return;
   const MessageDriver::Counts messages = broker_.CountsOf(*worker.queue);
   report_.by_messages += messages.claimed;

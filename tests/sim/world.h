@@ -40,6 +40,8 @@ struct SimReport {
                snapshots = 0;
   std::int64_t effects = 0, stale_effects_refused = 0;
   std::int64_t by_messages = 0, messages_lost = 0, messages_repeated = 0, messages_dropped = 0, late_claims = 0;  // of driver `memory`
+  std::int64_t tasks_offered = 0, tasks_taken = 0, task_results = 0, tasks_lost = 0, tasks_withdrawn = 0, late_results_refused = 0,
+               task_results_kept = 0;
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 
@@ -57,6 +59,8 @@ class SimLoad {
   virtual std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) = 0;
   // A synchronous command, or nullptr.
   virtual DirectDecider MakeDirect(Random& random, const MemorySubject& subject) = 0;
+  // Queues that the workers serve, besides "default": each all, or every other worker.
+  virtual std::vector<std::string> TaskQueues() const { return {}; }
   // Result of a step that ran to its end.
   virtual StepResult RunStep(Random& random, const StepCall& call) = 0;
   // The outside acts anew on every success of this call: no key is honoured and nobody asked for a repeat.
@@ -135,6 +139,7 @@ class SimWorld {
   std::map<SubjectId, std::set<std::string>> acked_signals_;
   // The outside that steps act on: highest token seen, and effects applied by (subject, step).
   std::map<SubjectId, Token> outside_token_;
+  std::map<std::pair<SubjectId, std::string>, Token> outside_task_token_;  // scope run/step
   std::map<std::pair<SubjectId, std::string>, int> unkeyed_effects_;
   SimReport report_;
 };

@@ -80,6 +80,15 @@ Result<PostAnswer> FaultyStore::Post(const InboxPost& post) {
 Result<CommitOutcome> FaultyStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
   return Through<Result<CommitOutcome>>("Direct", true, [&] { return inner_.Direct(subject, decide); });
 }
+Result<PostAnswer> FaultyStore::FinishTask(const TaskReport& report) {
+  return Through<Result<PostAnswer>>("FinishTask", true, [&] { return inner_.FinishTask(report); });
+}
+Result<SettleAnswer> FaultyStore::SettleTasks(const std::optional<SubjectId>& subject, int max) {
+  return Through<Result<SettleAnswer>>("SettleTasks", true, [&] { return inner_.SettleTasks(subject, max); });
+}
+Result<std::vector<HeldTask>> FaultyStore::TasksOf(const SessionId& session, milliseconds older_than) {
+  return Through<Result<std::vector<HeldTask>>>("TasksOf", false, [&] { return inner_.TasksOf(session, older_than); });
+}
 Result<ReapAnswer> FaultyStore::Reap(int max_leases) {
   return Through<Result<ReapAnswer>>("Reap", true, [&] { return inner_.Reap(max_leases); });
 }

@@ -46,6 +46,9 @@ class FaultyStore : public KernelStore {
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
   Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<PostAnswer> FinishTask(const TaskReport& report) override;
+  Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
+  Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;
   Result<ReapAnswer> Reap(int max_leases) override;
   Result<FireAnswer> FireTimers(int max) override;
   Result<std::vector<std::pair<SubjectId, Token>>> HeldBy(const SessionId& session, milliseconds older_than) override;

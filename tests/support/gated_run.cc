@@ -12,8 +12,10 @@ GatedRun::GatedRun(Fleet& fleet, int steps, const Shape& shape) : fleet_(fleet),
   std::string yaml = "name: gated\nsteps:\n";
   for (int step = 1; step <= steps; ++step) {
     const auto after = shape.depends_on.find(step);
+    const auto queue = shape.queues.find(step);
     yaml += "  - name: " + StepName(step) + "\n    capability: sys.exec.run\n    on_unknown_outcome: " + shape.on_unknown_outcome +
             (after == shape.depends_on.end() ? "" : "\n    depends_on: " + after->second) +
+            (queue == shape.queues.end() ? "" : "\n    queue: " + queue->second) +
             "\n    inputs:\n      command: sh\n      timeout: 120\n      args: [\"-c\", \"echo $FENCING_TOKEN >> " + Path(step, "starts") +
             "; while [ ! -e " + Path(step, "go") + " ]; do sleep 0.02; done; echo done\"]\n";
   }

@@ -14,6 +14,7 @@ class GatedRun {
   struct Shape {
     std::string on_unknown_outcome = "retry";
     std::map<int, std::string> depends_on;  // by step: "[step_1, step_2]"; the others follow the step before them
+    std::map<int, std::string> queues;      // by step: dispatched there
     std::string more_steps;                 // YAML, after the gated ones
   };
   GatedRun(Fleet& fleet, int steps, const Shape& shape);

@@ -46,7 +46,7 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
       ") SELECT * FROM c UNION ALL SELECT r.part, r.subject, CASE r.part WHEN 1 THEN (SELECT x.n2 FROM c x WHERE x.part = 7 AND "
       "x.subject = r.subject) ELSE r.n1 END, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1 "
       "FROM read_subjects(ARRAY(SELECT subject FROM c WHERE part = 7)) r";
-  edits.push_back({"claim", "$min_age_ms::bigint)", "$min_age_ms::bigint)" + tail});
+  edits.push_back({"claim", "$min_age_ms::bigint, $tasks::int)", "$min_age_ms::bigint, $tasks::int)" + tail});
   Prepare(edits);
   SessionId session = Open(*b_, milliseconds(6'000'000));
   Holder old = ClaimNew(*a_, Open(*a_));

@@ -41,6 +41,9 @@ INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
 INSERT INTO request_keys SELECT pg_temp.id(n), 'k', sha256('h'), pg_temp.id(n), now() FROM generate_series(1, 4000) n;
 INSERT INTO quarantine (subject_id, reason, detail, at) SELECT pg_temp.id(n), 'r', 'd', now() FROM generate_series(1, 4000) n WHERE n % 4 = 3;
 UPDATE leases SET state = 2 WHERE subject_id IN (SELECT subject_id FROM quarantine);
+INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, session_id, ended_at)
+  SELECT pg_temp.id(n), 't', 1, 'q', 1, '{}', now(), CASE WHEN n < 50 THEN 'started' ELSE 'done' END, 1, pg_temp.id(100001), CASE WHEN n < 50 THEN NULL ELSE now() END
+  FROM generate_series(1, 4000) n;
 INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() + interval '1 hour' FROM generate_series(1, 3) n;)");
     db().Exec("CREATE TABLE keys AS SELECT * FROM ready ORDER BY subject_id LIMIT 8; GRANT SELECT ON keys TO acl_service");
     db().Exec("ANALYZE");
@@ -94,6 +97,9 @@ TEST_F(FunctionPlansTest, NoFunctionScansATableThatGrows) {
       {"post", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'new', sha256('h'))"},
       {"post again", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'k', sha256('h'))"},
       {"fire_timers", "SELECT * FROM fire_timers(256)"},
+      {"settle_tasks", "SELECT * FROM settle_tasks(NULL, 64)"},
+      {"settle_tasks of one", "SELECT * FROM settle_tasks(" + Id(9) + ", 64)"},
+      {"finish_task", "SELECT * FROM finish_task((SELECT task_id FROM tasks WHERE subject_id = " + Id(9) + "), 1, 'done', '{}')"},
       {"reap_sessions", "SELECT reap_sessions()"},
       {"reap_leases", "SELECT * FROM reap_leases(64)",
        10'000},  // at this size it merges its batch with all leases, in the order of the key

@@ -272,6 +272,34 @@ const Damage kOrphanDamages[] = {
     {"TaskWithoutAnAttempt", "task.attempt", "tasks", "held",
      "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at) VALUES ({subject}, 'none', 1, 'q', 1, '', "
      "now())"},
+    {"TaskNobodyCanTake", "task.ready", "tasks", "held",
+     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at) SELECT {subject}, step_id, attempt_id, 'q', 1, "
+     "'', "
+     "now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
+    {"TaskNobodyEnds", "task.session", "tasks", "held",
+     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, session_id) SELECT {subject}, "
+     "step_id, "
+     "attempt_id, 'q', 1, '', now(), 'started', 1, gen_random_uuid() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
+    {"TaskOfAClosedRun", "task.closed", "tasks", "completed",
+     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, cancel_requested) SELECT {subject}, step_id, "
+     "attempt_id, 'q', 1, '', now(), true FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
+    {"TaskWithoutAResult", "task.result", "tasks", "held",
+     "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, ended_at) SELECT {subject}, "
+     "step_id, "
+     "attempt_id, 'q', 1, '', now(), 'done', 1, now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1"},
+    {"TaskWithTwoResults", "task.result", "tasks", "held",
+     "WITH t AS (INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at, state, token, ended_at) SELECT "
+     "{subject}, "
+     "step_id, attempt_id, 'q', 1, '', now(), 'lost', 1, now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1 RETURNING task_id), "
+     "i AS (INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) SELECT {subject}, task_id, 'task_result', '{{}}', now() "
+     "FROM t) "
+     "INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
+     "chain, "
+     "payload) SELECT {subject}, 1000000, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), sha256('a'), sha256('a'), "
+     "format('{{\"inbox_id\":\"%s\"}}', task_id) FROM t"},
+    {"ReadyOfNoTask", "subject.exists", "ready", "",
+     "INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version) VALUES ('q', 1, 1, now(), gen_random_uuid(), "
+     "'task', 1)"},
 };
 
 TEST_F(VerifyDamage, Orphan) { ExpectFound(kOrphanDamages); }

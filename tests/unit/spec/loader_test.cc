@@ -101,17 +101,27 @@ TEST(Loader, AttemptsNeverTurnZeroIntoThree) {
 
 TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
   const std::string text =
-      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n  - {name: b, capability: test.fail, queue: gpu}\n";
+      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n  - {name: b, capability: test.fail, when: gpu}\n";
   Loaded validated = Load(text);
   EXPECT_TRUE(validated.ok());
-  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28", "W not-supported-yet 6:45"));
+  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28", "W not-supported-yet 6:5"));
   LoadOptions submit;
   submit.for_submit = true;
   Loaded refused = Load(text, submit);
   EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28", "E not-supported-yet 6:45"));
+  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28", "E not-supported-yet 6:5"));
   EXPECT_THAT(refused.findings[0].message, testing::HasSubstr("HUMAN_APPROVAL"));
-  EXPECT_TRUE(Load("queue: gpu\n" + kOne + "    queue: gpu\n", submit).ok());
+}
+
+TEST(Loader, AStepOnAnotherQueueIsTakenAndOneOnTheRunsOwnIsNothingSpecial) {
+  LoadOptions submit;
+  submit.for_submit = true;
+  Loaded same = Load("queue: gpu\n" + kOne + "    queue: gpu\n", submit);
+  ASSERT_TRUE(same.ok());
+  EXPECT_FALSE(same.spec->steps[0].queue);
+  Loaded other = Load("queue: gpu\n" + kOne + "    queue: cpu\n", submit);
+  EXPECT_TRUE(other.findings.empty());
+  EXPECT_EQ(other.spec->steps[0].queue, "cpu");
 }
 
 TEST(Loader, AStepsPriorityIsTreatedLikeItsQueue) {
@@ -119,12 +129,11 @@ TEST(Loader, AStepsPriorityIsTreatedLikeItsQueue) {
   submit.for_submit = true;
   EXPECT_TRUE(Load("priority: 2\n" + kOne + "    priority: 2\n", submit).findings.empty());
   EXPECT_TRUE(Load(kOne + "    priority: 1\n", submit).findings.empty());
-  Loaded loaded = Load(kOne + "    priority: 0\n");
-  EXPECT_THAT(Codes(loaded), testing::ElementsAre("W not-supported-yet 5:15"));
+  Loaded loaded = Load(kOne + "    priority: 0\n", submit);
+  EXPECT_TRUE(loaded.findings.empty());
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded.spec->steps[0].band, 0);
   EXPECT_EQ(SpecFromJson(SpecToJson(*loaded.spec))->steps[0].band, 0);
-  EXPECT_THAT(Codes(Load(kOne + "    priority: 0\n", submit)), testing::ElementsAre("E not-supported-yet 5:15"));
   EXPECT_THAT(Codes(Load(kOne + "    priority: 4\n")), testing::ElementsAre("E out-of-range 5:15"));
 }
 

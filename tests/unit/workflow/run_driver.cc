@@ -126,6 +126,12 @@ void RunDriver::Decide(const Input& input) {
   compensations.insert(compensations.end(), decision.compensations.begin(), decision.compensations.end());
   cancelled = decision.cancel_steps;
   if (decision.cancel_all) cancelled.emplace_back("*");
+  for (const TaskRow& task : decision.tasks) EXPECT_TRUE(tasks.emplace(task.step_id, task).second) << task.step_id << " is out already";
+  wanted_back.clear();
+  for (const TaskKey& task : decision.tasks_cancelled) {
+    wanted_back.push_back(task.step_id);
+    EXPECT_TRUE(tasks.contains(task.step_id) && tasks[task.step_id].attempt_id == task.attempt_id) << task.step_id << " is not out";
+  }
   if (decision.listing) listing = decision.listing;
 }
 
@@ -151,6 +157,14 @@ Next RunDriver::Ask(int free_slots) const {
 std::vector<Started> RunDriver::Pump(int free_slots) {
   std::vector<Started> started;
   for (StartStep& step : Ask(free_slots).start) {
+    if (step.target) {
+      const int attempt = NextAttempt(step.step_id);
+      const auto before = events.size();
+      Decide(StartingInput{step, attempt});
+      EXPECT_GT(events.size(), before) << "the dispatch of " << step.step_id << " left no event";
+      attempts.push_back({step.step_id, attempt, Token{}, now});
+      continue;
+    }
     EXPECT_FALSE(running.contains(step.step_id)) << step.step_id << " runs already";
     int attempt_id = NextAttempt(step.step_id);
     if (step.effect == EffectClass::kIdempotent || step.effect == EffectClass::kNonIdempotent) {
@@ -191,6 +205,20 @@ void RunDriver::Post(const std::string& kind_name, Json payload) {
 
 void RunDriver::PostTimer(const std::string& timer_id, WallTime fire_at) {
   Decide(InboxInput{InboxId{}, "timer", {{"timer_id", timer_id}, {"fire_at", FormatWallTime(fire_at)}}});
+}
+
+void RunDriver::FinishTask(const std::string& step_id, StepResult result) {
+  ASSERT_TRUE(tasks.contains(step_id)) << step_id;
+  const int attempt = tasks[step_id].attempt_id;
+  tasks.erase(step_id);
+  Post(std::string(kTaskResultKind), *ParseJson(ResultToText({step_id, attempt, std::move(result), false, true, "w9", 77})));
+}
+
+void RunDriver::LoseTask(const std::string& step_id, bool counted) {
+  ASSERT_TRUE(tasks.contains(step_id)) << step_id;
+  const int attempt = tasks[step_id].attempt_id;
+  tasks.erase(step_id);
+  Post(std::string(kTaskResultKind), *ParseJson(LostTaskText({step_id, attempt}, counted, "w9", Token{77})));
 }
 
 bool RunDriver::FireNextTimer() {

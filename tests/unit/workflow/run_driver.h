@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/capability/capability.h"
+#include "shared/capability/task_format.h"
 #include "shared/kernel/fold.h"
 #include "shared/kernel/kind.h"
 #include "shared/spec/workflow_spec.h"
@@ -46,6 +47,9 @@ class RunDriver {
   void Finish(const std::string& step_id, StepResult result);
   void Post(const std::string& kind, Json payload = Json::object());
   void PostTimer(const std::string& timer_id, WallTime fire_at);
+  // The task of a step that is out comes back: what its taker says, or what the store says of it ("lost", "cancelled").
+  void FinishTask(const std::string& step_id, StepResult result);
+  void LoseTask(const std::string& step_id, bool counted = true);
   bool FireNextTimer();  // moves the time on to it; false: there is none
   void Crash() { Claim(); }
 
@@ -73,8 +77,10 @@ class RunDriver {
   std::map<std::string, int> completions;  // step id -> attempt id
   std::map<std::string, WallTime> timers;
   std::vector<CompensationRow> compensations;
-  std::vector<std::string> calls;      // step ids, in the order their attempts started
-  std::vector<std::string> cancelled;  // what the last decision wanted stopped; "*" for everything
+  std::vector<std::string> calls;        // step ids, in the order their attempts started
+  std::map<std::string, TaskRow> tasks;  // that are out, by step id
+  std::vector<std::string> wanted_back;  // tasks, by the last decision
+  std::vector<std::string> cancelled;    // what the last decision wanted stopped; "*" for everything
   std::optional<ListingChange> listing;
   CreateItem created;
 

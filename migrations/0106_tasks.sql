@@ -1,0 +1,345 @@
+-- migrate:up
+-- Dispatched steps (DESIGN.md section 1): a task is queued with the commit that promises it, taken with a claim, and ended once: by its taker's
+-- result, by the loss of its taker, or because it was wanted back before anybody took it. Every end raises the subject's wake-up counter
+-- first and then sets the task's state by compare-and-set, so leases are reached before tasks everywhere.
+SET LOCAL ROLE acl_owner;
+
+ALTER TABLE tasks DROP COLUMN heartbeat_at,   -- its session's is its own
+  ADD COLUMN task_id uuid NOT NULL DEFAULT gen_random_uuid(),
+  ADD COLUMN cancel_requested boolean NOT NULL DEFAULT false,
+  ADD COLUMN started_at timestamptz,
+  ADD COLUMN ended_at timestamptz,
+  ADD CONSTRAINT tasks_states CHECK ((state = 'started') <= (token IS NOT NULL AND session_id IS NOT NULL) AND (state IN ('queued', 'started')) = (ended_at IS NULL));
+CREATE UNIQUE INDEX tasks_by_id ON tasks (task_id);
+CREATE INDEX tasks_started ON tasks (session_id) WHERE state = 'started';                    -- heartbeat, reap, reconciliation
+CREATE INDEX tasks_unwanted ON tasks (subject_id) WHERE state = 'queued' AND cancel_requested;
+
+-- As before (0105), and tasks: part 8, n1 attempt, n2 band, n3 token, u1 task, u2 project, t1 step, t2 queue and payload, at1 deadline.
+CREATE OR REPLACE FUNCTION grant_ready(p_session uuid, p_ready ready[])
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_locked uuid[];            -- leases we have, in ascending order
+  v_open uuid[];              -- of them, free and open
+  v_tokens bigint[];
+  v_barren int[];
+  v_heads bigint[];
+  v_poison uuid[];
+  v_tasks uuid[] := '{}';     -- task rows we have
+  v_task_tokens bigint[];
+  v_taken uuid[] := '{}';     -- of them, granted
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  SELECT coalesce(array_agg(l.subject_id), '{}'), coalesce(array_agg(l.subject_id) FILTER (WHERE l.session_id IS NULL AND l.state = 0), '{}')
+    INTO v_locked, v_open
+    FROM (SELECT x.subject_id, x.session_id, x.state FROM leases x
+          WHERE x.subject_id = ANY (SELECT DISTINCT r.subject_id FROM unnest(p_ready) r WHERE r.kind <> 'task') ORDER BY x.subject_id FOR UPDATE SKIP LOCKED) l;
+  -- hold: claim_leases_locked
+
+  -- Takeovers without progress: the head of now against the head at the last grant.
+  SELECT array_agg(p.id ORDER BY p.id), array_agg(h.head_seq ORDER BY p.id),
+         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.barren + 1 ELSE g.barren END ORDER BY p.id),
+         mint_tokens(array_agg(l.token ORDER BY p.id))
+    INTO v_open, v_heads, v_barren, v_tokens
+    FROM unnest(v_open) AS p(id) JOIN leases l ON l.subject_id = p.id JOIN subject_head h ON h.subject_id = p.id
+    LEFT JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = p.id ORDER BY x.token DESC LIMIT 1) g ON true;
+
+  WITH bad AS (SELECT v_open[n] AS id, v_barren[n] AS barren, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] >= 5),
+  closed AS (UPDATE leases l SET state = 2, waiting_reason = NULL, waiting_since = NULL, next_wake = NULL FROM bad WHERE l.subject_id = bad.id RETURNING l.subject_id),
+  told AS (INSERT INTO quarantine (subject_id, reason, detail, at)
+    SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', barren, head), v_now FROM bad
+    RETURNING subject_id)
+  SELECT coalesce(array_agg(c.subject_id), '{}') INTO v_poison FROM closed c;
+
+  UPDATE leases l SET token = v_tokens[n], session_id = p_session, acquired_at = v_now, last_end = 0, not_before = NULL, waiting_reason = NULL,
+                      waiting_since = NULL, next_wake = NULL
+    FROM generate_subscripts(v_open, 1) n WHERE l.subject_id = v_open[n] AND v_barren[n] < 5;
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_barren[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+
+  -- Tasks behind the leases, in the order of locks. Their ends have the lease and wait for the task, so nothing here waits for one. The token
+  -- grows over the attempts of a step.
+  IF EXISTS (SELECT FROM unnest(p_ready) r WHERE r.kind = 'task') THEN
+    SELECT coalesce(array_agg(t.task_id ORDER BY t.task_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.task_id)) INTO v_tasks, v_task_tokens
+      FROM (SELECT x.task_id, (SELECT coalesce(max(o.token), 0) FROM tasks o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
+            FROM tasks x WHERE x.task_id = ANY (SELECT r.subject_id FROM unnest(p_ready) r WHERE r.kind = 'task') ORDER BY x.task_id FOR UPDATE OF x SKIP LOCKED) t;
+    -- hold: claim_tasks_locked
+    WITH taken AS (
+      UPDATE tasks t SET state = 'started', token = v_task_tokens[n], session_id = p_session, started_at = v_now
+        FROM generate_subscripts(v_tasks, 1) n WHERE t.task_id = v_tasks[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.task_id)
+    SELECT coalesce(array_agg(k.task_id), '{}') INTO v_taken FROM taken k;
+  END IF;
+
+  DELETE FROM ready r USING unnest(p_ready) d
+    WHERE r.queue = d.queue AND r.band = d.band AND r.shard = d.shard AND r.ready_at = d.ready_at AND r.subject_id = d.subject_id
+      AND (d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_tasks)
+           OR d.kind = 'task' AND NOT EXISTS (SELECT FROM tasks t WHERE t.task_id = d.subject_id));
+  -- hold: claim_token_raised
+
+  v_open := coalesce(v_open, '{}');
+  RETURN QUERY SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_tasks) - cardinality(v_taken),
+                      cardinality(v_poison)::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
+                      NULL::bytea, v_now;
+  RETURN QUERY SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
+                      NULL::bytea, NULL::bytea, NULL::bytea, v_now
+    FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
+  IF cardinality(v_taken) > 0 THEN
+    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.band::bigint, t.token, NULL::bigint, t.task_id, s.project_id, t.step_id,
+                        t.queue || E'\n' || t.payload, NULL::bytea, NULL::bytea, NULL::bytea, t.deadline
+      FROM tasks t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.task_id = ANY (v_taken) ORDER BY t.created_at, t.task_id;
+  END IF;
+  IF cardinality(v_open) > cardinality(v_poison) THEN
+    RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 ORDER BY n));
+  END IF;
+END $$;
+
+-- As before (0105), with at most p_tasks rows of tasks among them, whatever the kinds.
+DROP FUNCTION claim_subjects(uuid, text[], int, int, text[], bigint);
+CREATE FUNCTION claim_subjects(p_session uuid, p_queues text[], p_max int, p_version int, p_kinds text[], p_min_age_ms bigint DEFAULT 0, p_tasks int DEFAULT 0)
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_ready ready[] := '{}';
+  v_some ready[];
+  v_tasks int := p_tasks;     -- task rows it may still take
+  v_band int;
+  v_queue text;
+  v_shard int;
+  v_first int := floor(random() * 4)::int;
+  v_until timestamptz := clock_timestamp() - p_min_age_ms * interval '1 millisecond';
+BEGIN
+  PERFORM lock_live_session(p_session);
+  <<search>>
+  FOR v_band IN 0 .. 3 LOOP
+    FOREACH v_queue IN ARRAY p_queues LOOP
+      FOR v_shard IN 0 .. 3 LOOP
+        WITH picked AS MATERIALIZED (
+          SELECT r AS row FROM ready r
+          WHERE r.queue = v_queue AND r.band = v_band AND r.shard = (v_first + v_shard) % 4 AND r.ready_at <= v_until
+            AND r.required_version <= p_version
+            AND CASE WHEN r.kind = 'task' THEN v_tasks > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
+          ORDER BY r.ready_at, r.subject_id LIMIT p_max - cardinality(v_ready) FOR UPDATE OF r SKIP LOCKED),
+        -- Tasks beyond the room for them stay where they are.
+        counted AS (SELECT p.row, row_number() OVER (PARTITION BY (p.row).kind = 'task' ORDER BY (p.row).ready_at, (p.row).subject_id) AS n FROM picked p)
+        SELECT array_agg(k.row) FILTER (WHERE (k.row).kind <> 'task' OR k.n <= v_tasks), v_tasks - least(v_tasks, count(*) FILTER (WHERE (k.row).kind = 'task'))
+          INTO v_some, v_tasks FROM counted k;
+        v_ready := v_ready || coalesce(v_some, '{}');
+        IF cardinality(v_ready) > p_max THEN
+          RAISE EXCEPTION 'claimed % ready rows for a limit of %', cardinality(v_ready), p_max USING ERRCODE = 'AC006';
+        END IF;
+        EXIT search WHEN cardinality(v_ready) >= p_max;
+      END LOOP;
+    END LOOP;
+  END LOOP;
+  -- hold: claim_ready_locked
+  RETURN QUERY SELECT * FROM grant_ready(p_session, v_ready);
+END $$;
+
+DROP FUNCTION claim_keys(uuid, text[], int[], int[], timestamptz[], uuid[], int, text[]);
+CREATE FUNCTION claim_keys(p_session uuid, k_queue text[], k_band int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_tasks int DEFAULT 0)
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_ready ready[];
+BEGIN
+  PERFORM lock_live_session(p_session);
+  SELECT coalesce(array_agg(x.row), '{}') INTO v_ready
+    FROM (SELECT DISTINCT k.queue, k.band, k.shard, k.at, k.subject FROM unnest(k_queue, k_band, k_shard, k_at, k_subject) AS k(queue, band, shard, at, subject)
+          ORDER BY 5, 1, 2, 3, 4) k
+    CROSS JOIN LATERAL (
+      SELECT r AS row FROM ready r
+      WHERE r.queue = k.queue AND r.band = k.band AND r.shard = k.shard AND r.ready_at = k.at AND r.subject_id = k.subject
+        AND r.ready_at <= clock_timestamp() AND r.required_version <= p_version 
+        AND CASE WHEN r.kind = 'task' THEN p_tasks > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
+      FOR UPDATE OF r SKIP LOCKED) x;
+  -- Tasks beyond the room for them stay where they are.
+  SELECT coalesce(array_agg(v.row), '{}') INTO v_ready
+    FROM (SELECT u AS row, u.kind = 'task' AS task, row_number() OVER (PARTITION BY u.kind = 'task' ORDER BY u.ready_at, u.subject_id) AS n FROM unnest(v_ready) u) v
+    WHERE NOT v.task OR v.n <= p_tasks;
+  -- hold: claim_keys_locked
+  RETURN QUERY SELECT g.part, g.subject, g.n1, g.n2, CASE g.part WHEN 0 THEN cardinality(k_subject)::bigint - cardinality(v_ready) ELSE g.n3 END, g.n4,
+                      g.u1, g.u2, g.t1, g.t2, g.b1, g.b2, g.b3, g.at1
+    FROM grant_ready(p_session, v_ready) g;
+END $$;
+
+-- The result of whoever took it, under the task's own token. Said again after a lost answer it is `replayed`; of a task that ended otherwise it
+-- is refused (AC001): its step is somebody else's by now.
+CREATE FUNCTION finish_task(p_task uuid, p_token bigint, p_state text, p_payload text) RETURNS TABLE (replayed boolean, holder uuid, queue text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_task tasks;
+  v_lease leases;
+  v_subject subjects;
+BEGIN
+  SELECT * INTO v_task FROM tasks t WHERE t.task_id = p_task;   -- a candidate: no lock before the lease's
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no task %', p_task USING ERRCODE = 'AC003';
+  END IF;
+  -- hold: task_found
+  IF v_task.state = 'started' AND v_task.token = p_token THEN
+    UPDATE leases l SET wake = l.wake + 1 WHERE l.subject_id = v_task.subject_id AND l.state <> 1 RETURNING l.* INTO v_lease;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'subject % is closed', v_task.subject_id USING ERRCODE = 'AC002';
+    END IF;
+    -- hold: task_lease_raised
+    UPDATE tasks t SET state = p_state, ended_at = clock_timestamp(), payload = '' WHERE t.task_id = p_task AND t.state = 'started' AND t.token = p_token;
+    IF FOUND THEN
+      INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
+        VALUES (v_task.subject_id, p_task, 'task_result', p_payload, clock_timestamp(), v_lease.session_id);
+      SELECT * INTO STRICT v_subject FROM subjects s WHERE s.subject_id = v_task.subject_id;
+      IF v_lease.session_id IS NULL AND v_lease.state = 0 THEN
+        INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+          VALUES (v_subject.queue, v_subject.band, ready_shard(v_subject.subject_id), clock_timestamp(), v_subject.subject_id, v_subject.kind, v_lease.required_version);
+      END IF;
+      RETURN QUERY SELECT false, v_lease.session_id, v_subject.queue;
+      RETURN;
+    END IF;
+    SELECT * INTO STRICT v_task FROM tasks t WHERE t.task_id = p_task;   -- ended while we waited for the lease
+  END IF;
+  IF v_task.state IN ('done', 'failed', 'cancelled') AND v_task.token = p_token THEN
+    RETURN QUERY SELECT true, l.session_id, s.queue FROM leases l JOIN subjects s USING (subject_id) WHERE l.subject_id = v_task.subject_id;
+    RETURN;
+  END IF;
+  RAISE EXCEPTION 'task % of step "%" is % (its token is %, not %): its result is refused', p_task, v_task.step_id, v_task.state, v_task.token, p_token
+    USING ERRCODE = 'AC001';
+END $$;
+
+-- Ends what no taker will end: started tasks of dead sessions (lost), and queued ones that are wanted back (cancelled). Of one subject, or of
+-- all. Any process may call it; the reaper does.
+CREATE FUNCTION settle_tasks(p_subject uuid, p_max int) RETURNS TABLE (lost bigint, withdrawn bigint, more boolean) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_tasks uuid[];
+  v_subjects uuid[];
+  v_locked uuid[];
+  v_now timestamptz := clock_timestamp();
+  v_lost bigint;
+  v_withdrawn bigint;
+BEGIN
+  SELECT array_agg(c.task_id), array_agg(c.subject_id) INTO v_tasks, v_subjects FROM (
+    (SELECT t.task_id, t.subject_id FROM worker_sessions s JOIN tasks t ON t.session_id = s.session_id AND t.state = 'started'
+     WHERE p_subject IS NULL AND s.dead_at IS NOT NULL AND NOT s.reaped LIMIT p_max)
+    UNION ALL
+    (SELECT t.task_id, t.subject_id FROM tasks t WHERE t.state = 'queued' AND t.cancel_requested AND (p_subject IS NULL OR t.subject_id = p_subject) LIMIT p_max)) c;
+  IF v_tasks IS NULL THEN
+    RETURN QUERY SELECT 0::bigint, 0::bigint, false;
+    RETURN;
+  END IF;
+  -- hold: settle_chosen
+  SELECT coalesce(array_agg(l.subject_id), '{}') INTO v_locked
+    FROM (SELECT x.subject_id FROM leases x WHERE x.subject_id = ANY (v_subjects) ORDER BY x.subject_id FOR NO KEY UPDATE SKIP LOCKED) l;
+  -- hold: settle_leases_locked
+  SELECT coalesce(array_agg(k.task_id), '{}') INTO v_tasks
+    FROM (SELECT x.task_id FROM tasks x WHERE x.task_id = ANY (v_tasks) AND x.subject_id = ANY (v_locked) ORDER BY x.task_id FOR UPDATE SKIP LOCKED) k;
+  WITH gone AS (
+    UPDATE tasks t SET state = CASE t.state WHEN 'started' THEN 'lost' ELSE 'cancelled' END, ended_at = v_now, payload = ''
+    WHERE t.task_id = ANY (v_tasks)
+      AND (t.state = 'queued' AND t.cancel_requested
+           OR t.state = 'started' AND EXISTS (SELECT FROM worker_sessions s WHERE s.session_id = t.session_id AND s.dead_at IS NOT NULL))
+    RETURNING t.*),
+  woken AS (
+    UPDATE leases l SET wake = l.wake + g.n FROM (SELECT subject_id, count(*) AS n FROM gone GROUP BY subject_id) g
+    WHERE l.subject_id = g.subject_id AND l.state <> 1 RETURNING l.subject_id, l.session_id, l.state, l.required_version),
+  told AS (
+    INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
+    SELECT w.subject_id, g.task_id, 'task_result',
+           CASE g.state WHEN 'lost' THEN json_build_object('step_id', g.step_id, 'attempt', g.attempt_id, 'outcome', 'lost', 'counted', s.end_kind = 1,
+                                                           'worker', s.worker_name, 'token', g.token)::text
+                ELSE json_build_object('step_id', g.step_id, 'attempt', g.attempt_id, 'outcome', 'cancelled')::text END, v_now, w.session_id
+    FROM woken w JOIN gone g ON g.subject_id = w.subject_id LEFT JOIN worker_sessions s ON s.session_id = g.session_id RETURNING 1),
+  readied AS (
+    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.band, ready_shard(s.subject_id), v_now, s.subject_id, s.kind, w.required_version
+    FROM woken w JOIN subjects s ON s.subject_id = w.subject_id WHERE w.session_id IS NULL AND w.state = 0 ON CONFLICT DO NOTHING RETURNING 1)
+  SELECT count(*) FILTER (WHERE g.state = 'lost'), count(*) FILTER (WHERE g.state = 'cancelled') INTO v_lost, v_withdrawn FROM gone g;
+  RETURN QUERY SELECT v_lost, v_withdrawn, v_lost + v_withdrawn >= p_max;
+END $$;
+
+-- As before (0009); a session is done with when no started task names it either.
+CREATE OR REPLACE FUNCTION reap_leases(p_max int) RETURNS TABLE (freed bigint, more boolean) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_subjects uuid[];
+  v_tokens bigint[];
+  v_ends smallint[];
+  v_now timestamptz := clock_timestamp();
+  v_freed bigint;
+  v_seen bigint;
+BEGIN
+  SELECT array_agg(c.subject_id) INTO v_subjects
+    FROM (SELECT l.subject_id FROM worker_sessions s JOIN leases l ON l.session_id = s.session_id
+          WHERE s.dead_at IS NOT NULL AND NOT s.reaped LIMIT p_max) c;
+  v_seen := coalesce(cardinality(v_subjects), 0);
+  -- hold: reap_chosen
+  SELECT array_agg(l.subject_id ORDER BY l.subject_id), mint_tokens(array_agg(l.token ORDER BY l.subject_id)),
+         array_agg((CASE s.end_kind WHEN 1 THEN 1 ELSE 2 END)::smallint ORDER BY l.subject_id)
+    INTO v_subjects, v_tokens, v_ends
+    FROM (SELECT x.subject_id, x.session_id, x.token FROM leases x WHERE x.subject_id = ANY (v_subjects) ORDER BY x.subject_id
+          FOR UPDATE SKIP LOCKED) l
+    JOIN worker_sessions s ON s.session_id = l.session_id AND s.dead_at IS NOT NULL;
+  -- hold: reap_leases_locked
+  WITH freed_now AS (
+    UPDATE leases l SET token = v_tokens[n], session_id = NULL, last_end = v_ends[n], acquired_at = NULL,
+                        not_before = v_now + CASE WHEN b.barren >= 2 THEN least(2 ^ (b.barren - 2), 60) * interval '1 second' ELSE interval '0' END
+      FROM generate_subscripts(v_subjects, 1) n
+      CROSS JOIN LATERAL (
+        SELECT coalesce(max(CASE WHEN g.head_seq = h.head_seq AND v_ends[n] = 1 THEN g.barren + 1 ELSE 0 END), 0) AS barren
+        FROM subject_head h JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = v_subjects[n] ORDER BY x.token DESC LIMIT 1) g ON true
+        WHERE h.subject_id = v_subjects[n]) b
+      WHERE l.subject_id = v_subjects[n]
+      RETURNING l.subject_id, l.state, l.not_before, l.required_version),
+  readied AS (
+    INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+    SELECT s.queue, s.band, ready_shard(s.subject_id), f.not_before, s.subject_id, s.kind, f.required_version
+    FROM freed_now f JOIN subjects s ON s.subject_id = f.subject_id WHERE f.state = 0 ON CONFLICT DO NOTHING RETURNING 1)
+  SELECT count(*) INTO v_freed FROM freed_now;
+  -- No grant can be made to a dead session, so what no lease and no started task names now none will name again.
+  UPDATE worker_sessions s SET reaped = true WHERE s.dead_at IS NOT NULL AND NOT s.reaped
+    AND NOT EXISTS (SELECT FROM leases l WHERE l.session_id = s.session_id)
+    AND NOT EXISTS (SELECT FROM tasks t WHERE t.session_id = s.session_id AND t.state = 'started');
+  RETURN QUERY SELECT v_freed, v_seen = p_max AND v_freed > 0;
+END $$;
+
+-- As before (0005), and what this session runs that is wanted back.
+DROP FUNCTION heartbeat_session(uuid, bigint);
+CREATE FUNCTION heartbeat_session(p_session uuid, p_ttl_ms bigint) RETURNS TABLE (db_now timestamptz, woken uuid, unwanted uuid) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE v_now timestamptz;
+BEGIN
+  PERFORM 1 FROM worker_sessions s WHERE s.session_id = p_session FOR NO KEY UPDATE;
+  -- hold: heartbeat_locked
+  v_now := clock_timestamp();
+  UPDATE worker_sessions s SET heartbeat_at = v_now, expires_at = v_now + p_ttl_ms * interval '1 millisecond'
+    WHERE s.session_id = p_session AND s.dead_at IS NULL AND s.expires_at > v_now;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'session % is expired or dead', p_session USING ERRCODE = 'AC001';
+  END IF;
+  RETURN QUERY SELECT v_now, NULL::uuid, NULL::uuid;
+  RETURN QUERY SELECT DISTINCT v_now, i.subject_id, NULL::uuid FROM inbox i WHERE i.session_id = p_session;
+  RETURN QUERY SELECT v_now, NULL::uuid, t.task_id FROM tasks t WHERE t.session_id = p_session AND t.state = 'started' AND t.cancel_requested;
+END $$;
+
+-- As before (0101, 0102), with dispatched steps: their inputs are journaled with step.dispatched, and the task says how far an attempt is.
+CREATE OR REPLACE VIEW step_inputs AS
+SELECT e.subject_id, e.payload::json ->> 'step_id' AS step_id, min(op #>> '{value,call,inputs}') AS inputs
+FROM event_rows e, json_array_elements(e.payload::json -> 'state_delta') op
+WHERE e.type IN ('step.started', 'step.dispatched') AND op #> '{value,call,inputs}' IS NOT NULL
+GROUP BY e.subject_id, e.payload::json ->> 'step_id';
+
+CREATE OR REPLACE VIEW workflow_steps AS
+SELECT hashtextextended(a.subject_id || '/' || a.step_id || '/' || a.attempt_id, 0) & 9223372036854775807 AS id, a.subject_id AS workflow_id,
+       a.step_id AS step_name,
+       CASE WHEN c.attempt_id = a.attempt_id THEN 'COMPLETED'
+            WHEN c.attempt_id IS NOT NULL OR later.attempt_id IS NOT NULL OR le.state = 1 THEN 'FAILED'
+            WHEN f.last_type IN ('step.uncertain', 'attempt.not_started') THEN 'PAUSED'
+            WHEN f.last_type IS NOT NULL THEN 'FAILED'
+            WHEN t.state = 'queued' THEN 'PENDING' WHEN t.state IS NOT NULL THEN 'RUNNING'
+            WHEN le.session_id IS NULL THEN 'PAUSED' ELSE 'RUNNING' END AS status,
+       i.inputs AS inputs_json, CASE WHEN c.attempt_id = a.attempt_id THEN step_outputs(e.payload) END AS outputs_json,
+       a.started_at, CASE WHEN c.attempt_id = a.attempt_id THEN c.completed_at END AS completed_at, f.error AS error_message, s.project_id
+FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (subject_id)
+LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
+LEFT JOIN event_rows e ON e.subject_id = c.subject_id AND e.seq = c.event_seq
+LEFT JOIN attempt_rows later ON later.subject_id = a.subject_id AND later.step_id = a.step_id AND later.attempt_id = a.attempt_id + 1
+LEFT JOIN tasks t ON t.subject_id = a.subject_id AND t.step_id = a.step_id AND t.attempt_id = a.attempt_id
+LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
+LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
+
+RESET ROLE;

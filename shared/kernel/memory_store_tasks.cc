@@ -1,0 +1,133 @@
+// MemoryStore: tasks of dispatched steps (task.h).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/kernel/memory_store.h"
+#include "shared/kernel/task.h"
+
+namespace acl {
+
+MemoryTask* MemoryStore::FindTask(const TaskId& id) {
+  auto subject = task_subjects_.find(id);
+  if (subject == task_subjects_.end()) return nullptr;
+  auto& tasks = subjects_.at(subject->second).tasks;
+  return &*std::find_if(tasks.begin(), tasks.end(), [&](const MemoryTask& task) { return task.id == id; });
+}
+
+void MemoryStore::OfferTasks(MemorySubject& subject, const CommitItem& item) {
+  for (const TaskKey& key : item.tasks_cancelled) {
+    for (MemoryTask& task : subject.tasks) {
+      const bool out = task.state == "queued" || task.state == "started";
+      if (out && task.step_id == key.step_id && task.attempt_id == key.attempt_id) task.cancel_requested = true;
+    }
+  }
+  for (const TaskRow& row : item.tasks) {
+    MemoryTask task;
+    task.id = TaskIdOf(subject.id, row.step_id, row.attempt_id);
+    task.step_id = row.step_id;
+    task.attempt_id = row.attempt_id;
+    task.queue = row.queue;
+    task.band = row.band;
+    task.cancel_requested = row.cancel_requested;
+    task.created_at = Now();
+    task.deadline = row.deadline;
+    task.payload = row.payload;
+    task_subjects_[task.id] = subject.id;
+    if (!row.cancel_requested) ready_.insert({row.queue, row.band, Now(), SubjectId{task.id.uuid}});
+    subject.tasks.push_back(std::move(task));
+  }
+}
+
+// Its ready row is gone.
+void MemoryStore::TakeTask(const TaskId& id, const SessionId& session, ClaimAnswer& answer) {
+  MemorySubject& subject = subjects_.at(task_subjects_.at(id));
+  MemoryTask& task = *FindTask(id);
+  if (task.state != "queued" || task.cancel_requested) {
+    ++answer.dropped;
+    return;
+  }
+  Token before;
+  for (const MemoryTask& other : subject.tasks) {
+    if (other.step_id == task.step_id) before = std::max(before, other.token);
+  }
+  task.state = "started";
+  task.token = Mint(before);
+  task.session = session;
+  task.worker_name = sessions_.at(session).row.worker_name;
+  task.started_at = Now();
+  answer.tasks.push_back(
+      {id, subject.id, subject.project, {task.step_id, task.attempt_id, task.queue, task.band, task.payload, task.deadline}, task.token});
+}
+
+void MemoryStore::EndTask(MemorySubject& subject, MemoryTask& task, const std::string& state, std::string payload) {
+  task.state = state;
+  task.ended_at = Now();
+  task.payload.clear();
+  if (!subject.closed) PutInbox(subject, {InboxId{task.id.uuid}, std::string(kTaskResultKind), std::move(payload), Now()});
+}
+
+Result<PostAnswer> MemoryStore::FinishTask(const TaskReport& report) {
+  std::lock_guard lock(mutex_);
+  MemoryTask* task = FindTask(report.task);
+  if (task == nullptr) return Error{Code::kNotFound, fmt::format("no task {}", report.task.ToString())};
+  MemorySubject& subject = subjects_.at(task_subjects_.at(report.task));
+  const PostAnswer answer{false, subject.holder, subject.queue};
+  const bool mine = task->token == report.token;
+  if ((task->state == "started" && mine) || mutants_.no_task_compare) {
+    if (subject.closed) return Error{Code::kConflict, fmt::format("subject {} is closed", subject.id.ToString())};
+    EndTask(subject, *task, report.state, report.payload);
+    return answer;
+  }
+  const bool ended = task->state == "done" || task->state == "failed" || task->state == "cancelled";
+  if (ended && mine) return PostAnswer{true, subject.holder, subject.queue};
+  return Error{Code::kLeaseLost,
+               fmt::format("task {} of step \"{}\" is {}: its result is refused", report.task.ToString(), task->step_id, task->state)};
+}
+
+Result<SettleAnswer> MemoryStore::SettleTasks(const std::optional<SubjectId>& subject, int max) {
+  std::lock_guard lock(mutex_);
+  return Settle(subject, max);
+}
+
+SettleAnswer MemoryStore::Settle(const std::optional<SubjectId>& only, int max) {
+  SettleAnswer answer;
+  for (auto& [id, subject] : subjects_) {
+    if ((only && *only != id) || Locked(id)) continue;
+    for (MemoryTask& task : subject.tasks) {
+      const TaskKey key{task.step_id, task.attempt_id};
+      const bool unwanted = task.state == "queued" && task.cancel_requested;
+      const Session* session = task.state == "started" && !only ? &sessions_.at(*task.session) : nullptr;
+      if (!unwanted && !(session && session->row.dead)) continue;
+      if (answer.lost + answer.withdrawn >= max) {
+        answer.more = true;
+        return answer;
+      }
+      if (unwanted) {
+        ++answer.withdrawn;
+        EndTask(subject, task, "cancelled", WithdrawnTaskText(key));
+      } else {
+        ++answer.lost;
+        EndTask(subject, task, "lost",
+                LostTaskText(key, !session->closed && !session->died_with_fleet, session->row.worker_name, task.token));
+      }
+    }
+  }
+  return answer;
+}
+
+Result<std::vector<HeldTask>> MemoryStore::TasksOf(const SessionId& session, milliseconds older_than) {
+  std::lock_guard lock(mutex_);
+  std::vector<HeldTask> held;
+  for (const auto& [id, subject] : subjects_) {
+    for (const MemoryTask& task : subject.tasks) {
+      if (task.session == session && task.state == "started" && *task.started_at + older_than <= Now()) {
+        held.push_back({task.id, task.token, {task.step_id, task.attempt_id}});
+      }
+    }
+  }
+  return held;
+}
+
+}  // namespace acl

@@ -1,0 +1,47 @@
+// Dispatched steps (migrations/0106_tasks.sql); they are queued by the commit, taken by the claim, lost and withdrawn by the reaper.
+#include "shared/postgres/pg_store.h"
+#include "shared/postgres/store_calls.h"
+
+namespace acl {
+namespace {
+
+using pg::Params;
+using pg::Statement;
+
+const Statement kFinish("task.finish", Statement::Kind::kWrite,
+                        "SELECT replayed, holder, queue FROM finish_task($task::uuid, $token::bigint, $state::text, $payload::text)", true);
+const Statement kTasksOf("task.held_by", Statement::Kind::kRead, R"(
+SELECT t.task_id, t.token, t.step_id, t.attempt_id FROM tasks t
+WHERE t.session_id = $session::uuid AND t.state = 'started' AND t.started_at <= clock_timestamp() - $older_ms::bigint * interval '1 millisecond'
+ORDER BY t.task_id)",
+                         true);
+
+}  // namespace
+
+Result<PostAnswer> PgStore::FinishTask(const TaskReport& report) {
+  Params params;
+  params.Id("task", report.task).Int64("token", report.token.value).Text("state", report.state).Text("payload", report.payload);
+  auto rows = pg::RunOne(*pool_, kFinish, params);
+  if (!rows) return rows.error();
+  return pg::Decoded<PostAnswer>("task.finish", [&] {
+    PostAnswer answer;
+    answer.replayed = rows->Bool(0, 0);
+    if (!rows->IsNull(0, 1)) answer.holder = SessionId{rows->Id(0, 1)};
+    answer.queue = rows->Text(0, 2);
+    return answer;
+  });
+}
+
+Result<std::vector<HeldTask>> PgStore::TasksOf(const SessionId& session, milliseconds older_than) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kTasksOf, params.Id("session", session).Int64("older_ms", older_than.count()));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<HeldTask>>("task.held_by", [&] {
+    std::vector<HeldTask> held;
+    for (int i = 0; i < rows->size(); ++i)
+      held.push_back({TaskId{rows->Id(i, 0)}, Token{rows->Int(i, 1)}, {rows->Text(i, 2), int(rows->Int(i, 3))}});
+    return held;
+  });
+}
+
+}  // namespace acl

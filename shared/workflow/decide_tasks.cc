@@ -1,0 +1,131 @@
+// Dispatched steps: the task that goes out, and what comes back (DESIGN.md section 1). What a result means is said once, for steps that ran
+// here and steps that ran elsewhere (decide_attempts.cc).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/capability/manifest.h"
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+
+namespace acl::workflow {
+
+using Outcome = StepResult::Outcome;
+
+namespace {
+
+// A task carries the run's manifest; contents are fetched by hash by whoever runs it.
+constexpr std::size_t kMaxManifestBytes = 1u << 20;
+
+// After so many workers in a row ended with a task of the step it fails: it may be what kills them. From the second on it waits before.
+constexpr int kMostLosses = 5;
+
+milliseconds LossDelay(int losses) { return losses < 2 ? milliseconds(0) : milliseconds(1'000ll << std::min(losses - 2, 6)); }
+
+Json FilesOf(const Document& state) {
+  Json files = Json::object();
+  state.ForEach([&files](const std::string& key, const Json& value) {
+    if (key.starts_with(kFileKeyPrefix)) files[key.substr(kFileKeyPrefix.size())] = value;
+    return true;
+  });
+  return files;
+}
+
+std::string TaskTimerOf(const std::string& step_id) { return std::string(kTaskTimerPrefix) + step_id; }
+
+}  // namespace
+
+void Decider::Dispatch(const Instance& instance, const StartingInput& input, Json facts, Json carried) {
+  const StartStep& start = input.step;
+  TaskRow task{instance.step_id, input.attempt_id, start.target->queue, start.target->band, "", std::nullopt};
+  const Json files = FilesOf(State());
+  if (const std::size_t bytes = DumpJson(files).size(); bytes > kMaxManifestBytes) {
+    FailedForGood(
+        instance, Step(instance).attempts + 1, input.attempt_id,
+        fmt::format("the run has {} files, the list of them {} bytes: more than the {} a dispatched step can be given; run it on the run's "
+                    "own queue, or pack files together (io.archive)",
+                    files.size(), bytes, kMaxManifestBytes),
+        std::nullopt);
+    return Settle();
+  }
+  task.payload = OfferToText(start, TraceOfRun(State()), files);
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  if (traits.step_timeout) {
+    // Of all attempts together, the wait for a worker included.
+    task.deadline = Step(instance).started_at.value_or(now_) + *traits.step_timeout;
+    facts["deadline_at"] = FormatWallTime(*task.deadline);
+    SetTimer(TaskTimerOf(instance.step_id), *task.deadline);
+  }
+  facts["queue"] = task.queue;
+  facts["band"] = task.band;
+  decision_.tasks.push_back(std::move(task));
+  Emit(event::kStepDispatched, std::move(facts), std::move(carried));
+}
+
+void Decider::TaskEnded(const InboxInput& input) {
+  auto ended = ResultFromJson(input.payload);
+  if (!ended) return Refuse(input, ended.message());
+  const Instance* instance = spec_.Find(ended->step_id);
+  StepRecord record = instance ? Step(*instance) : StepRecord{};
+  if (!record.task || record.attempt != ended->attempt_id) {
+    return Refuse(input, fmt::format("no task of attempt {} of step '{}' is out", ended->attempt_id, ended->step_id));
+  }
+  task_ = InboxFacts(input);
+  task_.erase("at");
+  if (!ended->worker.empty()) task_["worker"] = ended->worker;
+  if (ended->token > 0) task_["task_token"] = ended->token;
+  CallTraits traits = TraitsOf(specs_, spec_, *instance, State());
+  if (traits.step_timeout) ClearTimer(TaskTimerOf(instance->step_id));
+  if (ended->lost) {
+    TaskLost(*instance, record, *ended);
+    return Settle();
+  }
+  StepResult& result = ended->result;
+  const bool late = traits.step_timeout && record.started_at && now_ >= *record.started_at + *traits.step_timeout;
+  if (result.outcome == Outcome::kCancelled && late && (Run().phase != Phase::kStopping || instance->undo)) {
+    result.outcome = Outcome::kTimedOut;
+    result.retryable = false;
+    result.error = fmt::format("step timeout of {} s passed{}", traits.step_timeout->count() / 1000,
+                               ended->token > 0 ? "" : " before a worker of queue '" + TextOf(record.task, "queue") + "' took it");
+  }
+  On(StepFinishedInput{ended->step_id, ended->attempt_id, std::move(result), Json()});
+}
+
+void Decider::TaskLost(const Instance& instance, const StepRecord& record, const TaskResult& ended) {
+  const std::string why = fmt::format("worker '{}' ended or stopped answering before the outcome was recorded", ended.worker);
+  CallTraits traits = TraitsOf(specs_, spec_, instance, State());
+  const bool ask = !traits.repeatable() && traits.on_unknown != UnknownOutcome::kRetry;
+  const int losses = record.losses + (ended.counted ? 1 : 0);
+  const bool settle = !instance.undo && Run().phase == Phase::kStopping;
+  if (ask || Indifferent(instance)) return Lost(instance, record, ended.attempt_id, why);
+  if (losses >= kMostLosses) {
+    return FailedForGood(
+        instance, record.attempts + 1, ended.attempt_id,
+        fmt::format("{} workers in a row ended while they ran it: it may be what kills them; the last was '{}'", losses, ended.worker),
+        std::nullopt);
+  }
+  Json facts = StepFacts(instance, ended.attempt_id);
+  facts["why"] = why;
+  if (losses > 0) facts["losses"] = losses;
+  if (settle) {
+    facts["settle"] = true;  // runs once more to learn what there is to undo
+  } else if (auto delay = LossDelay(losses); delay.count() > 0) {
+    facts["retry_at"] = FormatWallTime(now_ + delay);
+    SetTimer(RetryTimer(instance.step_id), now_ + delay);
+  }
+  Emit(event::kStepAttemptLost, std::move(facts));
+}
+
+void Decider::TaskTimer(const std::string& step_id) {
+  const Instance* instance = spec_.Find(step_id);
+  if (!instance) return;
+  StepRecord record = Step(*instance);
+  CallTraits traits = TraitsOf(specs_, spec_, *instance, State());
+  if (!record.task || !traits.step_timeout || !record.started_at || now_ < *record.started_at + *traits.step_timeout) return;
+  WantBack(step_id);
+}
+
+void Decider::WantBack(const std::string& step_id) { decision_.tasks_cancelled.push_back({step_id, ReadStep(State(), step_id).attempt}); }
+
+}  // namespace acl::workflow

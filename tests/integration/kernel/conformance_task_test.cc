@@ -1,0 +1,298 @@
+// Store conformance: tasks of dispatched steps (kernel/task.h).
+#include <gmock/gmock.h>
+
+#include "shared/kernel/task.h"
+#include "tests/support/store_conformance.h"
+
+namespace acl::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class TaskConformance : public StoreConformance {
+ protected:
+  static constexpr const char* kTaskQueue = "conformance-tasks";
+
+  CommitItem Offer(const Holder& holder, std::vector<std::string> steps, Disposition disposition = Disposition::kRelease, int attempt = 1) {
+    CommitItem item = holder.Item(1, disposition);
+    for (const std::string& step : steps) {
+      item.attempts.push_back(Attempt(step, attempt));
+      item.tasks.push_back({step, attempt, kTaskQueue, 2, "{\"v\":1}", std::nullopt});
+    }
+    if (disposition == Disposition::kRelease) item.waiting = Waiting{"task", std::nullopt};
+    return item;
+  }
+  // A subject given back with these tasks out.
+  SubjectId Offered(std::vector<std::string> steps) {
+    Holder holder = ClaimNew(Open());
+    MustCommit(holder, Offer(holder, std::move(steps)));
+    return holder.subject();
+  }
+  ClaimAnswer Take(const SessionId& session, int tasks, int max = 100) {
+    ClaimRequest request = Request(session, max);
+    request.queues = {kTaskQueue};
+    request.kinds = {"counter"};
+    request.max_tasks = tasks;
+    auto answer = store().Claim(request);
+    EXPECT_TRUE(answer) << answer.error();
+    return answer ? std::move(*answer) : ClaimAnswer{};
+  }
+  ClaimedTask TakeOne(const SessionId& session) {
+    ClaimAnswer answer = Take(session, 1);
+    EXPECT_THAT(answer.tasks, SizeIs(1));
+    return answer.tasks.empty() ? ClaimedTask{} : std::move(answer.tasks[0]);
+  }
+  Result<PostAnswer> Finish(const ClaimedTask& task, const std::string& state = "done") {
+    return store().FinishTask({task.id, task.token, state, "{\"outcome\":\"" + state + "\"}"});
+  }
+  std::vector<InboxRow> Inbox(const SubjectId& subject) { return ClaimOne(Open(), subject).claimed().inbox; }
+  std::string State(const SubjectId& subject, std::size_t n = 0) {
+    auto tasks = queries().Tasks(subject);
+    if (!tasks || tasks->size() <= n) return "none";
+    return tasks->at(n).state;
+  }
+};
+
+TEST_P(TaskConformance, ATaskIsTakenOnceUnderATokenOfItsOwnAndItsResultIsAnInboxRow) {
+  const SubjectId subject = Offered({"a"});
+  EXPECT_EQ(View(subject).state, OpenState::kWaiting);
+  EXPECT_EQ(View(subject).waiting_reason, "task");
+  const SessionId worker = Open();
+  EXPECT_THAT(Take(worker, 0).tasks, IsEmpty()) << "no room for tasks";
+  ClaimedTask task = TakeOne(worker);
+  EXPECT_EQ(task.id, TaskIdOf(subject, "a", 1));
+  EXPECT_EQ(task.subject, subject);
+  EXPECT_EQ(task.project, kDefaultProject);
+  EXPECT_EQ(task.row.step_id, "a");
+  EXPECT_EQ(task.row.attempt_id, 1);
+  EXPECT_EQ(task.row.queue, kTaskQueue);
+  EXPECT_EQ(task.row.band, 2);
+  EXPECT_EQ(task.row.payload, "{\"v\":1}");
+  EXPECT_GT(task.token, Token{});
+  EXPECT_THAT(Take(Open(), 5).tasks, IsEmpty()) << "granted once";
+  EXPECT_EQ(State(subject), "started");
+  auto finished = Finish(task);
+  ASSERT_TRUE(finished) << finished.error();
+  EXPECT_FALSE(finished->replayed);
+  EXPECT_FALSE(finished->holder);
+  EXPECT_EQ(finished->queue, queue_);
+  EXPECT_EQ(State(subject), "done");
+  auto inbox = Inbox(subject);
+  ASSERT_THAT(inbox, SizeIs(1));
+  EXPECT_EQ(inbox[0].kind, "task_result");
+  EXPECT_EQ(inbox[0].id.uuid, task.id.uuid);
+  EXPECT_EQ(inbox[0].payload, "{\"outcome\":\"done\"}");
+}
+
+TEST_P(TaskConformance, AResultSaidAgainIsTakenOnce) {
+  const SubjectId subject = Offered({"a"});
+  ClaimedTask task = TakeOne(Open());
+  ASSERT_TRUE(Finish(task));
+  auto again = Finish(task);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(harness().UnreadInbox(subject), 1);
+}
+
+TEST_P(TaskConformance, AResultUnderAnotherTokenIsRefused) {
+  const SubjectId subject = Offered({"a"});
+  ClaimedTask task = TakeOne(Open());
+  ClaimedTask forged = task;
+  --forged.token.value;
+  EXPECT_EQ(Finish(forged).code(), Code::kLeaseLost);
+  EXPECT_EQ(store().FinishTask({TaskIdOf(subject, "b", 1), task.token, "done", "{}"}).code(), Code::kNotFound);
+  EXPECT_EQ(harness().UnreadInbox(subject), 0);
+  EXPECT_EQ(State(subject), "started");
+}
+
+TEST_P(TaskConformance, AHeldSubjectIsToldThroughItsWakeUpCounter) {
+  Holder holder = ClaimNew(Open());
+  MustCommit(holder, Offer(holder, {"a"}, Disposition::kKeep));
+  auto finished = Finish(TakeOne(Open()));
+  ASSERT_TRUE(finished) << finished.error();
+  EXPECT_TRUE(finished->holder);
+  auto inbox = store().ReadInbox(holder.subject(), holder.token());
+  ASSERT_TRUE(inbox) << inbox.error();
+  EXPECT_THAT(inbox->rows, SizeIs(1));
+  EXPECT_EQ(inbox->wake, 1);
+  EXPECT_EQ(CommitKind(holder.Item(1, Disposition::kRelease)), Outcome::kMoved) << "no release past an unread result";
+}
+
+TEST_P(TaskConformance, TasksOfADeadSessionAreLostAndLateResultsRefused) {
+  const SubjectId subject = Offered({"a"});
+  const SessionId worker = Open(milliseconds(60'000), "frozen");
+  ClaimedTask task = TakeOne(worker);
+  ReapAnswer reaped = ExpireAndReap();
+  EXPECT_EQ(reaped.tasks_lost, 1);
+  EXPECT_EQ(State(subject), "lost");
+  EXPECT_EQ(Finish(task).code(), Code::kLeaseLost);
+  auto inbox = Inbox(subject);
+  ASSERT_THAT(inbox, SizeIs(1));
+  auto payload = ParseJson(inbox[0].payload);
+  ASSERT_TRUE(payload);
+  EXPECT_EQ((*payload)["outcome"], "lost");
+  EXPECT_EQ((*payload)["step_id"], "a");
+  EXPECT_EQ((*payload)["attempt"], 1);
+  EXPECT_EQ((*payload)["worker"], "frozen");
+  EXPECT_EQ((*payload)["token"], task.token.value);
+  EXPECT_EQ(ExpireAndReap().tasks_lost, 0);
+}
+
+TEST_P(TaskConformance, ACleanEndIsNotHeldAgainstTheStep) {
+  const SubjectId subject = Offered({"a"});
+  const SessionId worker = Open();
+  TakeOne(worker);
+  ASSERT_TRUE(store().CloseSession(worker).ok());
+  auto reaped = store().Reap(100);
+  ASSERT_TRUE(reaped) << reaped.error();
+  EXPECT_EQ(reaped->tasks_lost, 1);
+  EXPECT_EQ((*ParseJson(Inbox(subject).at(0).payload))["counted"], false);
+}
+
+TEST_P(TaskConformance, TheNextAttemptsTokenIsHigher) {
+  const SubjectId subject = Offered({"a"});
+  ClaimedTask first = TakeOne(Open());
+  ASSERT_TRUE(Finish(first, "failed"));
+  Holder holder = ClaimOne(Open(), subject);
+  CommitItem item = Offer(holder, {"a"}, Disposition::kKeep, 2);
+  item.consumed_inbox = {InboxId{first.id.uuid}};
+  MustCommit(holder, item);
+  EXPECT_GT(TakeOne(Open()).token, first.token);
+}
+
+TEST_P(TaskConformance, WantedBackBeforeAnybodyTookItItEndsAndIsNotGranted) {
+  Holder holder = ClaimNew(Open());
+  MustCommit(holder, Offer(holder, {"a", "b"}, Disposition::kKeep));
+  CommitItem cancel = holder.Item();
+  cancel.tasks_cancelled = {{"a", 1}};
+  MustCommit(holder, cancel);
+  EXPECT_EQ(State(holder.subject()), "queued");
+  ClaimAnswer taken = Take(Open(), 5);
+  ASSERT_THAT(taken.tasks, SizeIs(1));
+  EXPECT_EQ(taken.tasks[0].row.step_id, "b");
+  EXPECT_EQ(taken.dropped, 1);
+  auto settled = store().SettleTasks(holder.subject(), 10);
+  ASSERT_TRUE(settled) << settled.error();
+  EXPECT_EQ(settled->withdrawn, 1);
+  EXPECT_EQ(State(holder.subject()), "cancelled");
+  auto inbox = store().ReadInbox(holder.subject(), holder.token());
+  ASSERT_TRUE(inbox) << inbox.error();
+  ASSERT_THAT(inbox->rows, SizeIs(1));
+  EXPECT_EQ((*ParseJson(inbox->rows[0].payload))["outcome"], "cancelled");
+  EXPECT_EQ(store().SettleTasks(std::nullopt, 10)->withdrawn, 0) << "once";
+}
+
+TEST_P(TaskConformance, TheReaperEndsWhatTheHolderDidNotGetToEnd) {
+  Holder holder = ClaimNew(Open());
+  CommitItem item = Offer(holder, {"a"}, Disposition::kRelease);
+  item.tasks[0].cancel_requested = true;  // offered and wanted back by one item
+  MustCommit(holder, item);
+  EXPECT_THAT(Take(Open(), 5).tasks, IsEmpty());
+  auto reaped = store().Reap(100);
+  ASSERT_TRUE(reaped) << reaped.error();
+  EXPECT_EQ(reaped->tasks_withdrawn, 1);
+  EXPECT_THAT(Inbox(holder.subject()), SizeIs(1));
+}
+
+TEST_P(TaskConformance, ATakerHearsThatItsTaskIsWantedBackAndStillSaysHowItEnded) {
+  Holder holder = ClaimNew(Open());
+  MustCommit(holder, Offer(holder, {"a"}, Disposition::kKeep));
+  const SessionId worker = Open();
+  ClaimedTask task = TakeOne(worker);
+  EXPECT_THAT(store().Heartbeat(worker, milliseconds(60'000))->unwanted, IsEmpty());
+  CommitItem cancel = holder.Item();
+  cancel.tasks_cancelled = {{"a", 1}, {"b", 1}};
+  MustCommit(holder, cancel);
+  EXPECT_EQ(store().SettleTasks(holder.subject(), 10)->withdrawn, 0) << "started: its taker ends it";
+  EXPECT_THAT(store().Heartbeat(worker, milliseconds(60'000))->unwanted, testing::ElementsAre(task.id));
+  EXPECT_TRUE(Finish(task, "cancelled"));
+  EXPECT_EQ(State(holder.subject()), "cancelled");
+  EXPECT_THAT(store().Heartbeat(worker, milliseconds(60'000))->unwanted, IsEmpty());
+}
+
+TEST_P(TaskConformance, ATakerIsToldWhatItHolds) {
+  Offered({"a"});
+  const SessionId worker = Open();
+  ClaimedTask task = TakeOne(worker);
+  EXPECT_THAT(*store().TasksOf(worker, milliseconds(10'000)), IsEmpty()) << "too young";
+  Advance(milliseconds(11'000));
+  auto held = store().TasksOf(worker, milliseconds(10'000));
+  ASSERT_TRUE(held) << held.error();
+  ASSERT_THAT(*held, SizeIs(1));
+  EXPECT_EQ(held->at(0).task, task.id);
+  EXPECT_EQ(held->at(0).token, task.token);
+  EXPECT_EQ(held->at(0).key.step_id, "a");
+  ASSERT_TRUE(Finish(task));
+  EXPECT_THAT(*store().TasksOf(worker, milliseconds(10'000)), IsEmpty());
+}
+
+TEST_P(TaskConformance, RoomForTasksIsKeptAndTheRestStays) {
+  Offered({"a", "b", "c", "d", "e"});
+  EXPECT_THAT(Take(Open(), 2).tasks, SizeIs(2));
+  EXPECT_THAT(Take(Open(), 5, 1).tasks, SizeIs(1)) << "max counts them too";
+  EXPECT_THAT(Take(Open(), 5).tasks, SizeIs(2));
+}
+
+TEST_P(TaskConformance, MessagesNameTasksToo) {
+  Offered({"a", "b"});
+  std::vector<ReadyKey> keys;
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    auto due = store().DueReady(shard, {}, 10);
+    ASSERT_TRUE(due) << due.error();
+    for (const DueRow& row : due->rows) {
+      EXPECT_EQ(row.kind, "task");
+      EXPECT_EQ(row.key.queue, kTaskQueue);
+      keys.push_back(row.key);
+    }
+  }
+  ASSERT_THAT(keys, SizeIs(2));
+  ClaimRequest request = Request(Open());
+  request.kinds = {"counter"};
+  request.keys = keys;
+  EXPECT_THAT(store().Claim(request)->tasks, IsEmpty()) << "no room";
+  request.max_tasks = 1;
+  auto first = store().Claim(request);
+  ASSERT_TRUE(first) << first.error();
+  EXPECT_THAT(first->tasks, SizeIs(1));
+  EXPECT_EQ(first->missing, 1);
+  request.max_tasks = 5;
+  EXPECT_THAT(store().Claim(request)->tasks, SizeIs(1));
+}
+
+TEST_P(TaskConformance, ADeadSessionIsGrantedNothing) {
+  Offered({"a"});
+  const SessionId worker = Open();
+  ASSERT_TRUE(store().CloseSession(worker).ok());
+  ClaimRequest request = Request(worker);
+  request.queues = {kTaskQueue};
+  request.max_tasks = 1;
+  EXPECT_EQ(store().Claim(request).code(), Code::kLeaseLost);
+  EXPECT_THAT(Take(Open(), 1).tasks, SizeIs(1));
+}
+
+TEST_P(TaskConformance, ALockedLeaseDelaysLossAndNothingElse) {
+  const SubjectId locked = Offered({"a"}), free = Offered({"a"});
+  ASSERT_THAT(Take(Open(), 2).tasks, SizeIs(2));
+  auto lock = harness().LockLease(locked);
+  EXPECT_EQ(ExpireAndReap().tasks_lost, 1);
+  EXPECT_EQ(State(locked), "started");
+  EXPECT_EQ(State(free), "lost");
+  lock.reset();
+  EXPECT_EQ(store().Reap(100)->tasks_lost, 1) << "a session is done with when no task names it";
+  EXPECT_EQ(State(locked), "lost");
+}
+
+TEST_P(TaskConformance, AFencedItemOffersNothing) {
+  const SessionId session = Open();
+  Holder holder = ClaimNew(session);
+  ExpireAndReap();
+  EXPECT_EQ(CommitKind(Offer(holder, {"a"}, Disposition::kKeep)), Outcome::kFenced);
+  EXPECT_THAT(Take(Open(), 5).tasks, IsEmpty());
+  EXPECT_EQ(State(holder.subject()), "none");
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, TaskConformance, testing::ValuesIn(AllStores()), FactoryName);
+
+}  // namespace
+}  // namespace acl::test

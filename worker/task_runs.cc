@@ -1,0 +1,225 @@
+#include "worker/task_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace acl {
+
+using Outcome = StepResult::Outcome;
+
+void TaskRuns::Take(SteadyTime, ClaimedTask grant, SteadyTime start_until) {
+  ++counts_.taken;
+  Task task;
+  task.order = ++order_;
+  task.start_until = start_until;
+  auto offer = OfferFromText(grant.row.step_id, grant.row.payload);
+  grant.row.payload.clear();
+  observer_.OnTask(grant);
+  task.grant = std::move(grant);
+  if (offer) {
+    task.offer = std::move(*offer);
+  } else {
+    EndWithoutBeginning(task, Outcome::kFailed, offer.message(), false);
+  }
+  const TaskId id = task.grant.id;
+  tasks_.insert_or_assign(id, std::move(task));
+}
+
+std::vector<TaskRuns::Start> TaskRuns::Begin(SteadyTime now, WallTime db_now, bool trusted, int slots) {
+  std::vector<Task*> waiting;
+  for (auto& [id, task] : tasks_) {
+    if (task.state == Task::State::kWaiting) waiting.push_back(&task);
+  }
+  std::sort(waiting.begin(), waiting.end(), [](const Task* a, const Task* b) { return a->order < b->order; });
+  std::vector<Start> starts;
+  for (Task* task : waiting) {
+    const auto& deadline = task->grant.row.deadline;
+    if (!trusted || now >= task->start_until) {
+      EndWithoutBeginning(*task, Outcome::kNotStarted, "its worker could not be sure of its session");
+      continue;
+    }
+    if (deadline && db_now >= *deadline) {
+      EndWithoutBeginning(*task, Outcome::kTimedOut, "its time was over before it was begun", false);
+      continue;
+    }
+    if (int(starts.size()) >= slots) continue;
+    StepCall call;
+    call.subject = task->grant.subject;
+    call.project = task->grant.project;
+    call.token = task->grant.token;
+    call.scope = "run/step";
+    call.attempt_id = task->grant.row.attempt_id;
+    call.step = task->offer.step;
+    call.state = task->offer.files;
+    call.trace = task->offer.trace;
+    if (deadline) {
+      const auto left = std::max(std::chrono::duration_cast<milliseconds>(*deadline - db_now), milliseconds(1));
+      call.step.timeout = call.step.timeout.count() > 0 ? std::min(call.step.timeout, left) : left;
+    }
+    task->state = Task::State::kRunning;
+    if (call.step.timeout.count() > 0) task->drop_at = now + call.step.timeout + config_.runner_grace;
+    observer_.OnStep(call);
+    starts.push_back({std::move(call), task->stop});
+  }
+  return starts;
+}
+
+void TaskRuns::End(Task& task, StepResult result) {
+  task.state = Task::State::kEnded;
+  task.drop_at.reset();
+  task.report.task = task.grant.id;
+  task.report.token = task.grant.token;
+  task.report.state = result.outcome == Outcome::kSucceeded ? "done" : result.outcome == Outcome::kCancelled ? "cancelled" : "failed";
+  task.report.payload = ResultToText(
+      {task.grant.row.step_id, task.grant.row.attempt_id, std::move(result), false, true, config_.worker_name, task.grant.token.value});
+  task.offer = {};
+}
+
+void TaskRuns::EndWithoutBeginning(Task& task, Outcome outcome, const std::string& why, bool retryable) {
+  StepResult result;
+  result.outcome = outcome;
+  result.error = why;
+  result.retryable = retryable;
+  if (outcome == Outcome::kNotStarted) ++counts_.given_back;
+  End(task, std::move(result));
+}
+
+bool TaskRuns::OnStepDone(SteadyTime, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
+                          StepResult result) {
+  auto it = tasks_.find(TaskIdOf(subject, step_id, attempt_id));
+  if (it == tasks_.end() || it->second.grant.token != token) return false;
+  Task& task = it->second;
+  if (task.state != Task::State::kRunning) return true;  // dropped by the watchdog before
+  observer_.OnStepDone({subject, token, step_id, attempt_id, task.offer.trace.trace_id}, result);
+  End(task, std::move(result));
+  return true;
+}
+
+void TaskRuns::OnUnwanted(const TaskId& id) {
+  auto it = tasks_.find(id);
+  if (it == tasks_.end()) return;
+  if (it->second.state == Task::State::kWaiting) EndWithoutBeginning(it->second, Outcome::kCancelled, "cancelled before it was begun");
+  if (it->second.state == Task::State::kRunning) it->second.stop.Stop();
+}
+
+void TaskRuns::OnHeld(const std::vector<HeldTask>& held) {
+  for (const HeldTask& row : held) {
+    auto it = tasks_.find(row.task);
+    if (it != tasks_.end() && it->second.grant.token == row.token) continue;
+    Task task;
+    task.grant.id = row.task;
+    task.grant.token = row.token;
+    task.grant.row.step_id = row.key.step_id;
+    task.grant.row.attempt_id = row.key.attempt_id;
+    EndWithoutBeginning(task, Outcome::kNotStarted, "its grant was never heard of by its worker");
+    tasks_.insert_or_assign(row.task, std::move(task));
+  }
+}
+
+SubjectId TaskRuns::OnDelivered(SteadyTime now, const TaskId& id, Token token, const Result<PostAnswer>& answer) {
+  auto it = tasks_.find(id);
+  if (it == tasks_.end() || it->second.grant.token != token || !it->second.sending) return {};
+  Task& task = it->second;
+  const SubjectId subject = task.grant.subject;
+  task.sending = false;
+  if (answer) {
+    ++(answer->replayed ? counts_.replayed : counts_.delivered);
+    observer_.OnTaskDelivered(task.grant, *answer);
+    tasks_.erase(it);
+    return subject;
+  }
+  const Code code = answer.code();
+  if (code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown || code == Code::kCancelled) {
+    ++counts_.kept;
+    const auto limit = std::min<std::int64_t>(config_.retry_max.count(), config_.retry_min.count() << std::min(task.failures++, 10));
+    task.retry_at = now + config_.retry_min / 2 + milliseconds(std::int64_t(double(limit) * random_.Unit()));
+    return subject;
+  }
+  if (code == Code::kLeaseLost || code == Code::kNotFound || code == Code::kConflict || task.second_text) {
+    ++counts_.refused;
+    observer_.OnTaskRefused(task.grant, answer.error());
+    tasks_.erase(it);
+    return subject;
+  }
+  // The text itself does not go in: that is said instead, once.
+  StepResult failed;
+  failed.outcome = Outcome::kFailed;
+  failed.retryable = false;
+  failed.error = "its result could not be stored: " + answer.message();
+  End(task, std::move(failed));
+  task.second_text = true;
+  return subject;
+}
+
+void TaskRuns::GiveBackWaiting(const std::string& why) {
+  for (auto& [id, task] : tasks_) {
+    if (task.state == Task::State::kWaiting) EndWithoutBeginning(task, Outcome::kNotStarted, why);
+  }
+}
+
+void TaskRuns::StopRunning() {
+  for (auto& [id, task] : tasks_) {
+    if (task.state == Task::State::kRunning) task.stop.Stop();
+  }
+}
+
+void TaskRuns::ForgetRunning() {
+  StopRunning();
+  StepResult result;
+  result.outcome = Outcome::kCancelled;
+  result.error = "its worker's session was lost";
+  for (auto& [id, task] : tasks_) {
+    if (task.state != Task::State::kRunning) continue;
+    const ClaimedTask& grant = task.grant;
+    observer_.OnStepDone({grant.subject, grant.token, grant.row.step_id, grant.row.attempt_id, task.offer.trace.trace_id}, result);
+  }
+  std::erase_if(tasks_, [](const auto& entry) { return entry.second.state != Task::State::kEnded; });
+}
+
+std::vector<TaskReport> TaskRuns::TakeReports(SteadyTime now) {
+  std::vector<TaskReport> reports;
+  for (auto& [id, task] : tasks_) {
+    if (task.state != Task::State::kEnded || task.sending || (task.retry_at && *task.retry_at > now)) continue;
+    task.sending = true;
+    task.retry_at.reset();
+    reports.push_back(task.report);
+  }
+  return reports;
+}
+
+void TaskRuns::OnTime(SteadyTime now) {
+  for (auto& [id, task] : tasks_) {
+    if (!task.drop_at || *task.drop_at > now) continue;
+    task.stop.Stop();
+    StepResult result;
+    result.outcome = Outcome::kTimedOut;
+    result.error = "the step did not stop at its deadline and was dropped";
+    observer_.OnStepDone(
+        {task.grant.subject, task.grant.token, task.grant.row.step_id, task.grant.row.attempt_id, task.offer.trace.trace_id}, result);
+    End(task, std::move(result));
+  }
+}
+
+std::optional<SteadyTime> TaskRuns::NextWake() const {
+  std::optional<SteadyTime> next;
+  auto consider = [&next](const std::optional<SteadyTime>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  for (const auto& [id, task] : tasks_) {
+    consider(task.drop_at);
+    consider(task.retry_at);
+    if (task.state == Task::State::kWaiting) consider(task.start_until);
+  }
+  return next;
+}
+
+int TaskRuns::running() const {
+  return int(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) { return entry.second.state == Task::State::kRunning; }));
+}
+
+int TaskRuns::busy() const {
+  return int(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) { return entry.second.state != Task::State::kEnded; }));
+}
+
+}  // namespace acl

@@ -1,0 +1,99 @@
+#pragma once
+// Tasks of dispatched steps in a worker's memory (kernel/task.h): the part of WorkerCore that has nothing to do with leases. No I/O, no
+// clock, no threads.
+//
+//   taken --slot free, trusted--> running --result--> ended --delivered or refused--> forgotten
+//     '------ drain, cancel, lost trust, nothing it could be started with ------^
+//
+// A task is fenced by its own token and not by a lease: what it may do is decided by the time of its grant (never begun when the grant's
+// answer came later than the session could have lived) and by the compare-and-set when its result is delivered. A result is kept and
+// offered again until the database says yes or no, also over the loss of the session it was taken under.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/random.h"
+#include "shared/capability/task_format.h"
+#include "shared/kernel/step_runner.h"
+#include "shared/kernel/store.h"
+#include "worker/observer.h"
+
+namespace acl {
+
+struct TaskCounts {
+  std::int64_t taken = 0, delivered = 0, replayed = 0, refused = 0, kept = 0, given_back = 0;
+};
+
+class TaskRuns {
+ public:
+  struct Config {
+    std::string worker_name;
+    milliseconds retry_min{50}, retry_max{2'000}, runner_grace{5'000};
+  };
+  struct Start {
+    StepCall call;
+    StopToken stop;
+  };
+
+  TaskRuns(Config config, Random& random, WorkerObserver& observer) : config_(std::move(config)), random_(random), observer_(observer) {}
+
+  // Granted; `start_until`: after that it is not begun any more.
+  void Take(SteadyTime now, ClaimedTask task, SteadyTime start_until);
+  // Begins what waits, in the order of the grants, at most `slots`.
+  std::vector<Start> Begin(SteadyTime now, WallTime db_now, bool trusted, int slots);
+  // True if this was one of ours.
+  bool OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
+  // The run wants it back.
+  void OnUnwanted(const TaskId& task);
+  // What the table says this session holds: what is not known here is ended as not started.
+  void OnHeld(const std::vector<HeldTask>& held);
+  // Its subject; nil if it was not known.
+  SubjectId OnDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);
+
+  // Nothing more begins; what waits ends as not started.
+  void GiveBackWaiting(const std::string& why);
+  // What runs is asked to stop.
+  void StopRunning();
+  // The session is gone: what runs is stopped and forgotten, its end nobody's business; results stay.
+  void ForgetRunning();
+  void ForgetAll() { tasks_.clear(); }
+
+  // Reports to deliver now; each is in flight until OnDelivered.
+  std::vector<TaskReport> TakeReports(SteadyTime now);
+  void OnTime(SteadyTime now);  // the watchdog: a runner past its deadline and grace is dropped
+  std::optional<SteadyTime> NextWake() const;
+
+  int busy() const;     // slots taken or waited for
+  int running() const;  // slots taken
+  bool empty() const { return tasks_.empty(); }
+  const TaskCounts& counts() const { return counts_; }
+
+ private:
+  struct Task {
+    ClaimedTask grant;
+    TaskOffer offer;
+    enum class State { kWaiting, kRunning, kEnded } state = State::kWaiting;
+    SteadyTime start_until;
+    StopToken stop;
+    std::optional<SteadyTime> drop_at;
+    TaskReport report;
+    bool sending = false, second_text = false;
+    std::optional<SteadyTime> retry_at;
+    int failures = 0;
+    std::int64_t order = 0;
+  };
+
+  void End(Task& task, StepResult result);
+  void EndWithoutBeginning(Task& task, StepResult::Outcome outcome, const std::string& why, bool retryable = true);
+
+  const Config config_;
+  Random& random_;
+  WorkerObserver& observer_;
+  std::map<TaskId, Task> tasks_;
+  std::int64_t order_ = 0;
+  TaskCounts counts_;
+};
+
+}  // namespace acl
