@@ -1,5 +1,6 @@
 #include "shared/queue/message_driver.h"
 
+#include "shared/kernel/task.h"
 #include "shared/telemetry/names.h"
 
 namespace acl {
@@ -70,11 +71,19 @@ std::vector<MessageDriver::Waiting> MessageDriver::Take(const ClaimRequest& requ
   {
     std::lock_guard lock(mutex_);
     const std::size_t most = singles_ > 0 ? 1 : std::size_t(std::max(1, request.max));
+    const bool tasks_only = request.kinds == std::vector<std::string>{std::string(kTaskReadyKind)};
+    int tasks_left = request.max_tasks;
     for (auto& band : waiting_) {
-      while (!band.empty() && taken.size() < most) {
-        Waiting next = std::move(band.front());
-        band.pop_front();
-        const bool known_kind = request.kinds.empty() || next.message.kind.empty() ||
+      for (auto it = band.begin(); it != band.end() && taken.size() < most;) {
+        const bool task = it->message.kind == kTaskReadyKind;
+        if (task ? tasks_left <= 0 : tasks_only) {  // no room for it now: it waits here
+          ++it;
+          continue;
+        }
+        Waiting next = std::move(*it);
+        it = band.erase(it);
+        tasks_left -= task ? 1 : 0;
+        const bool known_kind = task || request.kinds.empty() || next.message.kind.empty() ||
                                 std::find(request.kinds.begin(), request.kinds.end(), next.message.kind) != request.kinds.end();
         const bool ours = known_kind && next.message.required_version <= request.known_version;
         (ours ? taken : not_for_us).push_back(std::move(next));
@@ -108,7 +117,8 @@ Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
     if (taken.empty()) return ClaimLate(request);
     auto answer = ClaimTaken(request, std::move(taken));
     // All of them named rows that are gone (repeats): the next may not.
-    if (answer && answer->claimed.empty() && answer->dropped == 0 && answer->quarantined == 0 && waiting() > 0) continue;
+    if (answer && answer->claimed.empty() && answer->tasks.empty() && answer->dropped == 0 && answer->quarantined == 0 && waiting() > 0)
+      continue;
     return answer;
   }
 }
@@ -121,9 +131,10 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
   if (answer) {
     Settle(taken);
     dropped_.Add(answer->missing + answer->dropped);
-    claimed_.Add(double(answer->claimed.size()));
+    const std::size_t got = answer->claimed.size() + answer->tasks.size();
+    claimed_.Add(double(got));
     std::lock_guard lock(mutex_);
-    counts_.claimed += std::int64_t(answer->claimed.size());
+    counts_.claimed += std::int64_t(got);
     counts_.dropped += answer->missing + answer->dropped;
     if (singles_ > 0) --singles_;
     return answer;
@@ -148,11 +159,12 @@ Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
   ClaimRequest late = request;
   late.min_age = options_.late_after;
   auto answer = store_.Claim(late);
-  if (answer && !answer->claimed.empty()) {
+  const std::size_t got = answer ? answer->claimed.size() + answer->tasks.size() : 0;
+  if (got > 0) {
     late_at_ = clock_.Steady();  // there may be more
-    late_.Add(double(answer->claimed.size()));
+    late_.Add(double(got));
     std::lock_guard lock(mutex_);
-    counts_.late += std::int64_t(answer->claimed.size());
+    counts_.late += std::int64_t(got);
   }
   return answer;
 }
