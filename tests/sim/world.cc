@@ -22,6 +22,15 @@ struct SimWorld::Worker {
         queue(MakeQueue(world)),
         carry_out{store, *queue, world.clock_, world.ids_, {}} {}
 
+  // Each worker serves half of the load's own queues, and no two the same half: a task usually runs elsewhere than its run.
+  std::vector<std::string> Queues(SimWorld& world) const {
+    std::vector<std::string> served{"default"};
+    const auto queues = world.load_.TaskQueues();
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if ((i + std::size_t(name.back())) % 2 == 0) served.push_back(queues[i]);
+    }
+    return served;
+  }
   std::unique_ptr<QueueDriver> MakeQueue(SimWorld& world) {
     if (!world.messages_) return std::make_unique<PostgresDriver>(store);
     const auto hint = [this, &world] {
@@ -31,7 +40,7 @@ struct SimWorld::Worker {
       });
     };
     const milliseconds late_after(world.random_.Below(3) == 0 ? 0 : 2'000);
-    return world.broker_.MakeDriver({"default"}, store, world.clock_, hint, 1 + world.random_.Below(12), late_after, milliseconds(500));
+    return world.broker_.MakeDriver(Queues(world), store, world.clock_, hint, 1 + world.random_.Below(12), late_after, milliseconds(500));
   }
 
   std::string name;
@@ -81,7 +90,8 @@ std::string SimReport::ToString() const {
   return fmt::format(
       "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
       "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
-      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn {} "
+      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn "
+      "{} "
       "late-results-refused {} results-kept {} violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
@@ -150,12 +160,7 @@ void SimWorld::StartWorker(Worker& worker) {
   WorkerConfig config;
   config.session.worker_name = worker.name;
   config.session.ttl = kTtl;
-  config.session.queues = {"default"};
-  const auto queues = load_.TaskQueues();
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    // Each worker serves half of them, and no two the same half: a task usually runs elsewhere than its run.
-    if ((i + std::size_t(worker.name.back())) % 2 == 0) config.session.queues.push_back(queues[i]);
-  }
+  config.session.queues = worker.Queues(*this);
   config.trust_margin = milliseconds(300);
   config.heartbeat_every = milliseconds(500);
   config.run_slots = 8;
