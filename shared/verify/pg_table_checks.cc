@@ -74,19 +74,19 @@ const TableCheck kTaskAttempts("task.attempt", "tasks", "verify.task_attempts", 
   WHERE NOT EXISTS (SELECT FROM attempt_rows a WHERE (a.subject_id, a.step_id, a.attempt_id) = (x.subject_id, x.step_id, x.attempt_id)))");
 // What nobody would ever take, or ever end.
 const TableCheck kTaskReady("task.ready", "tasks", "verify.task_ready", "SELECT count(*) FROM tasks WHERE state = 'queued'", R"(
-  x.task_id::text, 'a ready row', 'none' FROM tasks x
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'a ready row', 'none' FROM tasks x
   WHERE x.state = 'queued' AND NOT x.cancel_requested AND NOT EXISTS (SELECT FROM ready r WHERE r.subject_id = x.task_id))");
 const TableCheck kTaskSession("task.session", "tasks", "verify.task_session", "SELECT count(*) FROM tasks WHERE state = 'started'", R"(
-  x.task_id::text, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'a session that is alive or still to be reaped', CASE WHEN w.session_id IS NULL THEN 'session ' || x.session_id || ' does not exist'
   ELSE 'session ' || x.session_id || ' is dead and reaped' END
   FROM tasks x LEFT JOIN worker_sessions w ON w.session_id = x.session_id WHERE x.state = 'started' AND (w.session_id IS NULL OR w.reaped))");
 const TableCheck kTaskClosed("task.closed", "tasks", "verify.task_closed", "SELECT count(*) FROM tasks", R"(
-  x.task_id::text, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
   WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
 // The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose payloads are all there.
 const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELECT count(*) FROM tasks", R"sql(
-  x.task_id::text, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
-    SELECT t.task_id, t.state,
+  x.subject_id || '/' || x.step_id || '/' || x.attempt_id, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
+    SELECT t.subject_id, t.step_id, t.attempt_id, t.state,
            (SELECT count(*) FROM inbox i WHERE i.subject_id = t.subject_id AND i.inbox_id = t.task_id) + coalesce(e.times, 0) AS told
     FROM tasks t LEFT JOIN (
       SELECT r.subject_id, (regexp_match(r.payload, '"inbox_id": ?"([0-9a-f-]{36})"'))[1] AS id, count(*) AS times FROM event_rows r
