@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/e2e/gated_run.h"
+#include "tests/support/gated_run.h"
 
 namespace acl::test {
 namespace {
