@@ -1,7 +1,10 @@
 // airun doctor: is everything there? Each finding with its fix.
+#include <fmt/format.h>
+
 #include "cli/app.h"
 #include "cli/format.h"
 #include "cli/kafka_access.h"
+#include "shared/base/random.h"
 #include "shared/kafka/naming.h"
 #include "shared/kafka/topics.h"
 #include "shared/postgres/migrate.h"
@@ -21,6 +24,7 @@ class Doctor {
 
   void Run() {
     if (Database()) Permissions();
+    Objects();
     Coordinator();
     if (session_->world.environment("ACL_QUEUE_DRIVER") == "kafka") Kafka();
     Report();
@@ -81,6 +85,31 @@ class Doctor {
       Add("permissions", "failed", "acl_service may do what it must not: " + rights->too_much.front(), "REVOKE it as acl_owner");
     else
       Add("permissions", "ok", "login " + rights->login + " may serve" + (rights->may_migrate ? " and migrate" : ""));
+  }
+
+  // Is the bucket there, may it be written, do the clocks agree? As this shell's ACL_S3_... say, which should be the programs'.
+  void Objects() {
+    auto store = session_->Objects();
+    if (!store) return Add("object store", "failed", store.message(), "docs/settings.md says what each takes");
+    if (!*store) return Add("object store", "ok", "none is set: large values lie in PostgreSQL");
+    auto ahead = (*store)->ClockAhead();
+    if (!ahead) return Add("object store", "failed", ahead.message(), "is it running, is ACL_S3_ENDPOINT right?");
+    constexpr std::chrono::seconds kTolerable{60};  // requests are refused at 15 minutes
+    if (*ahead && std::chrono::abs(**ahead) > kTolerable) {
+      Add("object store clock", "warning",
+          fmt::format("this machine is {} s {} of it", std::abs((*ahead)->count()), (*ahead)->count() > 0 ? "ahead" : "behind"),
+          "set the clock by NTP: requests with a clock 15 minutes off are refused");
+    }
+    SystemRandom random;
+    const std::string key = fmt::format("acl-doctor/{:016x}", random.Next()), bytes = "written by airun doctor";
+    auto put = (*store)->PutIfAbsent(key, bytes);
+    if (!put) return Add("object store", "failed", put.message(), "see docs/operations.md, Object store");
+    auto got = (*store)->Get(key, 1'000);
+    const Status gone = (*store)->Delete(key);
+    if (!got || *got != bytes)
+      return Add("object store", "failed", got ? "it does not give back what was put" : got.message(), "use another store");
+    if (!gone) return Add("object store", "warning", gone.message(), "allow DeleteObject: what nobody refers to is never removed");
+    Add("object store", "ok", (*store)->Name() + ": put, read and deleted an object");
   }
 
   void Coordinator() {

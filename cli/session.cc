@@ -6,6 +6,7 @@
 #include "shared/base/trace_context.h"
 #include "shared/capability/standard.h"
 #include "shared/config/settings.h"
+#include "shared/objectstore/open_store.h"
 
 namespace acl::cli {
 
@@ -43,6 +44,18 @@ std::string Session::DatabaseUrl() const {
   if (!options.database_url.empty()) return options.database_url;
   const std::string from_environment = world.environment("ACL_DATABASE_URL");
   return from_environment.empty() ? Settings{}.database_url : from_environment;
+}
+
+Result<std::shared_ptr<S3Store>> Session::Objects() {
+  static const SystemClock clock;
+  std::map<std::string, std::string> environment;
+  for (const SettingInfo& setting : SettingsOf(Program::kCli)) {
+    const std::string value = setting.name.starts_with("s3_") ? world.environment(setting.environment) : "";
+    if (!value.empty()) environment[setting.environment] = value;
+  }
+  auto parsed = ParseSettings(Program::kCli, {}, environment);
+  if (!parsed) return parsed.error();
+  return OpenObjectStore(parsed->settings, clock, nullptr);
 }
 
 Result<ApiClient*> Session::Api() {

@@ -13,6 +13,7 @@
 #include "shared/base/json.h"
 #include "shared/base/result.h"
 #include "shared/capability/capability.h"
+#include "shared/objectstore/s3_store.h"
 
 namespace acl::cli {
 
@@ -57,6 +58,8 @@ class Session {
 
   std::string DatabaseUrl() const;  // --database-url, ACL_DATABASE_URL, the default
   Result<ApiClient*> Api();
+  // The object store that ACL_S3_... name, which should be the programs'; null if they name none.
+  Result<std::shared_ptr<S3Store>> Objects();
   // What can be a run's id or the first characters of one (at least 4); the server finds the run, or says which ones begin so.
   Result<std::string> RunId(const std::string& text);
   const CapabilityRegistry& Capabilities();  // of this binary

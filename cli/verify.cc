@@ -31,6 +31,9 @@ void Verify(Session* session, const std::string& id) {
   verify::VerifyOptions options;
   options.conninfo = session->DatabaseUrl();
   options.kinds = VerifyKinds();
+  auto objects = session->Objects();
+  if (!objects) return session->Fail(objects.error());
+  options.objects = *objects;
   const bool tell = session->world.err_is_terminal && !session->json();
   if (tell) {
     options.on_progress = [session](const verify::Progress& p) {

@@ -149,7 +149,7 @@ struct App::Parts {
 
   void MakeDuties() {
     // The session is of the loop leases only: a coordinator claims no subjects.
-    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention"}};
+    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention", "contents"}};
     for (int shard = 0; sender && shard < kReadyShards; ++shard) held.names.push_back(RelayName(shard));
     leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
     const TurnContext context{*backend.store, *backend.queries, clock, metrics, [this](const std::string& queue) { RingWork(queue); }};
@@ -161,6 +161,7 @@ struct App::Parts {
     add("timers", TimersTurn(context, settings.timers), {});
     add("reaper", ReaperTurn(context, settings.reap), {});
     add("ready", std::move(ready.turn), std::move(ready.forget));
+    add("contents", ContentsTurn(context, settings.content_grace), {});
     add("retention", RetentionTurn(context, {settings.session_retention, settings.request_key_retention}), {});
     for (int shard = 0; sender && shard < kReadyShards; ++shard) {
       RelayOptions options;
@@ -215,6 +216,7 @@ Status App::Start() {
   Parts& parts = *parts_;
   std::lock_guard lock(parts.lifecycle);
   ACL_CHECK(!parts.started, "started twice");
+  if (!parts.backend.sound) return parts.backend.sound;
   parts.started = true;
   parts.pool =
       std::make_unique<BlockingPool>(BlockingPoolOptions{.name = "handlers", .threads = parts.settings.db_connections, .max_queued = 512});

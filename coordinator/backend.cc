@@ -1,5 +1,6 @@
 #include "coordinator/backend.h"
 
+#include "shared/objectstore/open_store.h"
 #include "shared/postgres/migrate.h"
 #include "shared/postgres/pg_queries.h"
 #include "shared/postgres/pg_store.h"
@@ -23,6 +24,12 @@ Backend MakePgBackend(const Settings& settings) {
   options.connections = settings.db_connections;
   options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);  // it waits for no lease longer than a worker does
   options.commit_connections = 1;                                                 // a coordinator creates, it does not commit steps
+  static const SystemClock clock;
+  auto objects = OpenObjectStore(settings, clock, nullptr);
+  if (!objects) backend.sound = objects.error();
+  if (objects) options.objects = std::move(*objects);
+  options.object_prefix = settings.s3_prefix;
+  options.object_bytes = settings.large_value_bytes;
   auto store = std::make_unique<PgStore>(std::move(options));
   backend.queries = std::make_unique<PgQueries>(*store);
   backend.keys = std::make_unique<PgKeyStore>(store->pool());

@@ -18,6 +18,7 @@ struct Backend {
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
   DatabaseWatch::Probe probe;
+  Status sound;  // an error: the settings cannot work, do not start
 
   Backend() = default;
   Backend(Backend&&) = default;

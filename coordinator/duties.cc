@@ -10,6 +10,7 @@ using std::chrono::milliseconds;
 constexpr int kTimersAtOnce = 256;
 constexpr int kLeasesAtOnce = 256;
 constexpr int kPrunedAtOnce = 1'000;
+constexpr int kContentsAtOnce = 500;
 constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
 void RingReady(const TurnContext& context) {
@@ -68,6 +69,27 @@ Turn RetentionTurn(const TurnContext& context, Retention keep) {
     }
     const bool more = answer->sessions >= kPrunedAtOnce || answer->request_keys >= kPrunedAtOnce;
     return more ? kRetentionPause : kRetentionPeriod;  // other work goes between two batches
+  };
+}
+
+Turn ContentsTurn(const TurnContext& context, milliseconds grace) {
+  const Logger log("contents");
+  Counter contents = context.metrics.counter(names::kContentsCollected, {{"kind", "content"}}),
+          objects = context.metrics.counter(names::kContentsCollected, {{"kind", "object"}});
+  auto mark = std::make_shared<ContentMark>();  // on the duty's thread only
+  return [context, grace, log, contents, objects, mark]() mutable -> Result<milliseconds> {
+    auto answer = context.store.CollectContents(grace, *mark, kContentsAtOnce);
+    if (!answer) {
+      *mark = {};  // from the beginning, when whatever is wrong is over
+      return answer.error();
+    }
+    contents.Add(double(answer->contents));
+    objects.Add(double(answer->objects));
+    if (answer->contents > 0 || answer->objects > 0) {
+      log.Info("removed contents that no run refers to", {{"contents", answer->contents}, {"objects", answer->objects}});
+    }
+    *mark = answer->more ? answer->next : ContentMark{};
+    return answer->more ? kRetentionPause : kRetentionPeriod;
   };
 }
 

@@ -25,6 +25,8 @@ struct Retention {
   std::chrono::milliseconds sessions, request_keys;  // how long each is kept
 };
 Turn RetentionTurn(const TurnContext& context, Retention keep);
+// Removes contents that no subject refers to and nobody put for `grace`, a page a turn (docs/decisions.md, "Object store").
+Turn ContentsTurn(const TurnContext& context, std::chrono::milliseconds grace);
 // Counts ready rows by queue and rings for those that have some: a hint that was lost costs one period. `forget` sets the counts to zero:
 // whoever does not hold the duty shows no depth, so that a sum over coordinators is right.
 struct ReadyCount {

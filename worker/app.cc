@@ -7,6 +7,7 @@
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/server.h"
+#include "shared/objectstore/open_store.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/queue/doorbell_client.h"
 #include "shared/runtime/blocking_pool.h"
@@ -36,7 +37,7 @@ struct WorkerApp::Impl {
       : settings(given),
         config(MakeWorkerConfig(given)),
         tracer(MakeTracer(config, clock, metrics)),
-        store(StoreOptions(given)),
+        store(StoreOptions(given, objects ? *objects : nullptr)),
         contents(store),
         traces(tracer, clock, config.session.worker_name),
         observer(metrics, traces),
@@ -52,6 +53,7 @@ struct WorkerApp::Impl {
   const WorkerConfig config;
   Metrics metrics;
   Tracer tracer;
+  Result<std::shared_ptr<S3Store>> objects = OpenObjectStore(settings, clock, &metrics);
   PgStore store;
   KernelContents contents;
   std::shared_ptr<CapabilityRegistry> capabilities = std::make_shared<CapabilityRegistry>();
@@ -70,6 +72,7 @@ struct WorkerApp::Impl {
 };
 
 Status WorkerApp::Impl::StartRunner() {
+  if (!objects) return objects.error();
   const CapabilityConfig capability_config = MakeCapabilityConfig(settings);
   RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));

@@ -18,12 +18,15 @@ std::string HostName() {
 
 }  // namespace
 
-PgStoreOptions StoreOptions(const Settings& settings) {
+PgStoreOptions StoreOptions(const Settings& settings, std::shared_ptr<ObjectStore> objects) {
   PgStoreOptions options;
   options.conninfo = settings.database_url;
   options.application_name = "acl-worker";
   options.connections = settings.db_connections;
   options.check_database = true;
+  options.objects = std::move(objects);
+  options.object_prefix = settings.s3_prefix;
+  options.object_bytes = settings.large_value_bytes;
   // A lock or a statement that waits longer than a part of the lease is worth less than trying again.
   options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);
   options.statement_timeout = std::min(options.statement_timeout, settings.lease_ttl);
@@ -43,6 +46,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.heartbeat_every = settings.heartbeat;
   config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
   config.step_slots = settings.slots;
+  config.apart_bytes = std::size_t(settings.large_value_bytes);
   config.poll_max = settings.poll;
   config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;
@@ -59,6 +63,7 @@ CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
   config.http.ca_file = settings.http_ca_file;
   config.http.max_body_bytes = std::size_t(settings.http_max_body_bytes);
   if (!settings.readable_env.empty()) config.readable_env = settings.readable_env;
+  config.max_output_bytes = std::size_t(settings.output_max_bytes);
   config.files.max_file_bytes = settings.file_max_bytes;
   config.files.max_total_bytes = settings.files_max_bytes;
   config.files.max_files = settings.files_max_count;

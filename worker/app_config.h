@@ -8,7 +8,7 @@
 
 namespace acl {
 
-PgStoreOptions StoreOptions(const Settings& settings);
+PgStoreOptions StoreOptions(const Settings& settings, std::shared_ptr<ObjectStore> objects = nullptr);
 WorkerConfig MakeWorkerConfig(const Settings& settings);
 CapabilityConfig MakeCapabilityConfig(const Settings& settings);
 

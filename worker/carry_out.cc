@@ -77,6 +77,12 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                             core.OnSnapshot(now, subject, token, answer);
                           };
                         },
+                        [&](const command::Stash& c) -> Report {
+                          Status answer = store.PutContents(c.contents);
+                          return [=, subject = c.subject, token = c.token](WorkerCore& core, SteadyTime now) {
+                            core.OnStashed(now, subject, token, answer);
+                          };
+                        },
                         [&](const command::Quarantine& c) -> Report {
                           // If it does not land, the lease ends with the session and the next holder finds the same damage.
                           Status status = store.Quarantine(c.subject, c.session, c.token, c.reason, c.detail);

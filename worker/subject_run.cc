@@ -167,6 +167,7 @@ Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
     }
   }
   std::move(decision.outbox.begin(), decision.outbox.end(), std::back_inserter(item.outbox));
+  item.contents.insert(item.contents.end(), decision.contents.begin(), decision.contents.end());
   std::move(decision.cancel_steps.begin(), decision.cancel_steps.end(), std::back_inserter(work.cancels));
   if (decision.cancel_all) {
     for (const auto& [step_id, running] : running_) {

@@ -2,28 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "worker/release_items.h"
+
 namespace acl {
-
-namespace {
-
-// Appends nothing; the next holder must know `version`.
-CommitItem ReleaseFor(const Claimed& claimed, const SessionId& session, int version) {
-  CommitItem item;
-  item.subject = claimed.subject;
-  item.session = session;
-  item.token = claimed.token;
-  item.base_seq = claimed.head.seq;
-  item.chain = claimed.head.chain;
-  item.state_root = claimed.head.state_root;
-  item.last_timestamp = claimed.head.last_timestamp;
-  item.disposition = Disposition::kRelease;
-  item.expected_wake = claimed.wake;
-  item.requeue = true;
-  item.required_version = version;
-  return item;
-}
-
-}  // namespace
 
 WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer)
     : config_(std::move(config)),
@@ -96,7 +77,7 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   }
   if (!sound) {
     if (sound.code() != Code::kCorrupt) {
-      GiveBackGrant(claimed, "its contents cannot be read now");
+      GiveBackGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
       return;
     }
     ++counts_.quarantined;
@@ -123,6 +104,7 @@ void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
     it = running_.erase(it);
   }
   inbox_in_flight_.erase(subject);
+  aside_.erase(subject);
   subjects_.erase(subject);
 }
 
@@ -160,6 +142,14 @@ void WorkerCore::FormBatch(SteadyTime now) {
   if (batch_ || (state_ != State::kLive && state_ != State::kDraining)) return;
   BuildContext context = ContextFor(now);
   Batch batch;
+  for (auto it = aside_.begin(); it != aside_.end() && int(batch.items.size()) < config_.commit_batch;) {
+    if (!it->second.stored) {
+      ++it;
+      continue;
+    }
+    batch.items.push_back(std::move(it->second.item));
+    it = aside_.erase(it);
+  }
   // One pass over all subjects, beginning where the last batch ended.
   auto it = subjects_.lower_bound(next_in_turn_);
   std::vector<std::pair<SubjectId, std::string>> broken;
@@ -173,13 +163,14 @@ void WorkerCore::FormBatch(SteadyTime now) {
       continue;
     }
     if (item->has_value()) {
-      batch.items.push_back(std::move(**item));
+      if (!SetAside(**item)) batch.items.push_back(std::move(**item));
     } else {
       TellRecorded(run);
       DispatchStarts(now, run);
     }
     context.free_slots = FreeSlots();
     for (const CommitItem& promised : batch.items) context.free_slots -= int(promised.attempts.size() - promised.tasks.size());
+    for (const auto& [waiting, aside] : aside_) context.free_slots -= int(aside.item.attempts.size() - aside.item.tasks.size());
   }
   next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
@@ -325,7 +316,12 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
   ++counts_.steps_finished;
   observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
   auto it = subjects_.find(subject);
-  if (it != subjects_.end() && it->second->token() == token) it->second->OnStepDone(step_id, attempt_id, std::move(result));
+  if (it == subjects_.end() || it->second->token() != token) return;
+  if (!result.damaged.empty()) {
+    QuarantineSubject(subject, "content damaged", result.damaged);
+    return;
+  }
+  it->second->OnStepDone(step_id, attempt_id, std::move(result));
 }
 
 void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, Result<Snapshot> answer) {
@@ -433,6 +429,9 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || TaskRoom() > 0)) consider(pace_.next());
     if (state_ == State::kDraining && drain_until_ > now) consider(drain_until_);
     if (batch_ && !batch_->sent) consider(batch_->retry_at);
+    for (const auto& [subject, aside] : aside_) {
+      if (!aside.sent) consider(aside.retry_at);
+    }
     consider(inbox_retry_at_);
     for (const auto& [key, step] : running_) consider(step.drop_at);
     const WallTime db_now = trust_.DatabaseTime(now);
@@ -457,6 +456,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     }
     BeginTasks(now);
     FormBatch(now);
+    SendAside(now);
     if (batch_ && !batch_->sent && (!batch_->retry_at || Due(now, batch_->retry_at))) {
       batch_->sent = true;
       if (!batch_->first_sent) batch_->first_sent = now;

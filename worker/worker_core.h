@@ -38,6 +38,7 @@ struct WorkerConfig {
   int step_slots = 8;  // steps running at once
   int claim_batch = 16;
   int commit_batch = 128;                      // items of one group commit
+  std::size_t apart_bytes = 256 * 1024;        // a payload larger than this goes to the content store, before its item is committed
   milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};
@@ -95,6 +96,12 @@ struct TakeSnapshot {
   Token token;
   SubjectRun::SnapshotJob job;
 };
+// Payloads too large for a row, to be stored before the item that names them is committed.
+struct Stash {
+  SubjectId subject;
+  Token token;
+  std::vector<std::pair<Hash256, std::string>> contents;
+};
 struct Quarantine {
   SubjectId subject;
   SessionId session;
@@ -127,9 +134,10 @@ struct CloseSession {
   SessionId session;
 };
 }  // namespace command
-using Command = std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Commit, command::ReadBack,
-                             command::ReadInbox, command::RunStep, command::TakeSnapshot, command::Quarantine, command::GiveBack,
-                             command::Reconcile, command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
+using Command =
+    std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Commit, command::ReadBack, command::ReadInbox,
+                 command::RunStep, command::TakeSnapshot, command::Stash, command::Quarantine, command::GiveBack, command::Reconcile,
+                 command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
 
 // Counted for metrics and for the simulator's report.
 struct WorkerCounts {
@@ -158,6 +166,7 @@ class WorkerCore {
   void OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer);
   void OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
   void OnSnapshot(SteadyTime now, const SubjectId& subject, Token token, Result<Snapshot> answer);
+  void OnStashed(SteadyTime now, const SubjectId& subject, Token token, const Status& answer);
   void OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held);
   void OnTasksHeld(SteadyTime now, const SessionId& session, const Result<std::vector<HeldTask>>& held);
   void OnTaskDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);
@@ -206,6 +215,14 @@ class WorkerCore {
     bool sent = false;
   };
 
+  // An item whose large payloads are on their way to the content store. Its subject waits for it; nothing else does.
+  struct Aside {
+    CommitItem item;
+    bool sent = false, stored = false;
+    std::optional<SteadyTime> retry_at;
+    int failures = 0;
+  };
+
   void LoseSession(SteadyTime now, const std::string& why);
   void FinishLoss(SteadyTime now);
   void Drop(const SubjectId& subject, bool stop_steps);
@@ -217,6 +234,9 @@ class WorkerCore {
   void DispatchStarts(SteadyTime now, SubjectRun& run);
   void TellRecorded(SubjectRun& run);
   void FormBatch(SteadyTime now);
+  // True if it has large payloads: it goes into a batch when they are stored.
+  bool SetAside(CommitItem& item);
+  void SendAside(SteadyTime now);
   void SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(SubjectRun& run);
   int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
@@ -247,6 +267,7 @@ class WorkerCore {
   std::set<SubjectId> inbox_in_flight_;
   TaskRuns tasks_;
   std::optional<Batch> batch_;
+  std::map<SubjectId, Aside> aside_;
   std::int64_t batch_id_ = 0;
   SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn
   std::vector<Command> commands_;

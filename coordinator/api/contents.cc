@@ -14,6 +14,11 @@ void KnownContents::Note(const Hash256& hash, std::int64_t size) {
   order_.pop_front();
 }
 
+void KnownContents::Forget(const Hash256& hash) {
+  std::lock_guard lock(mutex_);
+  if (sizes_.erase(hash) > 0) std::erase(order_, hash);
+}
+
 Result<std::int64_t> KnownContents::SizeOf(KernelStore& store, const Hash256& hash) {
   {
     std::lock_guard lock(mutex_);

@@ -16,6 +16,8 @@ class KnownContents {
   explicit KnownContents(std::size_t max_entries = 100'000) : max_entries_(max_entries) {}
 
   void Note(const Hash256& hash, std::int64_t size);
+  // It may have been collected since.
+  void Forget(const Hash256& hash);
   // The size of a stored content: remembered, or read from the store. kNotFound if it is not there.
   Result<std::int64_t> SizeOf(KernelStore& store, const Hash256& hash);
 

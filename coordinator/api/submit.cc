@@ -161,6 +161,11 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
     return ProblemOf(item.error());
   }
   auto created = api.store.Create({&*item, 1});
+  if (!created && created.code() == Code::kNotFound) {  // put long ago, and no run referred to it: collected
+    for (const Hash256& hash : item->contents) api.contents.Forget(hash);
+    return Problem(422, "invalid-files", "some files of the run do not fit",
+                   Json::array({ErrorItem("bad-file", created.message() + ": PUT /v1/contents/{sha256} again", "/files")}));
+  }
   if (!created) return ProblemOf(created.error());
   const CreateOutcome& outcome = created->front();
   if (outcome.kind == CreateOutcome::Kind::kKeyConflict) {

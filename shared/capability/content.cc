@@ -21,6 +21,9 @@ Status KernelContents::Put(const Hash256& hash, const std::string& bytes) {
 
 Result<std::string> KernelContents::Get(const Hash256& hash) {
   auto bytes = store_.GetContent(hash);
+  // What a run names was stored before it was named: if it is not there now, something removed it.
+  if (!bytes && bytes.code() == Code::kNotFound)
+    return Error{Code::kCorrupt, fmt::format("a file of the run is lost: {}", bytes.message())};
   if (bytes && Sha256(*bytes) != hash)
     return Error{Code::kCorrupt, fmt::format("content {}: the stored bytes have another hash", ToHex(hash))};
   return bytes;

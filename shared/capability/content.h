@@ -25,7 +25,7 @@ class KernelContents final : public ContentStore {
  public:
   explicit KernelContents(KernelStore& store) : store_(store) {}
   Status Put(const Hash256& hash, const std::string& bytes) override;
-  Result<std::string> Get(const Hash256& hash) override;  // kCorrupt if the bytes have another hash
+  Result<std::string> Get(const Hash256& hash) override;  // kCorrupt if it is gone or has other bytes
 
  private:
   KernelStore& store_;

@@ -44,7 +44,9 @@ inline StepResult Failed(std::string error, bool retryable = false) {
 // What may pass by itself is worth another attempt; bad input is not.
 inline StepResult Failed(const Error& error) {
   bool passes = error.code == Code::kUnavailable || error.code == Code::kTimeout;
-  return Failed(error.message, passes);
+  StepResult result = Failed(error.message, passes);
+  if (error.code == Code::kCorrupt) result.damaged = error.message;
+  return result;
 }
 
 inline StepResult Ended(StepResult::Outcome outcome, std::string error) {

@@ -31,6 +31,17 @@ struct Settings {
   std::string kafka_bootstrap = "127.0.0.1:9092";
   std::string kafka_prefix = "acl";
   std::string kafka_properties_file;  // empty: none
+  std::int64_t large_value_bytes = 256 * 1024;
+  std::string s3_endpoint;  // empty: no object store
+  std::string s3_region = "us-east-1";
+  std::string s3_bucket;
+  std::string s3_prefix = "acl";
+  bool s3_path_style = true;
+  std::string s3_access_key;
+  std::string s3_secret_key;     // secret
+  std::string s3_session_token;  // secret
+  std::string s3_ca_file;        // empty: the system's
+  std::chrono::milliseconds s3_timeout{20'000};
   // -- coordinator
   HostPort listen{"127.0.0.1", 8733};
   HostPort doorbell_listen{"127.0.0.1", 8734};
@@ -42,6 +53,7 @@ struct Settings {
   std::chrono::milliseconds session_retention{std::chrono::hours(7 * 24)};
   std::chrono::milliseconds request_key_retention{std::chrono::hours(30 * 24)};
   std::string jaeger_url;  // without a slash at its end; empty: no links to traces
+  std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
   // -- worker
   HostPort health_listen{"127.0.0.1", 0};
@@ -65,6 +77,7 @@ struct Settings {
   std::int64_t file_max_bytes = 64 << 20;
   std::int64_t files_max_bytes = 1 << 30;
   int files_max_count = 20'000;
+  std::int64_t output_max_bytes = 8 << 20;
   // -- airun
   std::string server = "http://127.0.0.1:8733";
   std::string api_key;  // secret

@@ -236,6 +236,24 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("kafka_prefix", kServers, &Settings::kafka_prefix, "NAME", "topics are PREFIX.steps.QUEUE.BAND and PREFIX.dead"),
       Text("kafka_properties_file", kServers, &Settings::kafka_properties_file, "FILE",
            "lines NAME=VALUE handed to librdkafka: TLS, SASL and the like (docs/operations.md)"),
+      Bytes("large_value_bytes", kServers, &Settings::large_value_bytes, 1024,
+            "state, results and files larger than this lie apart from the journal: in the object store if there is one, else in chunks in "
+            "PostgreSQL"),
+      Text("s3_endpoint", kAll, &Settings::s3_endpoint, "URL",
+           "object store for large values: https://HOST or http://HOST:PORT; empty = none"),
+      Text("s3_region", kAll, &Settings::s3_region, "NAME", "region that requests to the object store are signed for"),
+      Text("s3_bucket", kAll, &Settings::s3_bucket, "NAME", "bucket of the object store; it must exist"),
+      Text("s3_prefix", kServers, &Settings::s3_prefix, "TEXT",
+           "what keys in the bucket begin with; a part made of the database's own id follows"),
+      Switch("s3_path_style", kAll, &Settings::s3_path_style, "address objects as ENDPOINT/BUCKET/KEY, not as BUCKET.HOST/KEY"),
+      Text("s3_access_key", kAll, &Settings::s3_access_key, "ID", "access key of the object store"),
+      Secret(Text("s3_secret_key", kAll, &Settings::s3_secret_key, "KEY",
+                  "its secret; give it by the environment, a command line can be read by others")),
+      Secret(Text("s3_session_token", kAll, &Settings::s3_session_token, "TOKEN", "of temporary credentials")),
+      Text("s3_ca_file", kAll, &Settings::s3_ca_file, "FILE",
+           "certificates that the object store's is verified with; the system's unless set"),
+      Millis("s3_timeout_ms", kAll, &Settings::s3_timeout, 100, 600'000,
+             "the longest one try of one request to the object store may take, its body included"),
       Address("listen", kCoordinator, &Settings::listen, "where the API listens; port 0 = any free one, printed at start"),
       Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
       List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
@@ -251,6 +269,8 @@ const std::vector<SettingRow>& SettingsTable() {
            "how long a repeated Idempotency-Key gives the first answer"),
       Text("jaeger_url", kCoordinator, &Settings::jaeger_url, "URL",
            "where people open Jaeger: a run's status links to its trace there (what is sent to it: docs/operations.md, Traces)"),
+      Millis("content_grace_ms", kCoordinator, &Settings::content_grace, 3'600'000, 8'640'000'000,
+             "how long a stored content that no run refers to is kept"),
       FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
       Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
@@ -280,6 +300,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Bytes("file_max_bytes", kWorker, &Settings::file_max_bytes, 1, "largest file of a run"),
       Bytes("files_max_bytes", kWorker, &Settings::files_max_bytes, 1, "all files of a run together"),
       Number("files_max_count", kWorker, &Settings::files_max_count, 1, 10'000'000, "files of a run, folders counted"),
+      Bytes("output_max_bytes", kWorker, &Settings::output_max_bytes, 1024, "largest outputs of one step, as JSON text"),
       Text("server", kCli, &Settings::server, "URL", "the coordinator's address"),
       Secret(Text("api_key", kCli, &Settings::api_key, "KEY", "key for the API, if it needs one")),
   };
@@ -303,6 +324,13 @@ Status CompleteSettings(Settings& settings, const std::map<std::string, std::str
       !settings.kafka_prefix.empty() && settings.kafka_prefix.size() <= 60 &&
       settings.kafka_prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string::npos;
   if (!plain_prefix) wrong += fmt::format("kafka_prefix '{}' is not 1 to 60 of a-z A-Z 0-9 . _ -\n", settings.kafka_prefix);
+  if (!settings.s3_endpoint.empty()) {
+    for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"s3_bucket", settings.s3_bucket},
+                                      {"s3_access_key", settings.s3_access_key},
+                                      {"s3_secret_key", settings.s3_secret_key}}) {
+      if (value.empty()) wrong += fmt::format("{} is empty: an object store (s3_endpoint) needs it\n", name);
+    }
+  }
   if (settings.database_url.empty()) wrong += "database_url is empty: write for example postgresql:///acl\n";
   if (wrong.empty()) return {};
   wrong.pop_back();

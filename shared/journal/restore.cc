@@ -49,7 +49,16 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
     restored.chain = snapshot->chain;
   }
   Token last_token;
-  for (const Event& event : later_events) {
+  for (const Event& given : later_events) {
+    std::optional<Event> fetched;
+    if (given.apart && !given.payload) {
+      auto bytes = read_chunk(given.content_hash);
+      if (!bytes && bytes.code() != Code::kNotFound && bytes.code() != Code::kCorrupt) return bytes.error();
+      if (!bytes) return Corrupt(given, "its payload lies apart: " + bytes.message());
+      fetched = given;
+      fetched->payload = std::move(*bytes);
+    }
+    const Event& event = fetched ? *fetched : given;
     if (auto place = CheckPlace(event, subject, restored.head_seq + 1, last_token); !place) return place.error();
     auto payload = VerifyAndParse(event, restored.chain);
     if (!payload) return payload.error();

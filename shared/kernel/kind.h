@@ -55,6 +55,8 @@ struct StepResult {
   bool retryable = true;
   std::vector<FileChange> files;
   milliseconds duration{0};
+  // A stored content is gone or changed: the subject is quarantined with this reason, whatever the outcome says.
+  std::string damaged;
 };
 
 struct StepFinishedInput {
@@ -109,6 +111,7 @@ struct Decision {
   std::vector<TaskRow> tasks;            // of a StartingInput with a target: that one
   std::vector<TaskKey> tasks_cancelled;  // wanted back: those nobody took end at once, those that run are asked to stop
   std::vector<OutboxRow> outbox;
+  std::vector<Hash256> contents;  // that the events name (files of the run): kept from now on
   std::optional<ListingChange> listing;
   std::vector<std::string> cancel_steps;  // running attempts to stop (step ids)
   bool cancel_all = false;                // stop every running attempt (a kind does not know those of pure and read steps)

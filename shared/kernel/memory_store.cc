@@ -105,6 +105,7 @@ Result<std::vector<CreateOutcome>> MemoryStore::Create(std::span<const CreateIte
     if (!replay && (subjects_.contains(item.subject) || !fresh.insert(item.subject).second)) {
       return Error{Code::kConflict, fmt::format("subject {} exists already: ids are never used twice", item.subject.ToString())};
     }
+    if (auto missing = MissingContent(item.contents); missing && !replay) return Error{Code::kNotFound, *missing};
   }
   std::vector<CreateOutcome> outcomes;
   for (const CreateItem& item : items) {
@@ -150,6 +151,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
     subject.events.push_back(std::move(event));
   }
   for (const TimerRow& timer : item.timers) subject.timers[timer.timer_id] = timer.fire_at;
+  for (const Hash256& hash : item.contents) contents_.at(hash).subjects.insert(subject.id);
   MemoryRecord& record = Note(MemoryRecord::What::kCreated, subject);
   record.base_seq = 0;
   record.events = subject.head.seq;

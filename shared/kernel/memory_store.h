@@ -119,6 +119,7 @@ class MemoryStore : public KernelStore {
   Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) override;
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
   Result<std::string> GetContent(const Hash256& hash) override;
+  Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
@@ -186,6 +187,7 @@ class MemoryStore : public KernelStore {
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
+  std::optional<std::string> MissingContent(const std::vector<Hash256>& hashes) const;
   CommitOutcome ReadBackOne(const CommitItem& item);
   void PutInbox(MemorySubject& subject, InboxRow row);
   void PutQuarantine(MemorySubject& subject, const std::string& reason, const std::string& detail);
@@ -208,7 +210,12 @@ class MemoryStore : public KernelStore {
   std::set<ReadyRow> ready_;
   std::map<TaskId, SubjectId> task_subjects_;
   std::set<SubjectId> locked_;
-  std::map<Hash256, std::string> contents_;
+  struct StoredContent {
+    std::string bytes;
+    WallTime used_at;
+    std::set<SubjectId> subjects;  // that refer to it
+  };
+  std::map<Hash256, StoredContent> contents_;
   std::map<std::string, Loop> loops_;
   std::vector<OutboxRow> outbox_;
   std::optional<WallTime> outbox_since_;

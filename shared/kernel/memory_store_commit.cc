@@ -48,6 +48,16 @@ std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const Commi
   return std::nullopt;
 }
 
+// What the item names of the content store.
+std::vector<Hash256> ContentsOf(const CommitItem& item) {
+  std::vector<Hash256> hashes = item.contents;
+  for (const Event& event : item.events) {
+    if (event.apart) hashes.push_back(event.content_hash);
+  }
+  if (item.snapshot) hashes.insert(hashes.end(), item.snapshot->chunks.begin(), item.snapshot->chunks.end());
+  return hashes;
+}
+
 }  // namespace
 
 Result<std::vector<CommitOutcome>> MemoryStore::Commit(std::span<const CommitItem> items) {
@@ -87,6 +97,9 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
   } else if (auto wrong = WhatIsWrong(*subject, item)) {
     outcome.kind = Kind::kRejected;
     outcome.error = *wrong;
+  } else if (auto missing = MissingContent(ContentsOf(item))) {
+    outcome.kind = Kind::kRejected;
+    outcome.error = *missing;
   } else {
     if (mutants_.stale_claim) before_last_commit_[subject->id] = *subject;
     Apply(*subject, item);
@@ -100,6 +113,7 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
 
 void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   subject.updated_at = Now();
+  for (const Hash256& hash : ContentsOf(item)) contents_.at(hash).subjects.insert(subject.id);
   subject.events.insert(subject.events.end(), item.events.begin(), item.events.end());
   subject.head.seq += std::int64_t(item.events.size());
   subject.head.chain = item.chain;

@@ -189,7 +189,7 @@ Status MemoryStore::PutContents(std::span<const std::pair<Hash256, std::string>>
   for (const auto& [hash, bytes] : contents) {
     if (Sha256(bytes) != hash) return Error{Code::kInvalid, fmt::format("content {}: the bytes have another hash", ToHex(hash))};
   }
-  for (const auto& [hash, bytes] : contents) contents_.emplace(hash, bytes);
+  for (const auto& [hash, bytes] : contents) contents_.try_emplace(hash, StoredContent{bytes, {}, {}}).first->second.used_at = Now();
   return {};
 }
 
@@ -197,7 +197,34 @@ Result<std::string> MemoryStore::GetContent(const Hash256& hash) {
   std::lock_guard lock(mutex_);
   auto it = contents_.find(hash);
   if (it == contents_.end()) return Error{Code::kNotFound, fmt::format("no content {}", ToHex(hash))};
-  return it->second;
+  return it->second.bytes;
+}
+
+std::optional<std::string> MemoryStore::MissingContent(const std::vector<Hash256>& hashes) const {
+  for (const Hash256& hash : hashes) {
+    if (!contents_.contains(hash)) return fmt::format("content {} is not stored (any more)", ToHex(hash));
+  }
+  return std::nullopt;
+}
+
+Result<CollectAnswer> MemoryStore::CollectContents(milliseconds grace, const ContentMark& from, int max) {
+  std::lock_guard lock(mutex_);
+  CollectAnswer answer;
+  answer.next = from;
+  std::map<std::pair<WallTime, Hash256>, bool> old;
+  for (const auto& [hash, content] : contents_) {
+    const std::pair place(content.used_at, hash);
+    if (content.used_at < Now() - grace && place > std::pair(from.at, from.hash)) old[place] = content.subjects.empty();
+  }
+  int looked = 0;
+  for (const auto& [place, free] : old) {
+    if (looked == max) break;
+    ++looked;
+    answer.next.at = place.first, answer.next.hash = place.second;
+    if (free) answer.contents += std::int64_t(contents_.erase(place.second));
+  }
+  answer.more = looked == max;
+  return answer;
 }
 
 Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {

@@ -78,9 +78,14 @@ class KernelStore {
   // event: the journal itself is not touched while it may be damaged. kNotFound if it is not quarantined.
   virtual Status ReleaseQuarantine(const SubjectId& subject, const std::string& by) = 0;
 
-  // -- contents by hash (files, snapshot chunks); unfenced, write-once
+  // -- contents by hash (files, snapshot chunks, large payloads); unfenced, write-once
+  // Each is there whole when this returns, and stays for the collector's grace time at least: commit what names it before. kUnavailable
+  // also if an object store that is to hold them cannot be reached.
   virtual Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) = 0;
+  // kNotFound: never put, or collected. kCorrupt: it is there and its bytes are not what was put, or its object is gone.
   virtual Result<std::string> GetContent(const Hash256& hash) = 0;
+  // Removes contents that no subject refers to and nobody has put for `grace`, at most `max` looked at, from `from` on.
+  virtual Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) = 0;
 
   // At most `max` of each: sessions dead for longer than `sessions` that no lease names, request keys older than `request_keys` (the same
   // key is a new request from then on).

@@ -150,6 +150,7 @@ struct CreateItem {
   std::optional<ListingRow> listing;
   std::optional<WallTime> run_deadline;
   std::vector<TimerRow> timers;
+  std::vector<Hash256> contents;  // that the first events name: stored already, and kept from now on
   bool make_ready = true;
   std::string traceparent;  // W3C, for messages that wake workers for it; empty: none
 };
@@ -266,6 +267,7 @@ struct CommitItem {
   std::vector<OutboxRow> outbox;
   std::vector<CompensationRow> compensations;
   std::vector<InboxId> consumed_inbox;
+  std::vector<Hash256> contents;  // that the events name: stored already, and kept from now on (the snapshot's chunks are too)
   std::optional<ListingChange> listing;
   std::optional<Snapshot> snapshot;
   Disposition disposition = Disposition::kKeep;
@@ -333,6 +335,19 @@ struct FireAnswer {
   int fired = 0;
   std::optional<WallTime> next_fire;  // of the earliest timer left
   bool more = false;
+};
+
+// Where a pass over all contents stands: by the time of their last use, then through the listing of the object store.
+struct ContentMark {
+  WallTime at;
+  Hash256 hash{};
+  bool listing = false;
+  std::string listed;
+};
+struct CollectAnswer {
+  std::int64_t contents = 0, objects = 0;  // removed; objects: of the object store
+  ContentMark next;                        // from where to go on
+  bool more = false;                       // the pass is not over
 };
 
 // What retention removed: sessions long dead, request keys nobody repeats any more.

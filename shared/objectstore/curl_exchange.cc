@@ -146,7 +146,7 @@ Result<Answer> CurlPool::Send(const Exchange& exchange) {
   }
   const std::string why = reason[0] ? reason : ::curl_easy_strerror(code);
   ::curl_easy_cleanup(handle);
-  if (taking.too_large) return Error{Code::kInvalid, fmt::format("the answer is larger than {} bytes", exchange.most)};
+  if (taking.too_large) return Error{Code::kCorrupt, fmt::format("the answer has more than {} bytes", exchange.most)};
   return Error{CodeOf(code), why};
 }
 

@@ -30,7 +30,7 @@ class CurlPool {
   CurlPool(const CurlPool&) = delete;
   CurlPool& operator=(const CurlPool&) = delete;
 
-  // kUnavailable (no connection, cut short), kTimeout, kInvalid (larger than `most`; a certificate that does not verify).
+  // kUnavailable (no connection, cut short), kTimeout, kCorrupt (larger than `most`), kInvalid (a certificate that does not verify).
   Result<Answer> Send(const Exchange& exchange);
 
  private:

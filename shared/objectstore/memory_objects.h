@@ -22,7 +22,7 @@ class MemoryObjects : public ObjectStore {
     std::lock_guard lock(mutex_);
     auto it = objects_.find(key);
     if (it == objects_.end()) return Error{Code::kNotFound, "no object " + key};
-    if (std::int64_t(it->second.bytes.size()) > most) return Error{Code::kInvalid, key + " is larger than allowed"};
+    if (std::int64_t(it->second.bytes.size()) > most) return Error{Code::kCorrupt, key + " is larger than allowed"};
     return it->second.bytes;
   }
   Result<ObjectInfo> Head(const std::string& key) override {

@@ -7,7 +7,8 @@
 //   kUnavailable  not reachable, overloaded, answers that make no sense; tried again as often as allowed
 //   kTimeout      no whole answer in time
 //   kDenied       keys, rights or clock are wrong; the message says which and what to do
-//   kInvalid      the request can never work: too large, no such bucket
+//   kInvalid      the request can never work: too large, no such bucket, a certificate that does not verify
+//   kCorrupt      the object is not what was put, as far as the store itself shows (its size)
 
 #include <cstdint>
 #include <string>
@@ -38,7 +39,7 @@ class ObjectStore {
   virtual ~ObjectStore() = default;
   // One atomic write, only if nothing has this key. kThere: something of this size has it; its bytes are the reader's to verify.
   virtual Result<Put> PutIfAbsent(const std::string& key, std::string_view bytes) = 0;
-  // kInvalid if it is larger than `most` bytes.
+  // kCorrupt if it has more than `most` bytes: not what was put.
   virtual Result<std::string> Get(const std::string& key, std::int64_t most) = 0;
   virtual Result<ObjectInfo> Head(const std::string& key) = 0;
   // Keys that start with the prefix, in their order, at most 1000 a page; `from`: ObjectPage::next, or empty.

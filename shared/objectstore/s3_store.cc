@@ -106,7 +106,7 @@ s3::Verdict S3Store::Once(const Call& call, const std::string& body_hash, s3::An
   if (!got) {
     Count(operation, got.code() == Code::kTimeout ? "timeout" : "lost", seconds);
     const Error error{got.code(), fmt::format("{} at {}: {}", what, options_.endpoint, got.message())};
-    return {error, got.code() != Code::kInvalid};
+    return {error, got.code() == Code::kUnavailable || got.code() == Code::kTimeout};
   }
   answer = std::move(*got);
   received_.Add(double(answer.body.size()));
@@ -166,7 +166,7 @@ Result<std::string> S3Store::Get(const std::string& key, std::int64_t most) {
   // At least what an error may have, so that it can be read.
   auto answer = Run({.method = "GET", .key = key, .most = std::max(most, std::int64_t(64 << 10))});
   if (!answer) return answer.error();
-  if (std::int64_t(answer->body.size()) > most) return Error{Code::kInvalid, fmt::format("{} has more than {} bytes", key, most)};
+  if (std::int64_t(answer->body.size()) > most) return Error{Code::kCorrupt, fmt::format("{} has more than {} bytes", key, most)};
   return std::move(answer->body);
 }
 

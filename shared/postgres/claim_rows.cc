@@ -22,7 +22,7 @@ Snapshot ReadSnapshot(const Rows& rows, int i) {
   return snapshot;
 }
 
-// t2 is "producer\n+payload", or "producer\n-" if the content was removed.
+// t2 is "producer\n+payload", "producer\n-" if the content was removed, or "producer\n@" if it lies in the content store.
 Event ReadEvent(const Rows& rows, int i, const SubjectId& subject) {
   Event event;
   event.subject = subject;
@@ -35,6 +35,7 @@ Event ReadEvent(const Rows& rows, int i, const SubjectId& subject) {
   std::size_t line = both.find('\n');
   if (line == std::string_view::npos || line + 1 >= both.size()) throw std::invalid_argument("event without a producer version");
   event.producer_version = std::string(both.substr(0, line));
+  event.apart = both[line + 1] == '@';
   if (both[line + 1] == '+') event.payload = std::string(both.substr(line + 2));
   event.checksum = rows.Hash(i, kB1);
   event.content_hash = rows.Hash(i, kB2);

@@ -29,7 +29,8 @@ void BindItems(std::span<const CommitItem> items, bool direct, Params& params) {
 
 void BindJournal(std::span<const CommitItem> items, Params& params) {
   Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_journal(Oid::kUuid), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText),
-      e_at(Oid::kTimestamptz), e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText);
+      e_at(Oid::kTimestamptz), e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText),
+      e_apart(Oid::kBool);
   Array a_item(Oid::kInt4), a_step(Oid::kText), a_attempt(Oid::kInt4), a_at(Oid::kTimestamptz);
   Array c_item(Oid::kInt4), c_step(Oid::kText), c_attempt(Oid::kInt4), c_fused(Oid::kBool), c_seq(Oid::kInt8), c_at(Oid::kTimestamptz),
       c_checksum(Oid::kBytea);
@@ -39,7 +40,12 @@ void BindJournal(std::span<const CommitItem> items, Params& params) {
     for (const Event& e : item.events) {
       e_item.Int32(n), e_seq.Int64(e.seq), e_journal.Id(e.journal.uuid), e_type.Text(e.type), e_schema.Int32(e.schema_version);
       e_producer.Text(e.producer_version), e_at.Time(e.timestamp), e_checksum.Bytes(e.checksum), e_content.Bytes(e.content_hash);
-      e_chain.Bytes(e.chain), e_payload.MaybeText(e.payload);
+      e_chain.Bytes(e.chain), e_apart.Bool(e.apart);
+      if (e.apart) {
+        e_payload.Null();
+      } else {
+        e_payload.MaybeText(e.payload);
+      }
     }
     for (const AttemptRow& a : item.attempts)
       a_item.Int32(n), a_step.Text(a.step_id), a_attempt.Int32(a.attempt_id), a_at.Time(a.started_at);
@@ -52,7 +58,7 @@ void BindJournal(std::span<const CommitItem> items, Params& params) {
   }
   params.List("e_item", e_item).List("e_seq", e_seq).List("e_journal", e_journal).List("e_type", e_type).List("e_schema", e_schema);
   params.List("e_producer", e_producer).List("e_at", e_at).List("e_checksum", e_checksum).List("e_content", e_content);
-  params.List("e_chain", e_chain).List("e_payload", e_payload);
+  params.List("e_chain", e_chain).List("e_payload", e_payload).List("e_apart", e_apart);
   params.List("a_item", a_item).List("a_step", a_step).List("a_attempt", a_attempt).List("a_at", a_at);
   params.List("c_item", c_item).List("c_step", c_step).List("c_attempt", c_attempt).List("c_fused", c_fused).List("c_seq", c_seq);
   params.List("c_at", c_at).List("c_checksum", c_checksum);
@@ -137,6 +143,23 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
   params.List("u_status", u_status).List("u_error", u_error).List("u_at", u_at);
 }
 
+// Everything in the content store that the items name: what their events say, payloads apart, chunks of snapshots.
+void BindContents(std::span<const CommitItem> items, Params& params) {
+  Array x_item(Oid::kInt4), x_hash(Oid::kBytea);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
+    const auto refer = [&](const Hash256& hash) { x_item.Int32(n), x_hash.Bytes(hash); };
+    for (const Hash256& hash : item.contents) refer(hash);
+    for (const Event& event : item.events) {
+      if (event.apart) refer(event.content_hash);
+    }
+    if (!item.snapshot) continue;
+    for (const Hash256& chunk : item.snapshot->chunks) refer(chunk);
+  }
+  params.List("x_item", x_item).List("x_hash", x_hash);
+}
+
 void BindListingAndSnapshot(std::span<const CommitItem> items, Params& params) {
   Array l_item(Oid::kInt4), l_status(Oid::kText), l_error(Oid::kText), l_started(Oid::kTimestamptz), l_completed(Oid::kTimestamptz);
   Array s_item(Oid::kInt4), s_seq(Oid::kInt8), s_id(Oid::kUuid), s_schema(Oid::kInt4), s_root(Oid::kBytea), s_chain(Oid::kBytea),
@@ -179,6 +202,7 @@ Params BindCommit(std::span<const CommitItem> items, bool full, bool direct) {
     BindTimersAndInbox(items, direct, params);
     BindTasksAndOutbox(items, params);
     BindListingAndSnapshot(items, params);
+    BindContents(items, params);
   }
   return params;
 }

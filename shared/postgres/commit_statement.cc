@@ -1,5 +1,6 @@
 #include "shared/postgres/commit_statement.h"
 
+#include <algorithm>
 #include <set>
 
 #include "shared/postgres/claim_rows.h"
@@ -57,12 +58,13 @@ done AS MATERIALIZED (
   SELECT array_agg(u.ok ORDER BY u.n) AS ok
   FROM (SELECT x.n, bool_or(x.ok) AS ok FROM (SELECT n, false AS ok FROM item UNION ALL SELECT n, true FROM moved) x GROUP BY x.n) u),
 w_events AS (
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload)
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
+                          apart)
   SELECT ($subject::uuid[])[e.item], e.seq, e.journal, e.type, e.schema, e.producer, ($token::bigint[])[e.item], e.at, e.checksum, e.content, e.chain,
-         e.payload
+         e.payload, e.apart
   FROM unnest($e_item::int[], $e_seq::bigint[], $e_journal::uuid[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[],
-              $e_checksum::bytea[], $e_content::bytea[], $e_chain::bytea[], $e_payload::text[])
-    AS e(item, seq, journal, type, schema, producer, at, checksum, content, chain, payload)
+              $e_checksum::bytea[], $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_apart::boolean[])
+    AS e(item, seq, journal, type, schema, producer, at, checksum, content, chain, payload, apart)
   WHERE ((SELECT ok FROM done))[e.item]),
 w_attempts AS (
   INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at)
@@ -132,6 +134,10 @@ w_snapshots AS (
   FROM unnest($s_item::int[], $s_seq::bigint[], $s_id::uuid[], $s_schema::int[], $s_root::bytea[], $s_chain::bytea[], $s_state::text[],
               $s_chunks::bytea[], $s_at::timestamptz[]) AS s(item, seq, id, schema, root, chain, state, chunks, at)
   WHERE ((SELECT ok FROM done))[s.item]),
+w_refs AS (  -- the foreign key: what was collected meanwhile refuses the item
+  INSERT INTO content_refs (hash, subject_id)
+  SELECT DISTINCT x.hash, ($subject::uuid[])[x.item] FROM unnest($x_item::int[], $x_hash::bytea[]) AS x(item, hash)
+  WHERE ((SELECT ok FROM done))[x.item] ORDER BY x.hash ON CONFLICT DO NOTHING),
 w_old_snapshots AS (  -- the newest of before and the new one stay
   DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
   WHERE o.subject_id = ($subject::uuid[])[s.item] AND ((SELECT ok FROM done))[s.item]
@@ -162,9 +168,10 @@ bool NeedsFullCommit(std::span<const CommitItem> items) {
   for (const CommitItem& i : items) {
     if (i.disposition != Disposition::kKeep || i.requeue || !i.timers_set.empty() || !i.timers_cleared.empty() || !i.tasks.empty() ||
         !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() || i.listing ||
-        i.snapshot) {
+        i.snapshot || !i.contents.empty()) {
       return true;
     }
+    if (std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) return true;
   }
   return false;
 }

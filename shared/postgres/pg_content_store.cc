@@ -1,4 +1,6 @@
-// Contents by SHA-256 in chunks: write-once, verified when written and when read.
+// Contents by SHA-256 in chunks: write-once, verified when written and when read. A put of what is there already counts as a use (not more
+// often than every ten minutes), and waits for a collector that is about to remove it: so after a put the whole grace time is left, less
+// those minutes. Large ones may lie in an object store: pg_object_contents.cc.
 #include <algorithm>
 
 #include "shared/base/sha256.h"
@@ -17,7 +19,10 @@ constexpr std::size_t kRowBytes = 256 * 1024;
 constexpr std::size_t kStatementBytes = 8 * 1024 * 1024;  // of one statement's parameters
 
 const Statement kPutHead("content.put", Statement::Kind::kWrite,
-                         "INSERT INTO contents (hash, size) VALUES ($hash::bytea, $size::bigint) ON CONFLICT DO NOTHING RETURNING 1", true);
+                         R"(
+INSERT INTO contents AS c (hash, size, used_at) VALUES ($hash::bytea, $size::bigint, clock_timestamp())
+ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp() WHERE c.used_at < clock_timestamp() - interval '10 minutes' RETURNING xmax = 0)",
+                         true);
 const Statement kPutChunks("content.put_chunks", Statement::Kind::kWrite, R"(
 INSERT INTO content_chunks (hash, number, bytes)
 SELECT $hash::bytea, c.number, c.bytes FROM unnest($number::int[], $bytes::bytea[]) AS c(number, bytes))",
@@ -25,10 +30,13 @@ SELECT $hash::bytea, c.number, c.bytes FROM unnest($number::int[], $bytes::bytea
 // Small contents, many at a time. In the order of their hashes, so that two writers do not deadlock.
 const Statement kPutSmall("content.put_small", Statement::Kind::kWrite, R"(
 WITH given AS MATERIALIZED (SELECT DISTINCT ON (hash) hash, bytes FROM unnest($hash::bytea[], $bytes::bytea[]) AS g(hash, bytes) ORDER BY hash),
-fresh AS (INSERT INTO contents (hash, size) SELECT hash, length(bytes) FROM given ON CONFLICT DO NOTHING RETURNING hash)
-INSERT INTO content_chunks (hash, number, bytes) SELECT g.hash, 0, g.bytes FROM given g JOIN fresh f ON f.hash = g.hash)",
+fresh AS (
+  INSERT INTO contents AS c (hash, size, used_at) SELECT hash, length(bytes), clock_timestamp() FROM given
+  ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp() WHERE c.used_at < clock_timestamp() - interval '10 minutes'
+  RETURNING c.hash, xmax = 0 AS fresh)
+INSERT INTO content_chunks (hash, number, bytes) SELECT g.hash, 0, g.bytes FROM given g JOIN fresh f ON f.hash = g.hash WHERE f.fresh)",
                           true);
-const Statement kGetHead("content.get", Statement::Kind::kRead, "SELECT size FROM contents WHERE hash = $hash::bytea", true);
+const Statement kGetHead("content.get", Statement::Kind::kRead, "SELECT size, object_key FROM contents WHERE hash = $hash::bytea", true);
 const Statement kGetChunks("content.get_chunks", Statement::Kind::kRead,
                            "SELECT bytes FROM content_chunks WHERE hash = $hash::bytea AND number >= $from::int ORDER BY number LIMIT 32",
                            true);
@@ -52,7 +60,7 @@ Status PutLarge(pg::Pool& pool, const Content& content) {
   Params head;
   auto fresh = connection.Run(kPutHead, head.Bytes("hash", content.first).Int64("size", std::int64_t(content.second.size())));
   if (!fresh) return fresh.error();
-  if (fresh->size() == 0) return {};  // there already
+  if (fresh->size() == 0 || !fresh->Bool(0, 0)) return connection.Commit();  // there already
   std::string_view rest = content.second;
   int number = 0;
   while (!rest.empty()) {
@@ -79,6 +87,10 @@ Status PgStore::PutContents(std::span<const Content> contents) {
     }
   }
   for (const Content& content : contents) {
+    if (objects_ && std::int64_t(content.second.size()) > object_bytes_) {
+      if (Status put = PutObject(content); !put) return put;
+      continue;
+    }
     if (content.second.size() > kRowBytes) {
       if (Status put = PutLarge(*pool_, content); !put) return put;
       continue;
@@ -97,6 +109,7 @@ Result<std::string> PgStore::GetContent(const Hash256& hash) {
   auto head = pg::RunOne(*pool_, kGetHead, head_params.Bytes("hash", hash));
   if (!head) return head.error();
   if (head->size() == 0) return Error{Code::kNotFound, "no content " + ToHex(hash)};
+  if (!head->IsNull(0, 1)) return GetObject(hash, head->Text(0, 1), head->Int(0, 0));
   std::string bytes;
   for (int from = 0, got = 32; got == 32; from += got) {
     Params params;

@@ -1,4 +1,7 @@
-// Create: many subjects in one transaction, sealed here, proved there (migrations/0108_traceparent.sql).
+// Create: many subjects in one transaction, sealed here, proved there (migrations/0110_content_refs.sql).
+#include <algorithm>
+
+#include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/seal_cache.h"
@@ -19,7 +22,8 @@ SELECT item, outcome, subject, token, db_now FROM create_subjects($token::bigint
   $head::bigint[], $chain::bytea[], $root::bytea[], $journal::uuid[], $at::timestamptz[], $deadline::timestamptz[], $ready::boolean[],
   $name::text[], $name_version::text[], $owner::text[], $status::text[], $spec::text[], $labels::text[], $traceparent::text[],
   $e_item::int[], $e_seq::bigint[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[], $e_checksum::bytea[],
-  $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $t_item::int[], $t_id::text[], $t_at::timestamptz[]))",
+  $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_apart::boolean[], $t_item::int[], $t_id::text[], $t_at::timestamptz[],
+  $x_item::int[], $x_hash::bytea[]))",
                         true);
 constexpr int kReseal = 9;  // the epoch moved: nothing was written
 
@@ -29,7 +33,8 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
       at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), name(Oid::kText), name_version(Oid::kText), owner(Oid::kText),
       status(Oid::kText), spec(Oid::kText), labels(Oid::kText), traceparent(Oid::kText);
   Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText), e_at(Oid::kTimestamptz),
-      e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText);
+      e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText), e_apart(Oid::kBool);
+  Array x_item(Oid::kInt4), x_hash(Oid::kBytea);
   Array t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
 
   int number = 0;
@@ -48,8 +53,14 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
       previous = event.chain;
       e_item.Int32(number), e_seq.Int64(event.seq), e_type.Text(event.type), e_schema.Int32(event.schema_version);
       e_producer.Text(event.producer_version), e_at.Time(now), e_checksum.Bytes(event.checksum), e_content.Bytes(event.content_hash);
-      e_chain.Bytes(event.chain), e_payload.MaybeText(event.payload);
+      e_chain.Bytes(event.chain), e_apart.Bool(event.apart);
+      if (event.apart) {
+        e_payload.Null(), x_item.Int32(number), x_hash.Bytes(event.content_hash);
+      } else {
+        e_payload.MaybeText(event.payload);
+      }
     }
+    for (const Hash256& named : item.contents) x_item.Int32(number), x_hash.Bytes(named);
     for (const TimerRow& timer : item.timers) t_item.Int32(number), t_id.Text(timer.timer_id), t_at.Time(timer.fire_at);
     subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue), band.Int32(item.band);
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
@@ -76,15 +87,38 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
       .List("e_checksum", e_checksum)
       .List("e_content", e_content)
       .List("e_chain", e_chain)
-      .List("e_payload", e_payload);
+      .List("e_payload", e_payload)
+      .List("e_apart", e_apart);
+  params.List("x_item", x_item).List("x_hash", x_hash);
   params.List("t_item", t_item).List("t_id", t_id).List("t_at", t_at);
   return params;
 }
 
 }  // namespace
 
-Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> items) {
-  if (items.empty()) return std::vector<CreateOutcome>();
+// Payloads that are too large for a row go to the content store first. Items are copied only then.
+Result<std::span<const CreateItem>> PgStore::SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies) {
+  const auto large = [&](const Event& event) { return event.payload && std::int64_t(event.payload->size()) > object_bytes_; };
+  const auto has_large = [&](const CreateItem& item) { return std::any_of(item.events.begin(), item.events.end(), large); };
+  if (std::none_of(items.begin(), items.end(), has_large)) return items;
+  copies.assign(items.begin(), items.end());
+  for (CreateItem& item : copies) {
+    for (Event& event : item.events) {
+      if (!large(event)) continue;
+      const Content content(Sha256(*event.payload), *event.payload);
+      if (Status put = PutContents({&content, 1}); !put) return put.error();
+      event.apart = true;
+    }
+  }
+  return std::span<const CreateItem>(copies);
+}
+
+Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> given) {
+  if (given.empty()) return std::vector<CreateOutcome>();
+  std::vector<CreateItem> copies;
+  auto apart = SetApart(given, copies);
+  if (!apart) return apart.error();
+  const std::span<const CreateItem> items = *apart;
   auto stamp = seal_->Now();
   if (!stamp) {
     auto rows = pg::RunOne(*pool_, kStamp, {});

@@ -1,4 +1,6 @@
 // A subject's journal, attempts, grants; and the fleet's leases, sessions and quarantine.
+#include <fmt/format.h>
+
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_queries.h"
 #include "shared/postgres/store_calls.h"
@@ -13,7 +15,7 @@ using pg::Statement;
 constexpr auto kRead = Statement::Kind::kRead;
 
 const Statement kEvents("query.events", kRead, R"(
-SELECT seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload
+SELECT seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart
 FROM event_rows WHERE subject_id = $subject::uuid AND seq > $after::bigint ORDER BY seq LIMIT $limit::int)",
                         true);
 const Statement kSnapshot("query.snapshot", kRead, R"(
@@ -88,8 +90,16 @@ Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int6
     event.content_hash = r.Hash(i, 8);
     event.chain = r.Hash(i, 9);
     event.payload = r.MaybeText(i, 10);
+    event.apart = r.Bool(i, 11);
     return event;
   });
+  for (std::size_t i = 0; events && i < events->size(); ++i) {
+    Event& event = (*events)[i];
+    if (!event.apart) continue;
+    auto payload = store_.GetContent(event.content_hash);
+    if (!payload) return Error{payload.code(), fmt::format("event {} of {}: {}", event.seq, subject.ToString(), payload.message())};
+    event.payload = std::move(*payload);
+  }
   if (events && events->empty()) {
     if (Status exists = Exists(subject); !exists) return exists.error();
   }

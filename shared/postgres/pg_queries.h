@@ -8,7 +8,7 @@ namespace acl {
 
 class PgQueries final : public Queries {
  public:
-  explicit PgQueries(PgStore& store) : pool_(store.pool()) {}  // the store outlives it
+  explicit PgQueries(PgStore& store) : store_(store), pool_(store.pool()) {}  // the store outlives it
 
   Result<SubjectView> GetSubject(const SubjectId& subject) override;
   Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) override;
@@ -29,6 +29,7 @@ class PgQueries final : public Queries {
  private:
   Status Exists(const SubjectId& subject);
 
+  PgStore& store_;
   pg::Pool& pool_;
 };
 

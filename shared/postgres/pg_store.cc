@@ -33,7 +33,10 @@ PgStore::PgStore(PgStoreOptions options)
     : pool_(std::make_unique<pg::Pool>(SettingsOf(options, false), options.connections, options.wait_for_connection)),
       commit_pool_(std::make_unique<pg::Pool>(SettingsOf(options, true), options.commit_connections, options.wait_for_connection)),
       session_pool_(std::make_unique<pg::Pool>(SessionSettings(options), 1, options.wait_for_connection)),
-      seal_(std::make_unique<SealCache>()) {}
+      seal_(std::make_unique<SealCache>()),
+      objects_(std::move(options.objects)),
+      object_prefix_(std::move(options.object_prefix)),
+      object_bytes_(options.object_bytes) {}
 
 PgStore::~PgStore() = default;
 

@@ -5,9 +5,11 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "shared/kernel/store.h"
+#include "shared/objectstore/object_store.h"
 
 namespace acl {
 
@@ -21,7 +23,12 @@ struct PgStoreOptions {
   int commit_connections = 2;   // two overlap their flushes; more lose (performance.md 3.1)
   milliseconds wait_for_connection{5'000};
   milliseconds statement_timeout{5'000};
-  milliseconds lock_timeout{1'000};                 // below a quarter of the session's time to live
+  milliseconds lock_timeout{1'000};  // below a quarter of the session's time to live
+  // Where contents larger than `object_bytes` lie; without a store all of them lie in chunks in PostgreSQL. A new subject's first
+  // payload larger than that becomes a content, too.
+  std::shared_ptr<ObjectStore> objects;
+  std::string object_prefix = "acl";  // keys: PREFIX/SYSTEM/..., SYSTEM is the database's own identifier
+  std::int64_t object_bytes = 256 * 1024;
   std::map<std::string, std::string> override_sql;  // tests only: statement name -> text
 };
 
@@ -61,6 +68,7 @@ class PgStore final : public KernelStore {
 
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
   Result<std::string> GetContent(const Hash256& hash) override;
+  Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
@@ -70,11 +78,25 @@ class PgStore final : public KernelStore {
 
  private:
   struct SealCache;  // the token and clock that new subjects are sealed with
+  using Content = std::pair<Hash256, std::string>;
+
+  Result<std::span<const CreateItem>> SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
+  // pg_object_contents.cc
+  Status PutObject(const Content& content);
+  Result<std::string> GetObject(const Hash256& hash, const std::string& key, std::int64_t size);
+  Result<std::string> ObjectFolder();
+  Status CollectObjects(milliseconds grace, int max, CollectAnswer& answer);
+  Status SweepObjects(milliseconds grace, CollectAnswer& answer);
 
   std::unique_ptr<pg::Pool> pool_;
   std::unique_ptr<pg::Pool> commit_pool_;
   std::unique_ptr<pg::Pool> session_pool_;
   std::unique_ptr<SealCache> seal_;
+  const std::shared_ptr<ObjectStore> objects_;
+  const std::string object_prefix_;
+  const std::int64_t object_bytes_;
+  std::mutex folder_mutex_;
+  std::string folder_;  // what the keys of this database begin with; empty: not asked yet
 };
 
 }  // namespace acl

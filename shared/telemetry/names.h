@@ -70,6 +70,8 @@ inline const MetricDef kQueueWaiting{"acl_queue_messages_waiting", "messages rea
 inline const MetricDef kQueueLag{"acl_queue_consumer_lag", "messages in this worker's partitions behind its committed place"};
 inline const MetricDef kRelaySent{"acl_relay_messages_total", "messages of the relay by outcome: sent again failed"};
 inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
+inline const MetricDef kContentsCollected{"acl_contents_collected_total",
+                                          "contents that no run referred to, and their objects, by kind: content object"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 // All of the above, for docs/metrics.md and its test.
@@ -116,6 +118,7 @@ inline std::vector<const MetricDef*> All() {
           &kQueueLag,
           &kRelaySent,
           &kRelayOut,
+          &kContentsCollected,
           &kBuildInfo};
 }
 

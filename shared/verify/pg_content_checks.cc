@@ -20,7 +20,12 @@ SELECT coalesce(h.hash, c.hash), h.size, c.number, c.bytes
 FROM (SELECT * FROM content_chunks x WHERE (x.hash, x.number) > ($hash::bytea, $number::int) ORDER BY x.hash, x.number LIMIT $limit::int) c
 LEFT JOIN contents h ON h.hash = c.hash ORDER BY c.hash, c.number)");
 const Statement kEmpty("verify.contents_without_chunks", Statement::Kind::kRead, R"(
-SELECT h.hash FROM contents h WHERE NOT EXISTS (SELECT FROM content_chunks c WHERE c.hash = h.hash) ORDER BY h.hash LIMIT 10000)");
+SELECT h.hash FROM contents h WHERE h.object_key IS NULL AND NOT EXISTS (SELECT FROM content_chunks c WHERE c.hash = h.hash) ORDER BY h.hash LIMIT 10000)");
+
+const Statement kObjects("verify.objects", Statement::Kind::kRead, R"(
+SELECT hash FROM contents WHERE object_key IS NOT NULL AND hash > $hash::bytea ORDER BY hash LIMIT 1000)");
+const Statement kDangling("verify.content_refs", Statement::Kind::kRead, R"(
+SELECT r.hash, r.subject_id FROM content_refs r WHERE NOT EXISTS (SELECT FROM contents c WHERE c.hash = r.hash) ORDER BY r.hash LIMIT 10000)");
 
 // One content after another, as their chunks come by.
 class ContentWalk {
@@ -57,6 +62,24 @@ class ContentWalk {
   Sha256Stream stream_;
 };
 
+// Those in the object store, each read whole.
+Status CheckObjects(PgVerifyStore& store, Report& report) {
+  Hash256 hash{};
+  for (bool more = true; more;) {
+    pg::Params params;
+    auto rows = store.Run(kObjects, params.Bytes("hash", hash));
+    if (!rows) return rows.error();
+    more = rows->size() == 1'000;
+    for (int i = 0; i < rows->size(); ++i) {
+      hash = rows->Hash(i, 0);
+      const Status sound = store.CheckContent(hash);
+      if (!sound && sound.code() != Code::kCorrupt && sound.code() != Code::kNotFound) return sound;
+      report.Check("content.object", sound.ok(), "contents", ToHex(hash), "an object with its bytes", sound ? "" : sound.message());
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status CheckContents(PgVerifyStore& store, Report& report) {
@@ -74,6 +97,13 @@ Status CheckContents(PgVerifyStore& store, Report& report) {
     }
   }
   walk.Finish();
+  if (Status objects = CheckObjects(store, report); !objects) return objects;
+  auto dangling = store.Run(kDangling);
+  if (!dangling) return dangling.error();
+  for (int i = 0; i < dangling->size(); ++i) {
+    report.Check("content.reference", false, "content_refs", ToHex(dangling->Hash(i, 0)),
+                 "the content that " + dangling->Id(i, 1).ToString() + " refers to", "none");
+  }
   auto empty = store.Run(kEmpty);
   if (!empty) return empty.error();
   for (int i = 0; i < empty->size(); ++i) {

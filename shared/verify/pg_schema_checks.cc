@@ -103,11 +103,12 @@ constexpr Column kDocumented[] = {
 
 // Written once: no right to change them, and a trigger as the second line.
 constexpr const char* kImmutable[] = {"event_rows", "attempt_rows", "completion_rows", "lease_history", "compensation_rows"};
-constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks"};  // not changed; removed when nobody needs them
+constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
+                                        "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.
-constexpr const char* kNotEmptied[] = {"leases",       "subjects", "subject_head", "listings",       "quarantine", "fleet_epoch",
-                                       "projects",     "ready",    "timers",       "inbox",          "tasks",      "outbox",
-                                       "request_keys", "api_keys", "loop_leases",  "worker_sessions"};
+constexpr const char* kNotEmptied[] = {"leases",       "subjects", "subject_head", "listings",        "quarantine",  "fleet_epoch",
+                                       "projects",     "ready",    "timers",       "inbox",           "tasks",       "outbox",
+                                       "request_keys", "api_keys", "loop_leases",  "worker_sessions", "object_marks"};
 
 using Names = std::set<std::string>;
 

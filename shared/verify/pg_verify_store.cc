@@ -54,10 +54,10 @@ const Statement kCompensations("verify.compensations", kRead, R"(
 SELECT subject_id, step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at FROM compensation_rows
 WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, compensation_id)");
 const Statement kEvents("verify.events", kRead, R"(
-SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload
+SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart
 FROM event_rows WHERE (subject_id, seq) > ($subject::uuid, $seq::bigint) AND subject_id <= $last::uuid
 ORDER BY subject_id, seq LIMIT $limit::int)");
-const Statement kContent("verify.content", kRead, "SELECT size FROM contents WHERE hash = $hash::bytea");
+const Statement kContent("verify.content", kRead, "SELECT size, object_key FROM contents WHERE hash = $hash::bytea");
 const Statement kChunks("verify.content_chunks", kRead, R"(
 SELECT bytes, number FROM content_chunks WHERE hash = $hash::bytea AND number > $after::int ORDER BY number LIMIT $limit::int)");
 
@@ -104,6 +104,7 @@ Event ReadEvent(const Rows& r, int i) {
   event.content_hash = r.Hash(i, 9);
   event.chain = r.Hash(i, 10);
   event.payload = r.MaybeText(i, 11);
+  event.apart = r.Bool(i, 12);
   return event;
 }
 
@@ -123,7 +124,7 @@ void ReadSnapshot(const Rows& r, int i, SubjectRows& rows) {
 
 }  // namespace
 
-Result<PgVerifyStore> PgVerifyStore::Open(const std::string& conninfo, const std::string& role) {
+Result<PgVerifyStore> PgVerifyStore::Open(const std::string& conninfo, const std::string& role, std::shared_ptr<ObjectStore> objects) {
   pg::ConnectionSettings settings;
   settings.conninfo = conninfo;
   settings.application_name = "acl-verify";
@@ -133,7 +134,7 @@ Result<PgVerifyStore> PgVerifyStore::Open(const std::string& conninfo, const std
   settings.idle_in_transaction_timeout = std::chrono::minutes(10);
   auto connection = pg::Connection::Open(settings);
   if (!connection) return connection.error();
-  return PgVerifyStore(std::move(*connection));
+  return PgVerifyStore(std::move(*connection), std::move(objects));
 }
 
 Status PgVerifyStore::InSnapshot(const std::function<Status()>& work) {
@@ -223,15 +224,21 @@ Status PgVerifyStore::ReadEvents(const SubjectId& first, const SubjectId& last, 
     auto rows = connection_->Run(kEvents, params);
     if (!rows) return rows.error();
     got = rows->size();
-    auto read = pg::Decoded<bool>("verify.events", [&] {
-      for (int i = 0; i < got; ++i) {
-        Event event = ReadEvent(*rows, i);
-        subject = event.subject, seq = event.seq;
-        each(event);
-      }
-      return true;
+    auto read = pg::Decoded<std::vector<Event>>("verify.events", [&] {
+      std::vector<Event> events;
+      for (int i = 0; i < got; ++i) events.push_back(ReadEvent(*rows, i));
+      return events;
     });
     if (!read) return read.error();
+    for (Event& event : *read) {
+      subject = event.subject, seq = event.seq;
+      if (event.apart) {
+        auto payload = ReadContent(event.content_hash);
+        if (!payload && payload.code() != Code::kNotFound && payload.code() != Code::kCorrupt) return payload.error();
+        if (payload) event.payload = std::move(*payload);
+      }
+      each(event);
+    }
   }
   return {};
 }
@@ -245,7 +252,19 @@ Status PgVerifyStore::HasContent(const Hash256& hash) {
 
 // Returns how many bytes there were.
 Result<std::int64_t> PgVerifyStore::ReadChunks(const Hash256& hash, const std::function<void(std::string_view)>& each) {
-  if (Status there = HasContent(hash); !there) return there.error();
+  Params which;
+  auto head = connection_->Run(kContent, which.Bytes("hash", hash));
+  if (!head) return head.error();
+  if (head->size() == 0) return Error{Code::kNotFound, "no content " + ToHex(hash)};
+  if (!head->IsNull(0, 1)) {
+    if (!objects_)
+      return Error{Code::kUnavailable, "content " + ToHex(hash) + " lies in an object store: set ACL_S3_ENDPOINT and what belongs to it"};
+    auto object = objects_->Get(head->Text(0, 1), head->Int(0, 0));
+    if (!object && object.code() == Code::kNotFound) return Error{Code::kCorrupt, "content " + ToHex(hash) + ": its object is gone"};
+    if (!object) return object.error();
+    each(*object);
+    return std::int64_t(object->size());
+  }
   std::int64_t number = -1, bytes = 0;
   for (int got = kPageChunks; got == kPageChunks;) {
     Params params;

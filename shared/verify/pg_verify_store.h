@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/objectstore/object_store.h"
 #include "shared/postgres/connection.h"
 #include "shared/verify/subject_check.h"
 
@@ -17,7 +18,8 @@ namespace acl::verify {
 class PgVerifyStore {
  public:
   // kUnavailable if the database cannot be reached.
-  static Result<PgVerifyStore> Open(const std::string& conninfo, const std::string& role);
+  // `objects`: where large contents lie; may be null.
+  static Result<PgVerifyStore> Open(const std::string& conninfo, const std::string& role, std::shared_ptr<ObjectStore> objects);
 
   // Runs `work` inside one such transaction.
   Status InSnapshot(const std::function<Status()>& work);
@@ -41,11 +43,13 @@ class PgVerifyStore {
   Result<std::int64_t> CountSubjects();
 
  private:
-  explicit PgVerifyStore(std::unique_ptr<pg::Connection> connection) : connection_(std::move(connection)) {}
+  PgVerifyStore(std::unique_ptr<pg::Connection> connection, std::shared_ptr<ObjectStore> objects)
+      : connection_(std::move(connection)), objects_(std::move(objects)) {}
   Result<std::int64_t> ReadChunks(const Hash256& hash, const std::function<void(std::string_view)>& each);
   Status ReadSide(const SubjectId& first, const SubjectId& last, std::vector<SubjectRows>& all);
 
   std::unique_ptr<pg::Connection> connection_;
+  std::shared_ptr<ObjectStore> objects_;
 };
 
 }  // namespace acl::verify

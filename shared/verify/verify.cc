@@ -94,7 +94,7 @@ class Verification {
 };
 
 Result<Report> Run(const VerifyOptions& options, const std::function<Status(Verification&)>& work) {
-  auto store = PgVerifyStore::Open(options.conninfo, options.role);
+  auto store = PgVerifyStore::Open(options.conninfo, options.role, options.objects);
   if (!store) return store.error();
   Verification verification(options, *store);
   if (Status done = work(verification); !done) return done.error();

@@ -10,9 +10,11 @@
 //                           epoch.cluster  content.*  view.*  guard.*
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "shared/base/ids.h"
+#include "shared/objectstore/object_store.h"
 #include "shared/verify/kind_checks.h"
 #include "shared/verify/report.h"
 
@@ -26,6 +28,7 @@ struct Progress {
 struct VerifyOptions {
   std::string conninfo;                              // URL or key=value
   std::string role = "acl_service";                  // taken after connecting; empty: as logged in
+  std::shared_ptr<ObjectStore> objects;              // where large contents lie; null: none is set, and needing one is an error
   KindTable kinds;                                   // what is known of kinds; others' states are checked by their hashes only
   std::function<void(const Progress&)> on_progress;  // after every batch of subjects; may be empty
 };

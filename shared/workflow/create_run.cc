@@ -40,6 +40,10 @@ Result<Json> FilesOf(std::vector<FileChange> files) {
 Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& given, CreateRequest request) {
   auto inputs = CheckInputs(given, request.inputs);
   if (!inputs) return inputs.error();
+  CreateItem item;
+  for (const FileChange& file : request.files) {
+    if (file.hash && !file.is_dir) item.contents.push_back(*file.hash);
+  }
   auto files = FilesOf(std::move(request.files));
   if (!files) return files.error();
   for (const Json* value : std::initializer_list<const Json*>{&*inputs, &given.initial_state, &request.labels}) {
@@ -72,7 +76,6 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& g
   auto folded = FoldDraft(kind, state, draft);
   if (!folded) return Error{Code::kInvalid, fmt::format("workflow '{}' cannot be run: {}", spec.name, folded.message())};
 
-  CreateItem item;
   item.subject = request.subject;
   item.project = request.project;
   item.kind = std::string(kind.Name());

@@ -15,6 +15,12 @@ Json FilesJson(const std::vector<FileChange>& changes) {
   return files;
 }
 
+void NameContents(const std::vector<FileChange>& changes, Decision& decision) {
+  for (const FileChange& change : changes) {
+    if (change.hash && !change.is_dir) decision.contents.push_back(*change.hash);
+  }
+}
+
 }  // namespace
 
 void Decider::Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result) {
@@ -39,6 +45,7 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
       {instance.step_id, attempt, now_, CanonicalHash(result.outputs), std::int64_t(decision_.events.size()) + 1});
   Json carried = {{"outputs", std::move(result.outputs)}};
   if (!result.files.empty()) carried["files"] = FilesJson(result.files);
+  NameContents(result.files, decision_);
   if (!undo.empty()) carried["undo"] = std::move(undo);
   Emit(event::kStepCompleted, std::move(facts), std::move(carried));
 }
@@ -83,6 +90,7 @@ void Decider::CompensationCompleted(const Instance& instance, int attempt, const
   LogCompensation(instance, traits.capability, "executed", "");
   Json carried = Json::object();
   if (!files.empty()) carried["files"] = FilesJson(files);
+  NameContents(files, decision_);
   Emit(event::kCompensationCompleted, std::move(facts), std::move(carried));
 }
 

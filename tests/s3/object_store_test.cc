@@ -43,7 +43,7 @@ TEST_P(ObjectStoreTest, WhatIsPutIsThere) {
   ASSERT_TRUE(head) << head.message();
   EXPECT_EQ(head->size, std::int64_t(bytes.size()));
   EXPECT_LT(std::chrono::abs(head->modified - clock_.Wall()), std::chrono::minutes(5));
-  EXPECT_EQ(store_->Get("a/b", 1'000'000).code(), Code::kInvalid) << "larger than allowed";
+  EXPECT_EQ(store_->Get("a/b", 1'000'000).code(), Code::kCorrupt) << "larger than what was put";
 }
 
 TEST_P(ObjectStoreTest, TheFirstPutStays) {

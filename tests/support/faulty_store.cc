@@ -111,6 +111,9 @@ Status FaultyStore::ReleaseQuarantine(const SubjectId& subject, const std::strin
 Status FaultyStore::PutContents(std::span<const std::pair<Hash256, std::string>> contents) {
   return Through<Status>("PutContents", true, [&] { return inner_.PutContents(contents); });
 }
+Result<CollectAnswer> FaultyStore::CollectContents(milliseconds grace, const ContentMark& from, int max) {
+  return Through<Result<CollectAnswer>>("CollectContents", true, [&] { return inner_.CollectContents(grace, from, max); });
+}
 Result<std::string> FaultyStore::GetContent(const Hash256& hash) {
   return Through<Result<std::string>>("GetContent", false, [&] { return inner_.GetContent(hash); });
 }

@@ -88,6 +88,8 @@ void MoveTimesBack(TestDatabase& database, milliseconds by) {
   database.Exec("UPDATE worker_sessions SET dead_at = dead_at " + back + " WHERE dead_at IS NOT NULL");
   database.Exec("UPDATE request_keys SET created_at = created_at " + back);
   database.Exec("UPDATE outbox SET created_at = created_at " + back);
+  database.Exec("UPDATE contents SET used_at = used_at " + back + " WHERE used_at IS NOT NULL");
+  database.Exec("UPDATE object_marks SET marked_at = marked_at " + back);
   database.Exec("UPDATE timers SET fire_at = fire_at " + back);
   database.Exec("UPDATE ready SET ready_at = ready_at " + back);
   database.Exec("UPDATE loop_leases SET expires_at = expires_at " + back);
@@ -139,6 +141,9 @@ std::vector<std::string> Stage::Violations() {
        "'started')"},
       {"a closed subject has timers",
        "SELECT t.subject_id, t.timer_id, '' FROM timers t JOIN leases l USING (subject_id) WHERE l.state = 1"},
+      {"a subject refers to a content that is not there",
+       "SELECT r.subject_id, encode(r.hash, 'hex'), '' FROM content_refs r WHERE NOT EXISTS (SELECT FROM contents c WHERE c.hash = "
+       "r.hash)"},
       {"a completion names no attempt",
        "SELECT c.subject_id, c.step_id, c.attempt_id FROM completion_rows c WHERE NOT EXISTS (SELECT FROM attempt_rows a "
        "WHERE a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id)"},

@@ -9,8 +9,8 @@ namespace {
 
 class PostgresHarness final : public StoreHarness {
  public:
-  explicit PostgresHarness(std::unique_ptr<TestDatabase> database)
-      : database_(std::move(database)), store_(Options(*database_)), queries_(store_) {}
+  PostgresHarness(std::unique_ptr<TestDatabase> database, const std::function<void(PgStoreOptions&)>& more)
+      : database_(std::move(database)), store_(Options(*database_, more)), queries_(store_) {}
 
   KernelStore& store() override { return store_; }
   Queries& queries() override { return queries_; }
@@ -24,11 +24,12 @@ class PostgresHarness final : public StoreHarness {
   }
 
  private:
-  static PgStoreOptions Options(const TestDatabase& database) {
+  static PgStoreOptions Options(const TestDatabase& database, const std::function<void(PgStoreOptions&)>& more) {
     PgStoreOptions options;
     options.conninfo = database.conninfo();
     options.connections = options.commit_connections = 1;
     options.statement_timeout = options.lock_timeout = milliseconds(60'000);
+    if (more) more(options);
     return options;
   }
 
@@ -39,14 +40,14 @@ class PostgresHarness final : public StoreHarness {
 
 }  // namespace
 
-StoreFactory PostgresFactory() {
-  return {"Postgres", []() -> std::unique_ptr<StoreHarness> {
+StoreFactory PostgresFactory(std::string name, std::function<void(PgStoreOptions&)> more) {
+  return {std::move(name), [more]() -> std::unique_ptr<StoreHarness> {
             auto database = TestDatabase::Create();
             if (!database) {
               ADD_FAILURE() << database.error();
               return nullptr;
             }
-            return std::make_unique<PostgresHarness>(*std::move(database));
+            return std::make_unique<PostgresHarness>(*std::move(database), more);
           }};
 }
 

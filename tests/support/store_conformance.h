@@ -14,6 +14,7 @@
 
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
+#include "shared/postgres/pg_store.h"
 
 namespace acl::test {
 
@@ -36,7 +37,8 @@ struct StoreFactory {
 std::ostream& operator<<(std::ostream& out, const StoreFactory& factory);
 std::string FactoryName(const ::testing::TestParamInfo<StoreFactory>& info);
 StoreFactory MemoryFactory();
-StoreFactory PostgresFactory();  // a database of its own for each harness
+// A database of its own for each harness; `more` changes the store's options.
+StoreFactory PostgresFactory(std::string name = "Postgres", std::function<void(PgStoreOptions&)> more = {});
 std::vector<StoreFactory> AllStores();
 
 // One subject as its holder writes it: builds items whose events are sealed on top of what has landed.

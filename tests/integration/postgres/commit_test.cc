@@ -172,6 +172,8 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
     item.snapshot->created_at = item.last_timestamp;
     if (round == 2) {
       item.snapshot->chunks = {Sha256("c1"), Sha256("c2")};
+      const std::vector<std::pair<Hash256, std::string>> contents{{Sha256("c1"), "c1"}, {Sha256("c2"), "c2"}};
+      ASSERT_TRUE(store().PutContents(contents));
     } else {
       item.snapshot->inline_state = R"({"n":1})";
     }

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "coordinator/duties.h"
+#include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "shared/telemetry/names.h"
 #include "tests/support/faulty_store.h"
@@ -243,6 +244,26 @@ TEST_F(TurnsTest, RetentionGoesOnWhileABatchIsFull) {
   EXPECT_EQ(store_.SessionRows().size(), 1u);
   EXPECT_EQ(*turn(), milliseconds(3'600'000));
   EXPECT_EQ(store_.SessionRows().size(), 0u);
+  SetLogLevel(LogLevel::kInfo);
+}
+
+TEST_F(TurnsTest, ContentsThatNobodyRefersToGoAndAreCounted) {
+  SetLogLevel(LogLevel::kOff);
+  std::vector<std::pair<Hash256, std::string>> contents;
+  for (int n = 0; n < 501; ++n) {
+    const std::string bytes = std::to_string(n);
+    contents.emplace_back(Sha256(bytes), bytes);
+  }
+  ASSERT_TRUE(store_.PutContents(contents));
+  auto turn = ContentsTurn(context_, milliseconds(3'600'000));
+  EXPECT_EQ(*turn(), milliseconds(3'600'000));
+  const auto removed = [&] { return metrics_.counter(names::kContentsCollected, {{"kind", "content"}}).Value(); };
+  EXPECT_EQ(removed(), 0);
+  clock_.Advance(milliseconds(3'700'000));
+  EXPECT_LT(*turn(), milliseconds(1'000)) << "a page was full: other work, then the next";
+  EXPECT_EQ(removed(), 500);
+  EXPECT_EQ(*turn(), milliseconds(3'600'000));
+  EXPECT_EQ(removed(), 501);
   SetLogLevel(LogLevel::kInfo);
 }
 

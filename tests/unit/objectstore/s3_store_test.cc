@@ -158,7 +158,7 @@ TEST_F(S3StoreTest, AnAnswerLargerThanAskedForIsRefused) {
   Answers({SmallServer::Answer("200 OK", std::string(200'000, 'x'))});
   auto got = store_->Get("k", 1'000);
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.code(), Code::kInvalid);
+  EXPECT_EQ(got.code(), Code::kCorrupt);
   EXPECT_TRUE(pauses_.empty());
 }
 
