@@ -70,7 +70,7 @@ pg_start_locked() {  # DIR
   for try in 1 2 3 4 5; do
     port=$(cat "$dir/port" 2>/dev/null || pg_free_port)
     echo "$port" | as_pg tee "$dir/port" >/dev/null
-    if as_pg "$pg_bin/pg_ctl" -D "$dir/data" -l "$dir/server.log" -o "-p $port" -w -t 60 start >/dev/null 2>&1; then
+    if as_pg "$pg_bin/pg_ctl" -D "$dir/data" -l "$dir/server.log" -o "-p $port -k $dir" -w -t 60 start >/dev/null 2>&1; then
       echo "select 'create database acl' where not exists (select from pg_database where datname = 'acl') \gexec" |
         psql -qAtX -v ON_ERROR_STOP=1 -d "$(pg_url "$dir" | sed 's,/acl$,/postgres,')" >/dev/null
       return 0
@@ -81,7 +81,19 @@ pg_start_locked() {  # DIR
   die "PostgreSQL does not start; its log: $dir/server.log"
 }
 
-# pg [start|stop|kill|url|remove] [NAME]. start prints the URL; kill is kill -9 of the whole server (a test's crash); remove forgets the data.
+# A standby of NAME, fed by asynchronous streaming replication: a server of its own called NAME-replica.
+pg_replica_locked() {  # DIR OF-DIR
+  local dir=$1 of=$2
+  [ ! -d "$dir" ] || return 0
+  as_pg mkdir -m 700 "$dir"
+  as_pg cp "$of/password" "$dir/password"
+  as_pg "$pg_bin/pg_basebackup" -d "$(pg_url "$of" | sed 's,/acl$,/postgres,')" -D "$dir/data" -R -X stream --checkpoint=fast --no-sync >"$local_dir/basebackup.log" 2>&1 ||
+    { tail -n 5 "$local_dir/basebackup.log" >&2; as_pg rm -rf "$dir"; die "pg_basebackup failed; its log: $local_dir/basebackup.log"; }
+  pg_start_locked "$dir"
+}
+
+# pg [start|stop|kill|url|replica|promote|remove] [NAME]. start prints the URL; replica makes and starts a standby called NAME-replica;
+# promote makes a standby the primary; kill is kill -9 of the whole server (a test's crash); remove forgets the data.
 pg() {
   local action=${1:-start} name=${2:-test} home dir pid
   [[ $name =~ ^[a-z0-9_-]{1,40}$ ]] || die "pg: a name is made of a-z, 0-9, _ and -: \"$name\""
@@ -97,10 +109,15 @@ pg() {
       pid=$(pg_pid "$dir")
       [ -n "$pid" ] || die "pg: \"$name\" is not running"
       pg_kill "$pid" ;;
+    replica)
+      [ -n "$(pg_pid "$dir")" ] || die "pg: \"$name\" is not running"
+      with_lock "pg-$name-replica" pg_replica_locked "$dir-replica" "$dir"
+      pg_url "$dir-replica" ;;
+    promote) as_pg "$pg_bin/pg_ctl" -D "$dir/data" -w promote >/dev/null ;;
     remove)
       [ -z "$(pg_pid "$dir")" ] || as_pg "$pg_bin/pg_ctl" -D "$dir/data" -m immediate -w stop >/dev/null
       rm -rf "$dir" "$local_dir/lock.pg-$name" ;;
-    *) die "pg: unknown action \"$action\"; there are: start stop kill url remove" ;;
+    *) die "pg: unknown action \"$action\"; there are: start stop kill url replica promote remove" ;;
   esac
 }
 

@@ -27,8 +27,15 @@ class TestPostgres {
   void Stop();  // a clean end
   void Kill();  // kill -9 of all its processes
 
+  // A standby fed by asynchronous streaming replication; Promote makes it the primary.
+  void StartReplica();
+  void Promote();
+  const std::string& replica_url() const { return replica_url_; }
+  // One address for both: libpq takes whichever can be written to.
+  std::string both_urls() const;
+
  private:
-  std::string name_, url_;
+  std::string name_, url_, replica_url_;
 };
 
 // `sql` through psql, unaligned rows; fails the test on an error.

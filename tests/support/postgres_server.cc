@@ -33,7 +33,10 @@ std::string UniqueName(const std::string& prefix) {
 }  // namespace
 
 TestPostgres::TestPostgres() : name_(UniqueName("e2e_")) { Start(); }
-TestPostgres::~TestPostgres() { Dev({"pg", "remove", name_}); }
+TestPostgres::~TestPostgres() {
+  if (!replica_url_.empty()) Dev({"pg", "remove", name_ + "-replica"});
+  Dev({"pg", "remove", name_});
+}
 void TestPostgres::Start() {
   const auto url = Dev({"pg", "start", name_});
   EXPECT_TRUE(url_.empty() || url == url_) << "the server came back at another address";
@@ -41,6 +44,18 @@ void TestPostgres::Start() {
 }
 void TestPostgres::Stop() { Dev({"pg", "stop", name_}); }
 void TestPostgres::Kill() { Dev({"pg", "kill", name_}); }
+
+void TestPostgres::StartReplica() { replica_url_ = Dev({"pg", "replica", name_}); }
+void TestPostgres::Promote() { Dev({"pg", "promote", name_ + "-replica"}); }
+std::string TestPostgres::both_urls() const {
+  const auto host_of = [](const std::string& url) {
+    const auto at = url.find('@') + 1;
+    return url.substr(at, url.find('/', at) - at);
+  };
+  std::string both = url_;
+  both.insert(both.find('/', both.find('@')), "," + host_of(replica_url_));
+  return both + "?target_session_attrs=read-write&connect_timeout=2";
+}
 
 std::string Psql(const std::string& url, const std::string& sql) {
   const auto result = RunProgram({"psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql});
