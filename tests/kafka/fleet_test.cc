@@ -138,6 +138,24 @@ TEST_F(KafkaFleet, AWipedTopicIsFilledAgainFromTheReadyTable) {
   EXPECT_GE(fleet.Metric(fleet.ApiUrl(), "acl_relay_messages_total", "outcome=\"again\""), 10);
 }
 
+TEST_F(KafkaFleet, ALagIsSeenWhileAWorkerIsFull) {
+  TestKafka kafka = TestKafka::OfThisRun();
+  Fleet& fleet = Make(kafka, {{"ACL_RUNS", "1"}, {"ACL_SLOTS", "1"}});
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  GatedRun run(fleet, 1);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  const auto ids = SubmitMany(30, 1);
+  const auto sees = [&](const std::string& url, const char* metric) { return fleet.Metric(url, metric) > 0; };
+  EXPECT_TRUE(WaitUntil([&] { return sees(fleet.HealthUrl(1), "acl_queue_messages_waiting"); })) << "read, and no room for it";
+  EXPECT_TRUE(WaitUntil([&] { return sees(fleet.HealthUrl(1), "acl_queue_consumer_lag"); }));
+  EXPECT_TRUE(WaitUntil([&] { return sees(fleet.ApiUrl(), "acl_relay_rows_out"); }));
+  run.OpenAll();
+  ExpectAllComplete(ids);
+  EXPECT_TRUE(WaitUntil([&] { return !sees(fleet.HealthUrl(1), "acl_queue_consumer_lag"); }));
+}
+
 TEST_F(KafkaFleet, WhatNobodyCanReadGoesToTheDeadLettersAndBackOnDemand) {
   TestKafka kafka = TestKafka::OfThisRun();
   Fleet& fleet = Make(kafka);

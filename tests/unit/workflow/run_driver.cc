@@ -207,14 +207,14 @@ void RunDriver::PostTimer(const std::string& timer_id, WallTime fire_at) {
   Decide(InboxInput{InboxId{}, "timer", {{"timer_id", timer_id}, {"fire_at", FormatWallTime(fire_at)}}});
 }
 
-void RunDriver::FinishTask(const std::string& step_id, StepResult result) {
+void RunDriver::FinishTask(std::string step_id, StepResult result) {
   ASSERT_TRUE(tasks.contains(step_id)) << step_id;
   const int attempt = tasks[step_id].attempt_id;
   tasks.erase(step_id);
   Post(std::string(kTaskResultKind), *ParseJson(ResultToText({step_id, attempt, std::move(result), false, true, "w9", 77})));
 }
 
-void RunDriver::LoseTask(const std::string& step_id, bool counted) {
+void RunDriver::LoseTask(std::string step_id, bool counted) {
   ASSERT_TRUE(tasks.contains(step_id)) << step_id;
   const int attempt = tasks[step_id].attempt_id;
   tasks.erase(step_id);

@@ -48,8 +48,8 @@ class RunDriver {
   void Post(const std::string& kind, Json payload = Json::object());
   void PostTimer(const std::string& timer_id, WallTime fire_at);
   // The task of a step that is out comes back: what its taker says, or what the store says of it ("lost", "cancelled").
-  void FinishTask(const std::string& step_id, StepResult result);
-  void LoseTask(const std::string& step_id, bool counted = true);
+  void FinishTask(std::string step_id, StepResult result);
+  void LoseTask(std::string step_id, bool counted = true);
   bool FireNextTimer();  // moves the time on to it; false: there is none
   void Crash() { Claim(); }
 
