@@ -64,6 +64,7 @@ TEST_F(Failover, WhatTheStandbyHadNotIsDoneAgainUnderAHigherToken) {
   const auto before = run.Tokens(2);
   postgres_.Kill();
   postgres_.Promote();
+  run.Open(2);  // its holder hears at its next commit that the primary is not where it left it, and gives the run back
   ASSERT_TRUE(run.AwaitStarted(1, 2)) << "the standby knew nothing of it\n" << fleet_->Logs();
   run.OpenAll();
   run.ExpectCompletedOnce();
