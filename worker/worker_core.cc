@@ -249,7 +249,7 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
     if (after == SubjectRun::After::kGone) {
       if (outcome.kind == CommitOutcome::Kind::kFenced) {
         // The lease row may still name us: a standby that became the primary has not all that we committed. No effect if it does not.
-        commands_.push_back(command::GiveBack{subject, session_, item.token, {}});
+        commands_.push_back(command::GiveBack{subject, session_, run.token(), {}});
         Lose(subject, "its commit was refused");
       } else {
         Drop(subject, true);

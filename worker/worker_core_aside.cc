@@ -10,8 +10,10 @@ bool WorkerCore::SetAside(CommitItem& item) {
     event.apart = event.payload && event.payload->size() > config_.apart_bytes;
     large = large || event.apart;
   }
-  if (large) aside_[item.subject] = Aside{std::move(item)};
-  return large;
+  if (!large) return false;
+  const SubjectId subject = item.subject;
+  aside_[subject] = Aside{std::move(item)};
+  return true;
 }
 
 void WorkerCore::SendAside(SteadyTime now) {

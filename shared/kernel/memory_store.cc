@@ -233,9 +233,8 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
       auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
       if (row == ready_.end() || !MayHave(*row, request, tasks_left())) continue;
       --answer.missing;
-      const ReadyRow picked = *row;
-      ready_.erase(row);
-      Picked(picked, request, answer);
+      const auto picked = ready_.extract(row);
+      Picked(picked.value(), request, answer);
     }
     return answer;
   }
