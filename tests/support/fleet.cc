@@ -122,7 +122,8 @@ Json Fleet::Run(const std::string& id) { return Api("GET", "/v1/workflows/" + id
 
 std::string Fleet::StatusOf(const std::string& id) {
   const Json run = Run(id);
-  return run.is_object() ? run.value("status", "") : "";
+  // While the database is away the answer is a problem, whose status is a number.
+  return run.is_object() && run.contains("status") && run["status"].is_string() ? run["status"].get<std::string>() : "";
 }
 
 bool Fleet::AwaitStatus(const std::string& id, const std::string& status) {
