@@ -97,8 +97,9 @@ class RelayOfShard {
   }
 
   bool Send(SteadyTime now, const DueRow& row, int times) {
-    const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key](const Status& sent) {
-      if (sent) return;
+    Counter counted = times == 1 ? first_ : again_;
+    const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
+      if (sent) return counted.Add();
       std::lock_guard lock(failures->mutex);
       failures->keys.push_back(key);
     });
@@ -106,7 +107,6 @@ class RelayOfShard {
       failed_.Add();
       return false;
     }
-    (times == 1 ? first_ : again_).Add();
     book_->Sent(now, row.key);
     return true;
   }

@@ -25,7 +25,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_lease_losses_total", "lease_test, a worker that comes back; one that is killed counts no more"},
     {"acl_quarantines_total", "unit_worker"},
     {"acl_trace_spans_total", "unit_telemetry, of the exporter; only a process that sends traces has it"},
-    {"acl_contents_collected_total", "by no test yet: what the duty does is tested, its count is not"},
+    {"acl_contents_collected_total", "unit_coordinator, WhatNobodyRefersToIsCollectedAndCounted"},
     {"acl_tasks_total", "dispatched_test"},
     {"acl_queue_messages_total", "tests/kafka, RunsGoThroughMessagesStepByStep; this fleet has the other driver"},
     {"acl_queue_late_claims_total", "tests/kafka, WithoutAnyBrokerWorkersLookForThemselves"},

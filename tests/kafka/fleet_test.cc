@@ -125,7 +125,8 @@ TEST_F(KafkaFleet, AWipedTopicIsFilledAgainFromTheReadyTable) {
   fleet.StartCoordinator();
   ASSERT_TRUE(fleet.AwaitReady());
   const auto ids = SubmitMany(10, 2);
-  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(), "acl_relay_messages_total", "outcome=\"sent\"") >= 10; }));
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(), "acl_relay_messages_total", "outcome=\"sent\"") >= 10; }))
+      << "the broker has them all";
   const auto topic = kafka::StepTopic(prefix_, "default", 1);
   const auto gone = kafka.Tool("topics", {"--delete", "--topic", topic});
   ASSERT_EQ(gone.exit_code, 0) << gone.out << gone.err;
@@ -135,6 +136,7 @@ TEST_F(KafkaFleet, AWipedTopicIsFilledAgainFromTheReadyTable) {
   fleet.StartWorker(1);
   ASSERT_TRUE(fleet.AwaitReady());
   ExpectAllComplete(ids);
+  EXPECT_GE(fleet.Metric(fleet.ApiUrl(), "acl_relay_messages_total", "outcome=\"again\""), 10) << "every message was gone with the topic";
 }
 
 TEST_F(KafkaFleet, ALagIsSeenWhileAWorkerIsFull) {

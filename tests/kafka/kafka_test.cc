@@ -23,7 +23,7 @@ using test::WaitUntil;
 // Messages as they come, kept or done at once.
 struct Reader {
   Reader(const ClientSettings& settings, const std::string& topic, const std::string& group, bool done_at_once, int max_out = 256,
-         std::chrono::milliseconds max_poll_interval = seconds(300)) {
+         std::chrono::milliseconds max_poll_interval = seconds(300), std::chrono::milliseconds hangs = {}) {
     Consumer::Options options;
     options.settings = settings;
     options.group = group;
@@ -32,7 +32,8 @@ struct Reader {
     options.session_timeout = seconds(6);
     options.max_poll_interval = max_poll_interval;
     options.commit_every = std::chrono::milliseconds(100);
-    options.on_message = [this, done_at_once](Received message) {
+    options.on_message = [this, done_at_once, hangs](Received message) {
+      test::LetPass(hangs);
       {
         std::lock_guard lock(mutex);
         values.insert(message.value);
@@ -42,6 +43,10 @@ struct Reader {
       if (done_at_once) consumer->Done(message);
     };
     options.on_revoke = [this](int) { ++revoked; };
+    options.on_error = [this](const Error& error) {
+      std::lock_guard lock(mutex);
+      errors += error.message + "\n";
+    };
     options.on_assign = [this](int partitions) { assigned = partitions; };
     consumer = std::make_unique<Consumer>(std::move(options), clock);
     EXPECT_TRUE(consumer->Start());
@@ -52,8 +57,14 @@ struct Reader {
     return values.size();
   }
 
+  bool heard(const std::string& what) const {
+    std::lock_guard lock(mutex);
+    return errors.find(what) != std::string::npos;
+  }
+
   SystemClock clock;
   mutable std::mutex mutex;
+  std::string errors;
   std::set<std::string> values;
   std::vector<Received> kept;
   int received = 0;
@@ -174,12 +185,14 @@ TEST_F(Kafka, PartitionsMoveToAMemberThatJoins) {
   EXPECT_GT(second.distinct(), 0u);
 }
 
+// The broker's side of it is librdkafka's word that the poll interval was exceeded; a rebalance for another reason is none.
 TEST_F(Kafka, AStepLongerThanThePollIntervalLosesNothing) {
   Send(0, 9);
   ASSERT_TRUE(AwaitAcknowledged(9));
   Reader reader(settings_, topic_, "g", false, 256, seconds(6));
   ASSERT_TRUE(WaitUntil([&] { return reader.distinct() == 9; }));
   test::LetPass(seconds(8));  // what was read is being worked on; the poll thread goes on meanwhile
+  EXPECT_FALSE(reader.heard("poll interval")) << "the group thinks it dead";
   std::vector<Received> kept;
   {
     std::lock_guard lock(reader.mutex);
@@ -188,6 +201,14 @@ TEST_F(Kafka, AStepLongerThanThePollIntervalLosesNothing) {
   for (const Received& message : kept) reader.consumer->Done(message);
   Send(9, 1);
   EXPECT_TRUE(WaitUntil([&] { return reader.distinct() == 10; }));
+}
+
+// What the test above would hear if steps ran on the poll thread.
+TEST_F(Kafka, APollThreadThatHangsIsThoughtDead) {
+  Send(0, 1);
+  ASSERT_TRUE(AwaitAcknowledged(1));
+  Reader reader(settings_, topic_, "g", false, 256, seconds(6), seconds(8));
+  EXPECT_TRUE(WaitUntil([&] { return reader.heard("poll interval"); }));
 }
 
 TEST_F(Kafka, AProducerThatGaveUpIsMadeAnew) {

@@ -317,5 +317,19 @@ TEST_F(TurnsTest, WhatWaitsHasAnAge) {
   EXPECT_EQ(outbox_age(), 0);
 }
 
+TEST_F(TurnsTest, WhatNobodyRefersToIsCollectedAndCounted) {
+  const std::string text = "of a run that was never created";
+  const std::pair<Hash256, std::string> content{Sha256(text), text};
+  ASSERT_TRUE(store_.PutContents({&content, 1}));
+  auto turn = ContentsTurn(context_, milliseconds(60'000));
+  const auto collected = [&] { return metrics_.counter(names::kContentsCollected, {{"kind", "content"}}).Value(); };
+  ASSERT_TRUE(turn());
+  EXPECT_EQ(collected(), 0) << "a run may be about to refer to it";
+  clock_.Advance(milliseconds(61'000));
+  ASSERT_TRUE(turn());
+  EXPECT_EQ(collected(), 1);
+  EXPECT_EQ(store_.GetContent(content.first).code(), Code::kNotFound);
+}
+
 }  // namespace
 }  // namespace acl::coordinator
