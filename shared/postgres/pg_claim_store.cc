@@ -1,4 +1,4 @@
-// Claim: one round trip; the function raises the token first and reads in later statements (migrations/0106_tasks.sql).
+// Claim: one round trip; the function raises the token first and reads in later statements (migrations/0108_claim_parts.sql).
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"

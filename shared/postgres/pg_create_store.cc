@@ -1,4 +1,4 @@
-// Create: many subjects in one transaction, sealed here, proved there (migrations/0110_content_refs.sql).
+// Create: many subjects in one transaction, sealed here, proved there (migrations/0106_create_traced.sql).
 #include <algorithm>
 
 #include "shared/base/sha256.h"

@@ -156,18 +156,6 @@ SELECT event_uuid(e.subject_id, e.seq) AS event_id, e.subject_id AS workflow_id,
        e.token AS fencing_token, e.journal_id, encode(e.chain, 'hex') AS chain, s.project_id
 FROM event_rows e JOIN subjects s USING (subject_id);
 
--- workflow_steps as it is, but for where the outputs are read from.
-DO $$
-DECLARE
-  v_before text := pg_get_viewdef('workflow_steps'::regclass);
-  v_after text := replace(v_before, 'step_outputs(e.payload)', 'step_outputs(payload_text(e.payload, e.apart, e.content_hash))');
-BEGIN
-  IF v_after = v_before THEN
-    RAISE EXCEPTION 'workflow_steps does not read outputs by step_outputs(e.payload)';
-  END IF;
-  EXECUTE 'CREATE OR REPLACE VIEW workflow_steps AS ' || v_after;
-END $$;
-
 -- As in 0007, but an event whose payload lies apart says so ('@').
 CREATE OR REPLACE FUNCTION read_subjects(p_subject uuid[])
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
@@ -197,86 +185,6 @@ BEGIN
   RETURN QUERY SELECT 6, t.subject_id, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, t.timer_id, NULL::text,
                       NULL::bytea, NULL::bytea, NULL::bytea, t.fire_at
     FROM unnest(p_subject) AS p(id) JOIN timers t ON t.subject_id = p.id ORDER BY t.subject_id, t.fire_at, t.timer_id;
-END $$;
-
--- As in 0108, with payloads that lie apart, and references to contents: one that is not there refuses the create. Those of before stay: coordinators
--- of the versions before call them while a fleet is upgraded.
-CREATE FUNCTION create_subjects(
-  p_token bigint,
-  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
-  p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
-  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
-  e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
-  e_chain bytea[], e_payload text[], e_apart boolean[],
-  t_item int[], t_id text[], t_at timestamptz[], x_item int[], x_hash bytea[])
-RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  v_token bigint := (mint_tokens(ARRAY[0]::bigint[]))[1];
-  v_keyed boolean[];    -- by item: the request is new
-  v_fresh boolean[];    -- by item: the subject is ours to write
-  v_twice uuid;
-  v_lost text;
-BEGIN
-  IF v_token <> p_token THEN
-    RETURN QUERY SELECT 0, 9, NULL::uuid, v_token, clock_timestamp();
-    RETURN;
-  END IF;
-
-  -- Request keys first, in order, each waiting for a twin that is not committed yet; what the twin wrote is read in a later statement.
-  WITH keyed AS (
-    INSERT INTO request_keys AS r (scope, request_key, request_hash, subject_id)
-    SELECT p_project[n], p_key[n], p_hash[n], p_subject[n] FROM generate_subscripts(p_subject, 1) n WHERE p_key[n] IS NOT NULL
-    ORDER BY p_project[n], p_key[n], n
-    ON CONFLICT DO NOTHING RETURNING r.scope, r.request_key, r.subject_id)
-  SELECT array_agg(p_key[n] IS NULL OR EXISTS (SELECT FROM keyed k WHERE k.scope = p_project[n] AND k.request_key = p_key[n] AND k.subject_id = p_subject[n])
-                   ORDER BY n)
-    INTO v_keyed FROM generate_subscripts(p_subject, 1) n;
-  -- hold: create_keyed
-  WITH leased AS (
-    INSERT INTO leases AS l (subject_id, token, required_version)
-    SELECT p_subject[n], p_token, p_version[n] FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] ORDER BY p_subject[n], n
-    ON CONFLICT DO NOTHING RETURNING l.subject_id)
-  SELECT array_agg(v_keyed[n] AND EXISTS (SELECT FROM leased k WHERE k.subject_id = p_subject[n]) ORDER BY n)
-    INTO v_fresh FROM generate_subscripts(p_subject, 1) n;
-
-  SELECT p_subject[n] INTO v_twice FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] AND NOT v_fresh[n] LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'subject % exists already: ids are never used twice', v_twice USING ERRCODE = 'AC002';
-  END IF;
-
-  SELECT encode(x.hash, 'hex') INTO v_lost FROM unnest(x_item, x_hash) AS x(item, hash)
-    WHERE v_fresh[x.item] AND NOT EXISTS (SELECT FROM contents c WHERE c.hash = x.hash) LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'content % is not stored (any more)', v_lost USING ERRCODE = 'AC003';
-  END IF;
-
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
-  INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
-    SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
-    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart)
-    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
-    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload, e_apart)
-      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload, apart)
-    WHERE v_fresh[e.item];
-  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at)
-    SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_spec[n], p_labels[n], p_at[n], p_at[n]
-    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_name[n] IS NOT NULL;
-  INSERT INTO timers (subject_id, timer_id, fire_at)
-    SELECT p_subject[t.item], t.id, t.at FROM unnest(t_item, t_id, t_at) AS t(item, id, at) WHERE v_fresh[t.item];
-  INSERT INTO content_refs (hash, subject_id)
-    SELECT DISTINCT x.hash, p_subject[x.item] FROM unnest(x_item, x_hash) AS x(item, hash) WHERE v_fresh[x.item] ORDER BY 1;
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-    SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
-    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
-
-  RETURN QUERY
-    SELECT n, CASE WHEN v_fresh[n] THEN 0 WHEN r.request_hash <> p_hash[n] THEN 2 ELSE 1 END, coalesce(r.subject_id, p_subject[n]),
-           CASE WHEN v_fresh[n] THEN p_token ELSE (SELECT l.token FROM leases l WHERE l.subject_id = coalesce(r.subject_id, p_subject[n])) END,
-           clock_timestamp()
-    FROM generate_subscripts(p_subject, 1) n LEFT JOIN request_keys r ON r.scope = p_project[n] AND r.request_key = p_key[n]
-    ORDER BY n;
 END $$;
 
 RESET ROLE;

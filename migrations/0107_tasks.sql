@@ -14,154 +14,6 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (task_id);
 CREATE INDEX tasks_started ON tasks (session_id) WHERE state = 'started';                    -- heartbeat, reap, reconciliation
 CREATE INDEX tasks_unwanted ON tasks (subject_id) WHERE state = 'queued' AND cancel_requested;
 
--- As before (0105), and tasks: part 8, n1 attempt, n2 band, n3 token, u1 task, u2 project, t1 step, t2 queue and payload, at1 deadline.
-CREATE OR REPLACE FUNCTION grant_ready(p_session uuid, p_ready ready[])
-RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
-               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  v_locked uuid[];            -- leases we have, in ascending order
-  v_open uuid[];              -- of them, free and open
-  v_tokens bigint[];
-  v_barren int[];
-  v_heads bigint[];
-  v_poison uuid[];
-  v_tasks uuid[] := '{}';     -- task rows we have
-  v_task_tokens bigint[];
-  v_taken uuid[] := '{}';     -- of them, granted
-  v_now timestamptz := clock_timestamp();
-BEGIN
-  SELECT coalesce(array_agg(l.subject_id), '{}'), coalesce(array_agg(l.subject_id) FILTER (WHERE l.session_id IS NULL AND l.state = 0), '{}')
-    INTO v_locked, v_open
-    FROM (SELECT x.subject_id, x.session_id, x.state FROM leases x
-          WHERE x.subject_id = ANY (SELECT DISTINCT r.subject_id FROM unnest(p_ready) r WHERE r.kind <> 'task') ORDER BY x.subject_id FOR UPDATE SKIP LOCKED) l;
-  -- hold: claim_leases_locked
-
-  -- Takeovers without progress: the head of now against the head at the last grant.
-  SELECT array_agg(p.id ORDER BY p.id), array_agg(h.head_seq ORDER BY p.id),
-         array_agg(CASE WHEN g.head_seq IS DISTINCT FROM h.head_seq OR l.last_end = 0 THEN 0 WHEN l.last_end = 1 THEN g.barren + 1 ELSE g.barren END ORDER BY p.id),
-         mint_tokens(array_agg(l.token ORDER BY p.id))
-    INTO v_open, v_heads, v_barren, v_tokens
-    FROM unnest(v_open) AS p(id) JOIN leases l ON l.subject_id = p.id JOIN subject_head h ON h.subject_id = p.id
-    LEFT JOIN LATERAL (SELECT * FROM lease_history x WHERE x.subject_id = p.id ORDER BY x.token DESC LIMIT 1) g ON true;
-
-  WITH bad AS (SELECT v_open[n] AS id, v_barren[n] AS barren, v_heads[n] AS head FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] >= 5),
-  closed AS (UPDATE leases l SET state = 2, waiting_reason = NULL, waiting_since = NULL, next_wake = NULL FROM bad WHERE l.subject_id = bad.id RETURNING l.subject_id),
-  told AS (INSERT INTO quarantine (subject_id, reason, detail, at)
-    SELECT id, 'takeovers_without_progress', format('%s workers in a row died holding it and the journal stayed at event %s: it may be what kills them', barren, head), v_now FROM bad
-    RETURNING subject_id)
-  SELECT coalesce(array_agg(c.subject_id), '{}') INTO v_poison FROM closed c;
-
-  UPDATE leases l SET token = v_tokens[n], session_id = p_session, acquired_at = v_now, last_end = 0, not_before = NULL, waiting_reason = NULL,
-                      waiting_since = NULL, next_wake = NULL
-    FROM generate_subscripts(v_open, 1) n WHERE l.subject_id = v_open[n] AND v_barren[n] < 5;
-  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
-    SELECT v_open[n], v_tokens[n], p_session, v_heads[n], v_barren[n], v_now FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
-
-  -- Tasks behind the leases, in the order of locks. Their ends have the lease and wait for the task, so nothing here waits for one. The token
-  -- grows over the attempts of a step.
-  IF EXISTS (SELECT FROM unnest(p_ready) r WHERE r.kind = 'task') THEN
-    SELECT coalesce(array_agg(t.task_id ORDER BY t.task_id), '{}'), mint_tokens(array_agg(t.before ORDER BY t.task_id)) INTO v_tasks, v_task_tokens
-      FROM (SELECT x.task_id, (SELECT coalesce(max(o.token), 0) FROM tasks o WHERE o.subject_id = x.subject_id AND o.step_id = x.step_id) AS before
-            FROM tasks x WHERE x.task_id = ANY (SELECT r.subject_id FROM unnest(p_ready) r WHERE r.kind = 'task') ORDER BY x.task_id FOR UPDATE OF x SKIP LOCKED) t;
-    -- hold: claim_tasks_locked
-    WITH taken AS (
-      UPDATE tasks t SET state = 'started', token = v_task_tokens[n], session_id = p_session, started_at = v_now
-        FROM generate_subscripts(v_tasks, 1) n WHERE t.task_id = v_tasks[n] AND t.state = 'queued' AND NOT t.cancel_requested RETURNING t.task_id)
-    SELECT coalesce(array_agg(k.task_id), '{}') INTO v_taken FROM taken k;
-  END IF;
-
-  DELETE FROM ready r USING unnest(p_ready) d
-    WHERE r.queue = d.queue AND r.band = d.band AND r.shard = d.shard AND r.ready_at = d.ready_at AND r.subject_id = d.subject_id
-      AND (d.subject_id = ANY (v_locked) OR d.subject_id = ANY (v_tasks)
-           OR d.kind = 'task' AND NOT EXISTS (SELECT FROM tasks t WHERE t.task_id = d.subject_id));
-  -- hold: claim_token_raised
-
-  v_open := coalesce(v_open, '{}');
-  RETURN QUERY SELECT 0, NULL::uuid, (SELECT count(*) FROM unnest(p_ready) d WHERE d.subject_id = ANY (v_locked) AND NOT d.subject_id = ANY (v_open)) + cardinality(v_tasks) - cardinality(v_taken),
-                      cardinality(v_poison)::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
-                      NULL::bytea, v_now;
-  RETURN QUERY SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
-                      NULL::bytea, NULL::bytea, NULL::bytea, v_now
-    FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5;
-  IF cardinality(v_taken) > 0 THEN
-    RETURN QUERY SELECT 8, t.subject_id, t.attempt_id::bigint, t.band::bigint, t.token, NULL::bigint, t.task_id, s.project_id, t.step_id,
-                        t.queue || E'\n' || t.payload, NULL::bytea, NULL::bytea, NULL::bytea, t.deadline
-      FROM tasks t JOIN subjects s ON s.subject_id = t.subject_id WHERE t.task_id = ANY (v_taken) ORDER BY t.created_at, t.task_id;
-  END IF;
-  IF cardinality(v_open) > cardinality(v_poison) THEN
-    RETURN QUERY SELECT * FROM read_subjects(ARRAY(SELECT v_open[n] FROM generate_subscripts(v_open, 1) n WHERE v_barren[n] < 5 ORDER BY n));
-  END IF;
-END $$;
-
--- As before (0105), with at most p_tasks rows of tasks among them, whatever the kinds.
-DROP FUNCTION claim_subjects(uuid, text[], int, int, text[], bigint);
-CREATE FUNCTION claim_subjects(p_session uuid, p_queues text[], p_max int, p_version int, p_kinds text[], p_min_age_ms bigint DEFAULT 0, p_tasks int DEFAULT 0)
-RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
-               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  v_ready ready[] := '{}';
-  v_some ready[];
-  v_tasks int := p_tasks;     -- task rows it may still take
-  v_band int;
-  v_queue text;
-  v_shard int;
-  v_first int := floor(random() * 4)::int;
-  v_until timestamptz := clock_timestamp() - p_min_age_ms * interval '1 millisecond';
-BEGIN
-  PERFORM lock_live_session(p_session);
-  <<search>>
-  FOR v_band IN 0 .. 3 LOOP
-    FOREACH v_queue IN ARRAY p_queues LOOP
-      FOR v_shard IN 0 .. 3 LOOP
-        WITH picked AS MATERIALIZED (
-          SELECT r AS row FROM ready r
-          WHERE r.queue = v_queue AND r.band = v_band AND r.shard = (v_first + v_shard) % 4 AND r.ready_at <= v_until
-            AND r.required_version <= p_version
-            AND CASE WHEN r.kind = 'task' THEN v_tasks > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
-          ORDER BY r.ready_at, r.subject_id LIMIT p_max - cardinality(v_ready) FOR UPDATE OF r SKIP LOCKED),
-        -- Tasks beyond the room for them stay where they are.
-        counted AS (SELECT p.row, row_number() OVER (PARTITION BY (p.row).kind = 'task' ORDER BY (p.row).ready_at, (p.row).subject_id) AS n FROM picked p)
-        SELECT array_agg(k.row) FILTER (WHERE (k.row).kind <> 'task' OR k.n <= v_tasks), v_tasks - least(v_tasks, count(*) FILTER (WHERE (k.row).kind = 'task'))
-          INTO v_some, v_tasks FROM counted k;
-        v_ready := v_ready || coalesce(v_some, '{}');
-        IF cardinality(v_ready) > p_max THEN
-          RAISE EXCEPTION 'claimed % ready rows for a limit of %', cardinality(v_ready), p_max USING ERRCODE = 'AC006';
-        END IF;
-        EXIT search WHEN cardinality(v_ready) >= p_max;
-      END LOOP;
-    END LOOP;
-  END LOOP;
-  -- hold: claim_ready_locked
-  RETURN QUERY SELECT * FROM grant_ready(p_session, v_ready);
-END $$;
-
-DROP FUNCTION claim_keys(uuid, text[], int[], int[], timestamptz[], uuid[], int, text[]);
-CREATE FUNCTION claim_keys(p_session uuid, k_queue text[], k_band int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_tasks int DEFAULT 0)
-RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
-               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  v_ready ready[];
-BEGIN
-  PERFORM lock_live_session(p_session);
-  SELECT coalesce(array_agg(x.row), '{}') INTO v_ready
-    FROM (SELECT DISTINCT k.queue, k.band, k.shard, k.at, k.subject FROM unnest(k_queue, k_band, k_shard, k_at, k_subject) AS k(queue, band, shard, at, subject)
-          ORDER BY 5, 1, 2, 3, 4) k
-    CROSS JOIN LATERAL (
-      SELECT r AS row FROM ready r
-      WHERE r.queue = k.queue AND r.band = k.band AND r.shard = k.shard AND r.ready_at = k.at AND r.subject_id = k.subject
-        AND r.ready_at <= clock_timestamp() AND r.required_version <= p_version 
-        AND CASE WHEN r.kind = 'task' THEN p_tasks > 0 ELSE cardinality(p_kinds) = 0 OR r.kind = ANY (p_kinds) END
-      FOR UPDATE OF r SKIP LOCKED) x;
-  -- Tasks beyond the room for them stay where they are.
-  SELECT coalesce(array_agg(v.row), '{}') INTO v_ready
-    FROM (SELECT u AS row, u.kind = 'task' AS task, row_number() OVER (PARTITION BY u.kind = 'task' ORDER BY u.ready_at, u.subject_id) AS n FROM unnest(v_ready) u) v
-    WHERE NOT v.task OR v.n <= p_tasks;
-  -- hold: claim_keys_locked
-  RETURN QUERY SELECT g.part, g.subject, g.n1, g.n2, CASE g.part WHEN 0 THEN cardinality(k_subject)::bigint - cardinality(v_ready) ELSE g.n3 END, g.n4,
-                      g.u1, g.u2, g.t1, g.t2, g.b1, g.b2, g.b3, g.at1
-    FROM grant_ready(p_session, v_ready) g;
-END $$;
-
 -- The result of whoever took it, under the task's own token. Said again after a lost answer it is `replayed`; of a task that ended otherwise it
 -- is refused (AC001): its step is somebody else's by now.
 CREATE FUNCTION finish_task(p_task uuid, p_token bigint, p_state text, p_payload text) RETURNS TABLE (replayed boolean, holder uuid, queue text)
@@ -316,7 +168,8 @@ BEGIN
   RETURN QUERY SELECT v_now, NULL::uuid, t.task_id FROM tasks t WHERE t.session_id = p_session AND t.state = 'started' AND t.cancel_requested;
 END $$;
 
--- As before (0101, 0102), with dispatched steps: their inputs are journaled with step.dispatched, and the task says how far an attempt is.
+-- As before (0101, 0102), with payloads that lie apart and dispatched steps: their inputs are journaled with step.dispatched, and the task says
+-- how far an attempt is.
 CREATE OR REPLACE VIEW step_inputs AS
 SELECT e.subject_id, e.payload::json ->> 'step_id' AS step_id, min(op #>> '{value,call,inputs}') AS inputs
 FROM event_rows e, json_array_elements(e.payload::json -> 'state_delta') op
@@ -332,7 +185,7 @@ SELECT hashtextextended(a.subject_id || '/' || a.step_id || '/' || a.attempt_id,
             WHEN f.last_type IS NOT NULL THEN 'FAILED'
             WHEN t.state = 'queued' THEN 'PENDING' WHEN t.state IS NOT NULL THEN 'RUNNING'
             WHEN le.session_id IS NULL THEN 'PAUSED' ELSE 'RUNNING' END AS status,
-       i.inputs AS inputs_json, CASE WHEN c.attempt_id = a.attempt_id THEN step_outputs(e.payload) END AS outputs_json,
+       i.inputs AS inputs_json, CASE WHEN c.attempt_id = a.attempt_id THEN step_outputs(payload_text(e.payload, e.apart, e.content_hash)) END AS outputs_json,
        a.started_at, CASE WHEN c.attempt_id = a.attempt_id THEN c.completed_at END AS completed_at, f.error AS error_message, s.project_id
 FROM attempt_rows a JOIN subjects s USING (subject_id) JOIN leases le USING (subject_id)
 LEFT JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id

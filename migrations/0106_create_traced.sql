@@ -1,25 +1,27 @@
 -- migrate:up
--- The W3C trace context of a subject, for the messages that wake workers for it. Its own column: the relay reads rows of many subjects, and
--- their states are not its business.
+-- Create (0006) with the W3C trace context of a subject, payloads that lie apart, and references to contents.
 SET LOCAL ROLE acl_owner;
 
+-- For the messages that wake workers for it. Its own column: the relay reads rows of many subjects, and their states are not its business.
 ALTER TABLE subjects ADD COLUMN traceparent text;
 
--- As in 0006, and with the trace context. The one of before stays: coordinators of the version before call it while a fleet is upgraded.
+-- A content that is not there refuses the create. The function of before stays: coordinators of the version before call it while a fleet is
+-- upgraded.
 CREATE FUNCTION create_subjects(
   p_token bigint,
   p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
   p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
   p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
   e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
-  e_chain bytea[], e_payload text[],
-  t_item int[], t_id text[], t_at timestamptz[])
+  e_chain bytea[], e_payload text[], e_apart boolean[],
+  t_item int[], t_id text[], t_at timestamptz[], x_item int[], x_hash bytea[])
 RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_token bigint := (mint_tokens(ARRAY[0]::bigint[]))[1];
   v_keyed boolean[];    -- by item: the request is new
   v_fresh boolean[];    -- by item: the subject is ours to write
   v_twice uuid;
+  v_lost text;
 BEGIN
   IF v_token <> p_token THEN
     RETURN QUERY SELECT 0, 9, NULL::uuid, v_token, clock_timestamp();
@@ -48,21 +50,29 @@ BEGIN
     RAISE EXCEPTION 'subject % exists already: ids are never used twice', v_twice USING ERRCODE = 'AC002';
   END IF;
 
+  SELECT encode(x.hash, 'hex') INTO v_lost FROM unnest(x_item, x_hash) AS x(item, hash)
+    WHERE v_fresh[x.item] AND NOT EXISTS (SELECT FROM contents c WHERE c.hash = x.hash) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'content % is not stored (any more)', v_lost USING ERRCODE = 'AC003';
+  END IF;
+
   INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent)
     SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
     SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload)
-    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload
-    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload)
-      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload)
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart)
+    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
+    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload, e_apart)
+      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload, apart)
     WHERE v_fresh[e.item];
   INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at)
     SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_spec[n], p_labels[n], p_at[n], p_at[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_name[n] IS NOT NULL;
   INSERT INTO timers (subject_id, timer_id, fire_at)
     SELECT p_subject[t.item], t.id, t.at FROM unnest(t_item, t_id, t_at) AS t(item, id, at) WHERE v_fresh[t.item];
+  INSERT INTO content_refs (hash, subject_id)
+    SELECT DISTINCT x.hash, p_subject[x.item] FROM unnest(x_item, x_hash) AS x(item, hash) WHERE v_fresh[x.item] ORDER BY 1;
   INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
     SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
     FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
@@ -74,23 +84,5 @@ BEGIN
     FROM generate_subscripts(p_subject, 1) n LEFT JOIN request_keys r ON r.scope = p_project[n] AND r.request_key = p_key[n]
     ORDER BY n;
 END $$;
-
--- As in 0105, and with the trace context.
-DROP FUNCTION due_ready(int, text[], int[], timestamptz[], uuid[], int);
-CREATE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
-RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
-LANGUAGE sql STABLE AS $$
-  SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version, coalesce(h.head_seq, 0), coalesce(l.token, 0), now(), s.traceparent
-  FROM ready_lanes() lane
-  LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
-  CROSS JOIN LATERAL (
-    SELECT r.* FROM ready r
-    WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
-      AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
-      AND r.ready_at <= now()
-    ORDER BY r.ready_at, r.subject_id LIMIT p_max) d
-  LEFT JOIN subject_head h ON h.subject_id = d.subject_id LEFT JOIN leases l ON l.subject_id = d.subject_id
-  LEFT JOIN subjects s ON s.subject_id = d.subject_id
-$$;
 
 RESET ROLE;
