@@ -53,10 +53,9 @@ build_binaries() {
 }
 
 clean() {
+  local kind
   if declare -F cmd_down >/dev/null; then cmd_down; fi
   pg_remove_all
-  kafka_remove_all
-  s3_remove_all
-  jaeger_remove_all
+  for kind in kafka s3 jaeger; do server_remove_all "$kind"; done
   rm -rf "$top/build" "$local_dir"
 }

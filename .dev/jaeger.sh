@@ -17,26 +17,9 @@ jaeger_build() {  # WORK
   (cd "$work/module" && go_env "$work" "$bin" go build -mod=mod -p "$(jobs)" -ldflags='-s -w' -o "$work/jaeger" github.com/jaegertracing/jaeger/cmd/jaeger)
 }
 
-jaeger_install() {
-  [ ! -x "$jaeger_home/jaeger" ] || return 0
-  local work log=$local_dir/jaeger-install.log
-  work=$(mktemp -d)
-  say "building Jaeger $jaeger_version from the Go module proxy (some minutes, once)"
-  jaeger_build "$work" >"$log" 2>&1 </dev/null || { tail -n 15 "$log" >&2; chmod -R u+w "$work"; rm -rf "$work"; die "Jaeger cannot be built; the log: $log"; }
-  mkdir -p "$jaeger_home"
-  mv "$work/jaeger" "$jaeger_home/jaeger.new" && mv "$jaeger_home/jaeger.new" "$jaeger_home/jaeger"
-  chmod -R u+w "$work"
-  rm -rf "$work"
-}
+jaeger_install() { go_install "Jaeger $jaeger_version" "$jaeger_home" jaeger jaeger_build; }
 
-jaeger_dir() { echo "$local_dir/jaeger/$1"; }
-
-jaeger_pid() {  # DIR: the running server's pid, nothing if it does not run
-  local pid
-  pid=$(cat "$1/pid" 2>/dev/null) || return 0
-  [ -d "/proc/$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "file:$1/config.yaml" && echo "$pid"
-  return 0
-}
+jaeger_mark() { echo "file:$1/config.yaml"; }
 
 jaeger_create() {  # DIR: ports of its own, kept over a restart; nothing but loopback; it does not trace itself
   local dir=$1 name port taken=' '
@@ -87,55 +70,27 @@ jaeger_answers() {  # DIR
 }
 
 jaeger_start_locked() {  # DIR
-  local dir=$1 pid tries
+  local dir=$1
   jaeger_install
   [ -f "$dir/config.yaml" ] || jaeger_create "$dir"
-  [ -z "$(jaeger_pid "$dir")" ] || return 0
+  [ -z "$(server_pid jaeger "$dir")" ] || return 0
   "$jaeger_home/jaeger" --config "file:$dir/config.yaml" >>"$dir/server.log" 2>&1 </dev/null &
-  pid=$!
-  echo "$pid" >"$dir/pid"
-  for ((tries = 0; tries < 300; tries++)); do
-    jaeger_answers "$dir" && { disown "$pid"; return 0; }
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.1
-  done
-  tail -n 10 "$dir/server.log" >&2
-  die "Jaeger does not start; its log: $dir/server.log"
-}
-
-jaeger_end() {  # DIR SIGNAL: and waits until it is gone
-  local pid
-  pid=$(jaeger_pid "$1")
-  [ -n "$pid" ] || return 0
-  kill "-$2" "$pid"
-  while [ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
+  server_await $! "$dir" Jaeger jaeger_answers "$dir"
 }
 
 # jaeger [start|stop|url|otlp|remove] [NAME]. start and url print where its API answers, which is what links to traces begin with
 # (setting jaeger_url); otlp prints what OTEL_EXPORTER_OTLP_ENDPOINT should be.
 jaeger() {
   local action=${1:-start} name=${2:-test} dir
-  [[ $name =~ ^[a-z0-9_-]{1,40}$ ]] || die "jaeger: a name is made of a-z, 0-9, _ and -: \"$name\""
-  dir=$(jaeger_dir "$name")
+  dir=$(server_dir jaeger "$name")
   case $action in
-    start)
-      need run
-      mkdir -p "$local_dir/jaeger"
-      with_lock "jaeger-$name" jaeger_start_locked "$dir"
-      echo "http://127.0.0.1:$(cat "$dir/port.query")" ;;
+    start) need run; server_start jaeger "$name"; echo "http://127.0.0.1:$(cat "$dir/port.query")" ;;
     url | otlp)
-      [ -n "$(jaeger_pid "$dir")" ] || die "jaeger: \"$name\" is not running; start it by: ./dev jaeger start $name"
+      server_must_run jaeger "$name"
       [ "$action" = url ] && action=query
       echo "http://127.0.0.1:$(cat "$dir/port.$action")" ;;
-    stop) jaeger_end "$dir" TERM ;;
-    remove) jaeger_end "$dir" KILL; rm -rf "$dir" "$local_dir/lock.jaeger-$name" ;;
+    stop) server_end jaeger "$name" TERM ;;
+    remove) server_remove jaeger "$name" ;;
     *) die "jaeger: unknown action \"$action\"; there are: start stop url otlp remove" ;;
   esac
-}
-
-jaeger_remove_all() {
-  local dir
-  for dir in "$local_dir"/jaeger/*/; do
-    [ ! -d "$dir" ] || { dir=${dir%/}; jaeger_end "$dir" KILL; rm -rf "$dir"; }
-  done
 }

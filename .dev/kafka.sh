@@ -1,7 +1,7 @@
 # Private Apache Kafka brokers of this checkout (KRaft, one node each), one a NAME: data, log and ports of their own. The jars come from Maven
 # Central, once, into the user's cache folder.
 kafka_version=4.1.2
-kafka_home=${XDG_CACHE_HOME:-$HOME/.cache}/acl/kafka-$kafka_version
+kafka_home=$cache_dir/kafka-$kafka_version
 
 kafka_install() {
   [ ! -f "$kafka_home/complete" ] || return 0
@@ -21,14 +21,7 @@ kafka_java() {  # MAIN-CLASS ARG...
     -Dorg.slf4j.simpleLogger.showDateTime=true -Dlog4j2.disable.jmx=true -cp "$kafka_home/libs/*" "$@"
 }
 
-kafka_dir() { echo "$local_dir/kafka/$1"; }
-
-kafka_pid() {  # DIR: the running broker's pid, nothing if it does not run
-  local pid
-  pid=$(cat "$1/pid" 2>/dev/null) || return 0
-  [ -d "/proc/$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$1/server.properties" && echo "$pid"
-  return 0
-}
+kafka_mark() { echo "$1/server.properties"; }
 
 kafka_create() {  # DIR
   local dir=$1 controller
@@ -80,45 +73,27 @@ CONF
 }
 
 kafka_start_locked() {  # DIR
-  local dir=$1 pid tries
+  local dir=$1
   kafka_install
   [ -f "$dir/server.properties" ] || kafka_create "$dir"
-  [ -z "$(kafka_pid "$dir")" ] || return 0
+  [ -z "$(server_pid kafka "$dir")" ] || return 0
   (kafka_java kafka.Kafka "$dir/server.properties") >>"$dir/server.log" 2>&1 </dev/null &
-  pid=$!
-  echo "$pid" >"$dir/pid"
   # The port answers before the broker does, or the dying one of before still does.
-  for ((tries = 0; tries < 600; tries++)); do
-    kcat -b "127.0.0.1:$(cat "$dir/port")" -L -m 1 -X log_level=0 >/dev/null 2>&1 && { disown "$pid"; return 0; }
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.1
-  done
-  tail -n 10 "$dir/server.log" >&2
-  die "Kafka does not start; its log: $dir/server.log"
-}
-
-kafka_end() {  # DIR SIGNAL: and waits until it is gone
-  local pid
-  pid=$(kafka_pid "$1")
-  [ -n "$pid" ] || return 0
-  kill "-$2" "$pid"
-  while [ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
+  server_await $! "$dir" Kafka kcat -b "127.0.0.1:$(cat "$dir/port")" -L -m 1 -X log_level=0
 }
 
 # kafka [start|stop|kill|url|tls|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the file of
-# its certificate; kill is kill -9; tool runs one of Kafka's own
-# command line tools (topics, groups, configs) against it.
+# its certificate; kill is kill -9; tool runs one of Kafka's own command line tools (topics, groups, configs) against it.
 kafka() {
   local action=${1:-start} name=${2:-test} dir tool
-  [[ $name =~ ^[a-z0-9_-]{1,40}$ ]] || die "kafka: a name is made of a-z, 0-9, _ and -: \"$name\""
-  dir=$(kafka_dir "$name")
+  dir=$(server_dir kafka "$name")
   case $action in
-    start) need fleet; mkdir -p "$local_dir/kafka"; with_lock "kafka-$name" kafka_start_locked "$dir"; echo "127.0.0.1:$(cat "$dir/port")" ;;
-    url) [ -n "$(kafka_pid "$dir")" ] || die "kafka: \"$name\" is not running; start it by: ./dev kafka start $name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
-    tls) [ -n "$(kafka_pid "$dir")" ] || die "kafka: \"$name\" is not running"; echo "127.0.0.1:$(cat "$dir/tls-port") $dir/certificate.pem" ;;
-    stop) kafka_end "$dir" TERM ;;
-    kill) kafka_end "$dir" KILL ;;
-    remove) kafka_end "$dir" KILL; rm -rf "$dir" "$local_dir/lock.kafka-$name" ;;
+    start) need fleet; server_start kafka "$name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
+    url) server_must_run kafka "$name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
+    tls) server_must_run kafka "$name"; echo "127.0.0.1:$(cat "$dir/tls-port") $dir/certificate.pem" ;;
+    stop) server_end kafka "$name" TERM ;;
+    kill) server_end kafka "$name" KILL ;;
+    remove) server_remove kafka "$name" ;;
     tool)
       tool=${3:-topics}; shift $(($# > 3 ? 3 : $#))
       case $tool in
@@ -130,11 +105,4 @@ kafka() {
       (kafka_java "$tool" --bootstrap-server "127.0.0.1:$(cat "$dir/port")" "$@") ;;
     *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls remove tool" ;;
   esac
-}
-
-kafka_remove_all() {
-  local dir
-  for dir in "$local_dir"/kafka/*/; do
-    [ ! -d "$dir" ] || { dir=${dir%/}; kafka_end "$dir" KILL; rm -rf "$dir"; }
-  done
 }

@@ -2,6 +2,9 @@
 say() { printf '%s\n' "dev: $*" >&2; }
 die() { printf '%s\n' "dev: $*" >&2; exit 1; }
 
+# What is fetched or built once for every checkout, by version.
+cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/acl
+
 jobs() { echo "${ACL_JOBS:-$(nproc)}"; }
 
 # with_lock NAME COMMAND...: one at a time in this checkout; says so if it has to wait. Runs in a subshell, whose children do not get the lock.

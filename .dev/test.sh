@@ -1,7 +1,7 @@
 # Tests and benchmarks.
 
 # Servers of their own for each test run, so that several may run at the same time.
-servers_end() {  # NAME
+end_servers() {  # NAME
   pg remove "$1"
   [ ! -d "$local_dir/kafka" ] || kafka remove "$1"
   [ ! -d "$local_dir/jaeger" ] || jaeger remove "$1"
@@ -9,7 +9,7 @@ servers_end() {  # NAME
 
 ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger; PostgreSQL is always there
   local servers=$1 preset=$2 name=test-$$ code=0 server; shift 2
-  trap 'servers_end "'"$name"'"' EXIT
+  trap 'end_servers "'"$name"'"' EXIT
   export LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ACL_TEST_DATABASE_URL=$(pg start "$name")
   export ACL_TEST_DATABASE_URL
