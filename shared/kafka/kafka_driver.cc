@@ -34,8 +34,6 @@ class Driver final : public KafkaDriver {
   }
   std::string_view name() const override { return "kafka"; }
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override { return messages_.Claim(request); }
-  int partitions() const override { return partitions_.load(); }
-  std::int64_t lag() const override { return consumer_.Lag(); }
   void Measure() override {
     waiting_gauge_.Set(double(messages_.waiting()));
     lag_gauge_.Set(double(consumer_.Lag()));
@@ -56,10 +54,7 @@ class Driver final : public KafkaDriver {
     options.max_out = options_.max_out;
     options.session_timeout = options_.session_timeout;
     options.on_message = [this](Received message) { Take(std::move(message)); };
-    options.on_assign = [this](int partitions) {
-      partitions_ = partitions;
-      log_.Info("partitions assigned", {{"partitions", partitions}});
-    };
+    options.on_assign = [this](int partitions) { log_.Info("partitions assigned", {{"partitions", partitions}}); };
     options.on_revoke = [this](int partitions) {
       // Leases are the database's: what is held stays held and gives way by the fairness bound. What was only read goes to the next owner.
       messages_.Revoke();
@@ -67,7 +62,6 @@ class Driver final : public KafkaDriver {
         std::lock_guard lock(mutex_);
         out_.clear();
       }
-      partitions_ = 0;
       log_.Info("partitions taken away", {{"partitions", partitions}});
     };
     options.on_error = [this](const Error& error) { Say(error); };
@@ -150,7 +144,6 @@ class Driver final : public KafkaDriver {
   const DriverOptions options_;
   const Logger log_{"kafka"};
   Gauge waiting_gauge_, lag_gauge_;
-  std::atomic<int> partitions_{0};
   std::mutex mutex_;
   std::map<std::uint64_t, Received> out_;
   std::uint64_t last_handle_ = 0;

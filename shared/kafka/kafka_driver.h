@@ -24,9 +24,7 @@ struct DriverOptions {
 
 class KafkaDriver : public QueueDriver {
  public:
-  virtual int partitions() const = 0;    // assigned to this worker now
-  virtual std::int64_t lag() const = 0;  // messages in them behind what is dealt with
-  // Measured now, for a page of metrics.
+  // Messages waiting and lag, measured now for a page of metrics.
   virtual void Measure() = 0;
 };
 

@@ -25,12 +25,6 @@ MessageDriver::MessageDriver(Options options, KernelStore& store, const Clock& c
   late_ = options_.metrics->counter(names::kQueueLate);
 }
 
-Status MessageDriver::Start() { return options_.start ? options_.start() : Status(); }
-
-void MessageDriver::Stop() {
-  if (options_.stop) options_.stop();
-}
-
 void MessageDriver::Poison(const Delivery& delivery, const std::string& reason) {
   poisoned_.Add();
   {

@@ -1,7 +1,7 @@
 #pragma once
-// The driver over a transport that hands out messages at least once (Kafka; in memory for tests and the simulator). A message names a ready
-// row and is done only after the database answered the claim of that row. What the transport loses is found by age: rows that have been
-// ready for longer than `late_after` are claimed by looking, as the other driver does.
+// What a driver does with messages of a transport that hands them out at least once (Kafka; in memory for tests and the simulator). A
+// message names a ready row and is done only after the database answered the claim of that row. What the transport loses is found by age:
+// rows that have been ready for longer than `late_after` are claimed by looking, as the other driver does.
 //
 //   transport --Offer--> [waiting, first band first] --Claim--> database --> settled (its offset may go)
 //                              |                           \--> unavailable: back to the front
@@ -9,9 +9,7 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "shared/base/clock.h"
@@ -28,28 +26,23 @@ struct Delivery {
   std::string value;
 };
 
-class MessageDriver final : public QueueDriver {
+class MessageDriver {
  public:
   struct Options {
-    std::string name = "kafka";
     milliseconds late_after{30'000};                    // 0: never look for late rows
     milliseconds late_every{5'000};                     // how often to look
     int refusals_until_poison = 3;                      // claims of one message alone that the database refuses
     Metrics* metrics = nullptr;                         // may be null
-    std::function<Status()> start;                      // of the transport; may be empty
-    std::function<void()> stop;                         // ends the transport: after it nothing is offered
     std::function<void(std::uint64_t handle)> settled;  // dealt with: its offset may go
     // Cannot be dealt with, ever. Whoever takes it calls `settled` itself, once the message is put away.
     std::function<void(const Delivery&, const std::string& reason)> poison;
-    OnWork on_work;
+    QueueDriver::OnWork on_work;
   };
 
   MessageDriver(Options options, KernelStore& store, const Clock& clock);
 
-  Status Start() override;
-  void Stop() override;
-  std::string_view name() const override { return options_.name; }
-  Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  // As QueueDriver's.
+  Result<ClaimAnswer> Claim(const ClaimRequest& request);
 
   // -- for the transport, from its thread
   void Offer(Delivery delivery);

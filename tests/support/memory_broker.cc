@@ -8,7 +8,6 @@ class MemoryBroker::Consumer final : public QueueDriver {
            std::size_t max_out, milliseconds late_after, milliseconds late_every)
       : broker_(broker), queues_(std::move(queues)), max_out_(max_out) {
     MessageDriver::Options options;
-    options.name = "memory";
     options.late_after = late_after;
     options.late_every = late_every;
     options.on_work = std::move(on_work);
