@@ -139,12 +139,8 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
   runs_.insert_or_assign(claimed.subject, std::move(run));
 }
 
-void TraceObserver::BeginTask(const StepCall& call) {
-  if (!tracer_.Samples(call.trace)) return;
+Span TraceObserver::BeginAttempt(const StepCall& call, const Run& run) const {
   const CapabilityCall wanted = CallFromJson(call.step.call);
-  Run run;
-  run.token = call.token;
-  run.parent = call.trace;
   Span span = Begin(call.subject, run, "attempt " + wanted.capability);
   span.span_id = AttemptSpanId(call.subject, call.step.step_id, call.attempt_id, call.token);
   span.parent_id = StepSpanId(call.subject, call.step.step_id);
@@ -153,8 +149,17 @@ void TraceObserver::BeginTask(const StepCall& call) {
   span.attributes["acl.attempt"] = call.attempt_id;
   span.attributes["acl.capability"] = wanted.capability;
   span.attributes["acl.effect"] = std::string(EffectName(call.step.effect));
-  span.attributes["acl.dispatched"] = true;
   DescribeHttp(wanted, span);
+  return span;
+}
+
+void TraceObserver::BeginTask(const StepCall& call) {
+  if (!tracer_.Samples(call.trace)) return;
+  Run run;
+  run.token = call.token;
+  run.parent = call.trace;
+  Span span = BeginAttempt(call, run);
+  span.attributes["acl.dispatched"] = true;
   tasks_.insert_or_assign(TaskKey{call.subject, call.step.step_id, call.attempt_id, call.token}, std::move(span));
 }
 
@@ -172,24 +177,15 @@ void TraceObserver::OnStep(const StepCall& call) {
   if (std::string_view(call.scope) == "run/step") return BeginTask(call);
   Run* run = Find(call.subject);
   if (!run) return;
-  const WallTime now = clock_.Wall();
   const std::string& step_id = call.step.step_id;
-  const CapabilityCall wanted = CallFromJson(call.step.call);
+  Attempt attempt;
+  Span& span = attempt.span = BeginAttempt(call, *run);
+  const WallTime now = span.start;
   Step& step = run->steps.try_emplace(step_id, Step{now, now, 0, false, "", "", false}).first->second;
   step.attempts = std::max(step.attempts, call.attempt_id);
-  Attempt attempt;
   attempt.id = call.attempt_id;
   attempt.token = call.token;
   attempt.leaves_row = call.step.effect == EffectClass::kIdempotent || call.step.effect == EffectClass::kNonIdempotent;
-  Span& span = attempt.span = Begin(call.subject, *run, "attempt " + wanted.capability);
-  span.span_id = AttemptSpanId(call.subject, step_id, call.attempt_id, call.token);
-  span.parent_id = StepSpanId(call.subject, step_id);
-  span.start = span.end = now;
-  span.attributes["acl.step_id"] = step_id;
-  span.attributes["acl.attempt"] = call.attempt_id;
-  span.attributes["acl.capability"] = wanted.capability;
-  span.attributes["acl.effect"] = std::string(EffectName(call.step.effect));
-  DescribeHttp(wanted, span);
   if (!step.last_span.empty()) {
     const char* why = step.last_lost ? "takeover" : "retry";
     span.links.push_back({step.last_span, {{"acl.link", why}}});

@@ -68,6 +68,7 @@ class TraceObserver : public WorkerObserver {
   // True if it was a task's.
   bool EndTask(const StepEnd& end, const StepResult& result);
   Span Begin(const SubjectId& subject, const Run& run, std::string name) const;
+  Span BeginAttempt(const StepCall& call, const Run& run) const;
   void Describe(const StepResult& result, Span& span) const;
   void EndRun(const CommitItem& item, Run& run);
   void EndStep(const SubjectId& subject, Run& run, const std::string& step_id);

@@ -142,7 +142,6 @@ TEST(TimeZone, PosixRules) {
 
 TEST(TimeZone, NamesOfTheDatabase) {
   EXPECT_EQ(OffsetOf("uTc", 0)->suffix, "Z");
-  if (!std::filesystem::exists("/usr/share/zoneinfo/Europe/Berlin")) GTEST_SKIP() << "no tz database here";
   EXPECT_EQ(OffsetOf("Europe/Berlin", 1'768'000'000)->suffix, "+01:00");
   EXPECT_EQ(OffsetOf("Europe/Berlin", 1'782'000'000)->suffix, "+02:00");
   EXPECT_EQ(OffsetOf("Europe/Berlin", 4'118'000'000)->suffix, "+02:00") << "a summer far beyond the table";
