@@ -38,6 +38,7 @@ std::vector<Rule> Rules() {
        {"tests", "chaos"},
        {"tests/support/"},
        "wait on a signal, advance the fake clock, or use tests/support/wait.h for another process"},
+      {"tests_share_no_file", {"TempDir()"}, {"tests"}, {}, "a folder by mkdtemp: each test is a process and many run at once"},
       {"no_detached_coroutines", {"asio::detached"}, kAll, {}, "start children through a TaskGroup"},
       {"no_detached_threads", {".detach()"}, kAll, {}, "own the thread and join it"},
       {"no_work_left_for_later", {"TODO", "FIXME"}, kAll, {}, "do it, or open an issue"},

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "shared/kafka/fleet_settings.h"
@@ -23,14 +25,18 @@ TEST(Naming, EveryQueueAndBandHasATopicOfItsOwn) {
 
 class Properties : public ::testing::Test {
  protected:
+  void SetUp() override { ASSERT_NE(::mkdtemp(folder_.data()), nullptr); }
+  ~Properties() override { std::filesystem::remove_all(folder_); }
+
   Result<ClientSettings> With(const std::string& text) {
-    std::ofstream(path_) << text;
     FleetSettings fleet;
-    fleet.properties_file = path_;
+    fleet.properties_file = folder_ + "/kafka.properties";
+    std::ofstream(fleet.properties_file) << text;
     return MakeClientSettings(fleet, "test");
   }
-  ~Properties() override { std::remove(path_.c_str()); }
-  const std::string path_ = testing::TempDir() + "acl-kafka.properties";
+
+ private:
+  std::string folder_ = "/tmp/acl-properties-XXXXXX";
 };
 
 TEST_F(Properties, GoToTheClientByTheirNames) {
