@@ -7,7 +7,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
-#include "shared/capability/time_zone.h"
+#include "shared/base/time_zone.h"
 
 namespace acl {
 

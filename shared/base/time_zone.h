@@ -2,6 +2,7 @@
 // Offsets of IANA time zones from the system's tz database (/usr/share/zoneinfo), safe from any thread (TZ and tzset are not).
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,22 @@ struct ZoneOffset {
 
 // "utc" in any case; "local"; an IANA name. kInvalid for an unknown name.
 Result<ZoneOffset> OffsetOf(std::string_view zone, std::int64_t unix_seconds);
+
+// A zone read once, for who asks often. Copies share what was read; safe from any thread.
+class TimeZone {
+ public:
+  // "utc" in any case, or an IANA name ("local" is none: it differs between machines). kInvalid for an unknown name, kUnavailable without
+  // a time zone database.
+  static Result<TimeZone> Load(std::string_view name);
+
+  const std::string& name() const { return name_; }        // "UTC" for utc, else as it was given
+  std::int64_t OffsetAt(std::int64_t unix_seconds) const;  // seconds east of UTC
+
+ private:
+  TimeZone(std::string name, std::shared_ptr<const std::string> file) : name_(std::move(name)), file_(std::move(file)) {}
+  std::string name_;
+  std::shared_ptr<const std::string> file_;  // TZif; null: UTC
+};
 
 // The offset at that time out of a TZif file's bytes (RFC 8536). kCorrupt if it is none.
 Result<std::int64_t> TzifOffset(std::string_view file, std::int64_t unix_seconds);

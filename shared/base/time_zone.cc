@@ -1,11 +1,10 @@
-#include "shared/capability/time_zone.h"
+#include "shared/base/time_zone.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <ctime>
-
-#include "shared/capability/fd.h"
+#include <filesystem>
+#include <fstream>
 
 namespace acl {
 
@@ -13,6 +12,18 @@ namespace {
 
 constexpr char kZoneFolder[] = "/usr/share/zoneinfo";
 constexpr std::int64_t kDay = 86'400;
+constexpr std::size_t kMaxFile = 1u << 20;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = char(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return lower;
+}
+
+bool IsUtc(std::string_view zone) {
+  const auto lower = Lower(zone);
+  return lower == "utc" || lower == "z";
+}
 
 std::int64_t BigEndian(std::string_view bytes) {
   std::int64_t value = static_cast<signed char>(bytes[0]);
@@ -168,30 +179,47 @@ Result<std::int64_t> TzifOffset(std::string_view file, std::int64_t unix_seconds
   return BigEndian(data.substr(count * 9 + type * 6, 4));
 }
 
+Result<TimeZone> TimeZone::Load(std::string_view name) {
+  if (IsUtc(name)) return TimeZone("UTC", nullptr);
+  Error unknown{Code::kInvalid, fmt::format("unknown timezone '{}'; write utc or an IANA name such as Europe/Berlin", name)};
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+' || c == '/';
+  });
+  if (!plain || name.empty() || name.front() == '/' || name.size() > 64) return unknown;  // no dot, so nothing above the folder is reached
+  std::error_code error;
+  if (!std::filesystem::is_directory(kZoneFolder, error)) {
+    return Error{Code::kUnavailable, "this machine has no time zone database (Debian package tzdata); only utc and local work"};
+  }
+  const std::filesystem::path path = std::filesystem::path(kZoneFolder) / std::string(name);
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kMaxFile) return unknown;
+  std::ifstream in(path, std::ios::binary);
+  auto bytes = std::make_shared<std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  if (!in || !TzifOffset(*bytes, 0)) return unknown;
+  return TimeZone(std::string(name), std::move(bytes));
+}
+
+std::int64_t TimeZone::OffsetAt(std::int64_t unix_seconds) const {
+  if (!file_) return 0;
+  const auto offset = TzifOffset(*file_, unix_seconds);
+  return offset ? *offset : 0;  // it was read once already; a type index that is wrong only at this time is nobody's zone file
+}
+
 Result<ZoneOffset> OffsetOf(std::string_view zone, std::int64_t unix_seconds) {
-  std::string lower;
-  for (char c : zone) lower += char(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  if (lower == "utc" || lower == "z" || lower.empty()) return ZoneOffset{0, "Z"};
-  if (lower == "local") {
+  if (IsUtc(zone) || zone.empty()) return ZoneOffset{0, "Z"};
+  if (Lower(zone) == "local") {
     std::time_t time = std::time_t(unix_seconds);
     std::tm parts{};
     ::localtime_r(&time, &parts);
     return ZoneOffset{parts.tm_gmtoff, ""};
   }
-  Error unknown{Code::kInvalid, fmt::format("unknown timezone '{}'; write utc, local or an IANA name such as Europe/Berlin", zone)};
-  if (zone.front() == '/' || zone.size() > 64) return unknown;
-  auto folder = OpenFolder(kZoneFolder);
-  if (!folder) return Error{Code::kUnavailable, "this worker has no time zone database (Debian package tzdata); only utc and local work"};
-  // The database has links of its own, so links are followed here, but nothing above the folder is reached: no "..".
-  if (zone.find("..") != std::string_view::npos) return unknown;
-  Fd file(::openat(folder->get(), std::string(zone).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.ok()) return unknown;
-  auto bytes = ReadAll(file.get(), 1u << 20);
-  if (!bytes) return unknown;
-  auto offset = TzifOffset(*bytes, unix_seconds);
-  if (!offset) return unknown;
-  std::int64_t minutes = (*offset < 0 ? -*offset : *offset) / 60;
-  return ZoneOffset{*offset, fmt::format("{}{:02}:{:02}", *offset < 0 ? '-' : '+', minutes / 60, minutes % 60)};
+  const auto found = TimeZone::Load(zone);
+  if (!found) {
+    if (found.code() != Code::kInvalid) return found.error();
+    return Error{Code::kInvalid, fmt::format("unknown timezone '{}'; write utc, local or an IANA name such as Europe/Berlin", zone)};
+  }
+  const std::int64_t offset = found->OffsetAt(unix_seconds);
+  const std::int64_t minutes = (offset < 0 ? -offset : offset) / 60;
+  return ZoneOffset{offset, fmt::format("{}{:02}:{:02}", offset < 0 ? '-' : '+', minutes / 60, minutes % 60)};
 }
 
 }  // namespace acl
