@@ -141,9 +141,10 @@ struct App::Parts {
   Status StartSender() {
     if (settings.queue_driver != "kafka") return {};
     const kafka::FleetSettings fleet{settings.kafka_bootstrap, settings.kafka_prefix, "", settings.kafka_properties_file};
-    auto client = kafka::MakeClientSettings(fleet, "acl-coordinator");
+    const std::string client_id = "acl-coordinator";
+    auto client = kafka::MakeClientSettings(fleet, client_id);
     if (!client) return client.error();
-    sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client));
+    sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client), kafka::HopSpans(tracer, clock, client_id));
     return sender->Start();
   }
 

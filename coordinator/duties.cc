@@ -64,10 +64,12 @@ Turn RetentionTurn(const TurnContext& context, Retention keep) {
   return [context, keep, log]() -> Result<milliseconds> {
     auto answer = context.store.Retain(keep.sessions, keep.request_keys, kPrunedAtOnce);
     if (!answer) return answer.error();
-    if (answer->sessions > 0 || answer->request_keys > 0) {
-      log.Info("removed what was kept long enough", {{"sessions", answer->sessions}, {"request_keys", answer->request_keys}});
+    const auto most = std::max({answer->sessions, answer->request_keys, answer->tasks});
+    if (most > 0) {
+      log.Info("removed what was kept long enough",
+               {{"sessions", answer->sessions}, {"request_keys", answer->request_keys}, {"tasks", answer->tasks}});
     }
-    const bool more = answer->sessions >= kPrunedAtOnce || answer->request_keys >= kPrunedAtOnce;
+    const bool more = most >= kPrunedAtOnce;
     return more ? kRetentionPause : kRetentionPeriod;  // other work goes between two batches
   };
 }

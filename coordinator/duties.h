@@ -22,7 +22,7 @@ Turn TimersTurn(const TurnContext& context, std::chrono::milliseconds longest);
 Turn ReaperTurn(const TurnContext& context, std::chrono::milliseconds period);
 // Removes what no process needs any more, in bounded batches; looks again after an hour.
 struct Retention {
-  std::chrono::milliseconds sessions, request_keys;  // how long each is kept
+  std::chrono::milliseconds sessions, request_keys;  // how long each is kept; tasks that ended, as long as sessions
 };
 Turn RetentionTurn(const TurnContext& context, Retention keep);
 // Removes contents that no subject refers to and nobody put for `grace`, a page a turn (docs/decisions.md, "Object store").

@@ -88,7 +88,7 @@ Status WorkerApp::Impl::StartRunner() {
 }
 
 Status WorkerApp::Impl::MakeShell() {
-  auto chosen = ChooseQueue(settings, store, clock, metrics, [this] { shell->HintWork(); });
+  auto chosen = ChooseQueue(settings, store, clock, metrics, tracer, [this] { shell->HintWork(); });
   if (!chosen) return chosen.error();
   queue = std::move(*chosen);
   DoorbellClient::Options bell;

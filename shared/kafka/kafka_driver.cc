@@ -75,6 +75,7 @@ class Driver final : public KafkaDriver {
     options.metrics = options_.metrics;
     options.on_work = options_.on_work;
     options.settled = [this](std::uint64_t handle) { Settled(handle); };
+    options.granted = [this](const Delivery& delivery, const GrantedMessage& granted) { Granted(delivery.handle, granted); };
     options.poison = [this](const Delivery& delivery, const std::string& reason) { PutAway(delivery.handle, reason); };
     return options;
   }
@@ -89,6 +90,12 @@ class Driver final : public KafkaDriver {
       out_.emplace(delivery.handle, std::move(message));
     }
     messages_.Offer(std::move(delivery));
+  }
+
+  void Granted(std::uint64_t handle, const GrantedMessage& granted) {
+    std::lock_guard lock(mutex_);
+    const auto it = out_.find(handle);
+    if (it != out_.end()) options_.spans.Granted(it->second, granted);
   }
 
   void Settled(std::uint64_t handle) {

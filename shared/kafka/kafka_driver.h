@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/kafka/fleet_settings.h"
+#include "shared/kafka/hop_spans.h"
 #include "shared/queue/queue_driver.h"
 #include "shared/telemetry/metrics.h"
 
@@ -19,6 +20,7 @@ struct DriverOptions {
   std::chrono::milliseconds late_after{30'000}, late_every{5'000};  // message_driver.h
   std::chrono::milliseconds session_timeout{10'000};
   Metrics* metrics = nullptr;  // may be null
+  HopSpans spans;
   QueueDriver::OnWork on_work;
 };
 

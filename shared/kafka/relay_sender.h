@@ -2,6 +2,7 @@
 // Sends step messages: the relay's half of driver `kafka`.
 
 #include "shared/kafka/fleet_settings.h"
+#include "shared/kafka/hop_spans.h"
 #include "shared/kafka/producer.h"
 #include "shared/queue/step_message.h"
 #include "shared/telemetry/log.h"
@@ -10,19 +11,20 @@ namespace acl::kafka {
 
 class RelaySender final : public Service {
  public:
-  RelaySender(FleetSettings fleet, ClientSettings client);
+  RelaySender(FleetSettings fleet, ClientSettings client, HopSpans spans = {});
 
   Status Start() override { return producer_.Start(); }
   void Stop() override { producer_.Stop(); }
 
   // From any thread. The first time by the subject, so that one subject's messages stay in one partition; later times by another key each
   // time, so that a row whose partition belongs to a worker that cannot take it reaches another one.
-  Status Send(const StepMessage& message, int times, Producer::Done done);
+  Status Send(StepMessage message, int times, Producer::Done done);
 
  private:
   void Say(const Error& error);
 
   const FleetSettings fleet_;
+  const HopSpans spans_;
   const Logger log_{"relay"};
   std::mutex mutex_;
   std::string last_error_;  // said once, until something else is wrong or sending works again

@@ -294,8 +294,9 @@ Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> mar
         std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.band == row.band; });
     if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
     if (++taken[{row.queue, row.band}] > max) continue;
-    if (task_subjects_.contains(TaskId{row.subject.uuid})) {
-      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), kEventSchemaVersion, 0, Token{}});
+    if (const auto task = task_subjects_.find(TaskId{row.subject.uuid}); task != task_subjects_.end()) {
+      const std::string& trace = subjects_.at(task->second).traceparent;
+      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), kEventSchemaVersion, 0, Token{}, trace});
       continue;
     }
     const MemorySubject& subject = subjects_.at(row.subject);

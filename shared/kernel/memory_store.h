@@ -183,6 +183,7 @@ class MemoryStore : public KernelStore {
   MemoryTask* FindTask(const TaskId& id);
   void OfferTasks(MemorySubject& subject, const CommitItem& item);
   void EndTask(MemorySubject& subject, MemoryTask& task, const std::string& state, std::string payload);
+  std::int64_t RetainTasks(milliseconds keep, int max);
   SettleAnswer Settle(const std::optional<SubjectId>& subject, int max);
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);

@@ -117,6 +117,30 @@ SettleAnswer MemoryStore::Settle(const std::optional<SubjectId>& only, int max) 
   return answer;
 }
 
+// The last row of an open step stays: the token of its next attempt grows from it.
+std::int64_t MemoryStore::RetainTasks(milliseconds keep, int max) {
+  std::int64_t removed = 0;
+  for (auto& [id, subject] : subjects_) {
+    const auto needless = [&, &of = subject](const MemoryTask& task) {
+      if (!task.ended_at || *task.ended_at >= Now() - keep) return false;
+      const auto unread = [&](const InboxRow& row) { return row.id.uuid == task.id.uuid; };
+      if (std::any_of(of.inbox.begin(), of.inbox.end(), unread)) return false;
+      return of.closed || of.completions.contains(task.step_id) ||
+             std::any_of(of.tasks.begin(), of.tasks.end(), [&](const MemoryTask& other) {
+               return other.step_id == task.step_id && other.attempt_id > task.attempt_id && other.token > task.token;
+             });
+    };
+    std::set<TaskId> gone;
+    for (const MemoryTask& task : subject.tasks) {
+      if (removed < max && needless(task)) gone.insert(task.id), ++removed;
+    }
+    std::erase_if(subject.tasks, [&](const MemoryTask& task) { return gone.contains(task.id); });
+    std::erase_if(ready_, [&](const ReadyRow& row) { return gone.contains(TaskId{row.subject.uuid}); });
+    for (const TaskId& task : gone) task_subjects_.erase(task);
+  }
+  return removed;
+}
+
 Result<std::vector<HeldTask>> MemoryStore::TasksOf(const SessionId& session, milliseconds older_than) {
   std::lock_guard lock(mutex_);
   std::vector<HeldTask> held;

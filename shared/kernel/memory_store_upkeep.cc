@@ -247,6 +247,7 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
   };
   prune(request_keys_);
   for (auto& [id, subject] : subjects_) prune(subject.post_keys);
+  answer.tasks = RetainTasks(sessions, max);
   return answer;
 }
 

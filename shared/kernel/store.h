@@ -87,8 +87,9 @@ class KernelStore {
   // Removes contents that no subject refers to and nobody has put for `grace`, at most `max` looked at, from `from` on.
   virtual Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) = 0;
 
-  // At most `max` of each: sessions dead for longer than `sessions` that no lease names, request keys older than `request_keys` (the same
-  // key is a new request from then on).
+  // At most `max` of each: sessions dead for longer than `sessions` that no lease names, and tasks that ended as long ago, whose end was
+  // consumed and whose step needs them no more (completed, offered again, or its subject closed); request keys older than `request_keys`
+  // (the same key is a new request from then on).
   virtual Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) = 0;
 
   // -- duties of a coordinator

@@ -195,7 +195,7 @@ struct DueRow {
   int required_version = 1;
   std::int64_t event_seq = 0;
   Token token;
-  std::string traceparent;  // CreateItem::traceparent
+  std::string traceparent;  // CreateItem::traceparent; of a task, its subject's
 };
 struct DueAnswer {
   std::vector<DueRow> rows;
@@ -350,9 +350,9 @@ struct CollectAnswer {
   bool more = false;                       // the pass is not over
 };
 
-// What retention removed: sessions long dead, request keys nobody repeats any more.
+// What retention removed: sessions long dead, request keys nobody repeats any more, tasks that ended long ago.
 struct RetainAnswer {
-  std::int64_t sessions = 0, request_keys = 0;
+  std::int64_t sessions = 0, request_keys = 0, tasks = 0;
 };
 
 // A duty that one process at a time should do (scheduler, reaper, timers, relay): a lease of its own kind, with a token.

@@ -26,7 +26,8 @@ const Statement kGiveBack("lease.give_back", Statement::Kind::kWrite, "SELECT gi
 const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
                             "SELECT quarantine_subject($subject::uuid, $session::uuid, $token::bigint, $reason::text, $detail::text)");
 const Statement kRetain("retain", Statement::Kind::kWrite,
-                        "SELECT sessions, keys FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int)");
+                        "SELECT r.sessions, r.keys, retain_tasks($sessions_ms::bigint, $max::int)\n"
+                        "FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int) r");
 const Statement kReleaseQuarantine("quarantine.release", Statement::Kind::kWrite, "SELECT release_quarantine($subject::uuid, $by::text)");
 
 }  // namespace
@@ -79,7 +80,7 @@ Result<RetainAnswer> PgStore::Retain(milliseconds sessions, milliseconds request
   params.Int64("sessions_ms", sessions.count()).Int64("keys_ms", request_keys.count()).Int32("max", max);
   auto rows = pg::RunOne(*pool_, kRetain, params);
   if (!rows) return rows.error();
-  return pg::Decoded<RetainAnswer>("retain", [&] { return RetainAnswer{rows->Int(0, 0), rows->Int(0, 1)}; });
+  return pg::Decoded<RetainAnswer>("retain", [&] { return RetainAnswer{rows->Int(0, 0), rows->Int(0, 1), rows->Int(0, 2)}; });
 }
 
 Status PgStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,

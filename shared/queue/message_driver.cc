@@ -104,6 +104,19 @@ void MessageDriver::Settle(const std::vector<Waiting>& taken) {
   for (const Waiting& one : taken) options_.settled(one.delivery.handle);
 }
 
+void MessageDriver::TellGranted(const std::vector<Waiting>& taken, const ClaimAnswer& answer, WallTime began) const {
+  if (!options_.granted) return;
+  std::map<SubjectId, std::pair<SubjectId, Token>> grants;  // by what the ready row names
+  for (const Claimed& one : answer.claimed) grants[one.subject] = {one.subject, one.token};
+  for (const ClaimedTask& one : answer.tasks) grants[SubjectId{one.id.uuid}] = {one.subject, one.token};
+  for (const Waiting& one : taken) {
+    const auto grant = grants.find(one.message.key.subject);
+    if (grant == grants.end()) continue;
+    options_.granted(one.delivery, {one.message, grant->second.first, grant->second.second, began});
+    grants.erase(grant);  // the same message twice was granted once
+  }
+}
+
 Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
   std::lock_guard claiming(claiming_);
   for (;;) {
@@ -121,8 +134,10 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
   ClaimRequest named = request;
   named.keys.emplace();
   for (const Waiting& one : taken) named.keys->push_back(one.message.key);
+  const WallTime began = clock_.Wall();
   auto answer = store_.Claim(named);
   if (answer) {
+    TellGranted(taken, *answer, began);
     Settle(taken);
     dropped_.Add(answer->missing + answer->dropped);
     const std::size_t got = answer->claimed.size() + answer->tasks.size();

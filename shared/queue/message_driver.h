@@ -26,6 +26,14 @@ struct Delivery {
   std::string value;
 };
 
+// A message whose row was granted to this process.
+struct GrantedMessage {
+  const StepMessage& message;
+  SubjectId subject;  // of a task: its run's
+  Token token;
+  WallTime began;  // when the claim did
+};
+
 class MessageDriver {
  public:
   struct Options {
@@ -36,6 +44,7 @@ class MessageDriver {
     std::function<void(std::uint64_t handle)> settled;  // dealt with: its offset may go
     // Cannot be dealt with, ever. Whoever takes it calls `settled` itself, once the message is put away.
     std::function<void(const Delivery&, const std::string& reason)> poison;
+    std::function<void(const Delivery&, const GrantedMessage&)> granted;  // before it is settled
     QueueDriver::OnWork on_work;
   };
 
@@ -66,6 +75,7 @@ class MessageDriver {
   std::vector<Waiting> Take(const ClaimRequest& request);
   void PutBack(std::vector<Waiting> taken);
   void Settle(const std::vector<Waiting>& taken);
+  void TellGranted(const std::vector<Waiting>& taken, const ClaimAnswer& answer, WallTime began) const;
   void Poison(const Delivery& delivery, const std::string& reason);
   Result<ClaimAnswer> ClaimTaken(const ClaimRequest& request, std::vector<Waiting> taken);
   Result<ClaimAnswer> ClaimLate(const ClaimRequest& request);

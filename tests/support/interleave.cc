@@ -94,6 +94,7 @@ void MoveTimesBack(TestDatabase& database, milliseconds by) {
   database.Exec("UPDATE ready SET ready_at = ready_at " + back);
   database.Exec("UPDATE loop_leases SET expires_at = expires_at " + back);
   database.Exec("UPDATE tasks SET started_at = started_at " + back + " WHERE started_at IS NOT NULL");
+  database.Exec("UPDATE tasks SET ended_at = ended_at " + back + " WHERE ended_at IS NOT NULL");
   database.Exec("UPDATE leases SET acquired_at = acquired_at " + back + " WHERE acquired_at IS NOT NULL");
 }
 

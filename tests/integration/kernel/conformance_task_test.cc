@@ -292,6 +292,103 @@ TEST_P(TaskConformance, AFencedItemOffersNothing) {
   EXPECT_EQ(State(holder.subject()), "none");
 }
 
+// ---- retention
+
+TEST_P(TaskConformance, RowsOfTasksGoOnceNothingNeedsThem) {
+  const auto day = std::chrono::duration_cast<milliseconds>(std::chrono::hours(24));
+  const SessionId worker = Open(1000 * day, "taker"), holding = Open(1000 * day);
+  const auto retain = [&](int max = 100) {
+    auto answer = store().Retain(7 * day, 30 * day, max);
+    EXPECT_TRUE(answer) << answer.error();
+    return answer ? answer->tasks : -1;
+  };
+  Holder holder = ClaimNew(holding);
+  MustCommit(holder, Offer(holder, {"done", "fails", "runs"}, Disposition::kKeep));
+  std::map<std::string, ClaimedTask> tasks;
+  for (ClaimedTask& task : Take(worker, 3).tasks) tasks.emplace(task.row.step_id, task);
+  ASSERT_THAT(tasks, SizeIs(3));
+  ASSERT_TRUE(Finish(tasks.at("done")));
+  ASSERT_TRUE(Finish(tasks.at("fails"), "failed"));
+  Advance(8 * day);
+  EXPECT_EQ(retain(), 0) << "their ends are unread inputs";
+
+  CommitItem item = holder.Item(1);
+  item.consumed_inbox = {InboxId{tasks.at("done").id.uuid}, InboxId{tasks.at("fails").id.uuid}};
+  item.completions = {Completion("done", 1, holder.seq() + 1)};
+  MustCommit(holder, item);
+  EXPECT_EQ(store().Retain(9 * day, 30 * day, 100)->tasks, 0) << "not so long ago";
+  EXPECT_EQ(retain(), 1) << "the one whose step is completed";
+  EXPECT_EQ(store().FinishTask({tasks.at("done").id, tasks.at("done").token, "done", "{}"}).code(), Code::kNotFound);
+
+  MustCommit(holder, Offer(holder, {"fails"}, Disposition::kKeep, 2));
+  EXPECT_EQ(retain(), 0) << "its next attempt has no token yet, and grows from this one";
+  const ClaimedTask second = TakeOne(worker);
+  EXPECT_GT(second.token, tasks.at("fails").token);
+  EXPECT_EQ(retain(), 1) << "the attempt before";
+  Advance(8 * day);
+  EXPECT_EQ(retain(), 0) << "what runs stays, however long";
+  auto left = queries().Tasks(holder.subject());
+  ASSERT_TRUE(left) << left.error();
+  EXPECT_THAT(*left, SizeIs(2));
+
+  ASSERT_TRUE(Finish(second, "failed"));
+  ASSERT_TRUE(Finish(tasks.at("runs")));
+  auto inbox = store().ReadInbox(holder.subject(), holder.token());
+  ASSERT_TRUE(inbox) << inbox.error();
+  item = holder.Item(1, Disposition::kClose);
+  for (const InboxRow& row : inbox->rows) item.consumed_inbox.push_back(row.id);
+  item.expected_wake = inbox->wake;
+  MustCommit(holder, item);
+  EXPECT_EQ(retain(), 0) << "closed, and not long enough ago";
+  Advance(8 * day);
+  EXPECT_EQ(retain(1), 1) << "in batches";
+  EXPECT_EQ(retain(1), 1);
+  EXPECT_EQ(retain(1), 0);
+  EXPECT_THAT(*queries().Tasks(holder.subject()), IsEmpty());
+}
+
+TEST_P(TaskConformance, ATaskThatNobodyTookGoesWithItsReadyRow) {
+  const auto day = std::chrono::duration_cast<milliseconds>(std::chrono::hours(24));
+  Holder holder = ClaimNew(Open(1000 * day));
+  MustCommit(holder, Offer(holder, {"a"}, Disposition::kKeep));
+  CommitItem item = holder.Item(1);
+  item.tasks_cancelled = {{"a", 1}};
+  MustCommit(holder, item);
+  ASSERT_EQ(store().SettleTasks(holder.subject(), 10)->withdrawn, 1);
+  auto inbox = store().ReadInbox(holder.subject(), holder.token());
+  ASSERT_TRUE(inbox) << inbox.error();
+  item = holder.Item(1, Disposition::kClose);
+  for (const InboxRow& row : inbox->rows) item.consumed_inbox.push_back(row.id);
+  item.expected_wake = inbox->wake;
+  MustCommit(holder, item);
+  const auto offered = [&] {
+    std::size_t rows = 0;
+    for (int shard = 0; shard < kReadyShards; ++shard) rows += store().DueReady(shard, {}, 100)->rows.size();
+    return rows;
+  };
+  EXPECT_EQ(offered(), 1u) << "nobody serves its queue";
+  Advance(8 * day);
+  EXPECT_EQ(store().Retain(7 * day, 30 * day, 100)->tasks, 1);
+  EXPECT_EQ(offered(), 0u);
+  EXPECT_THAT(Take(Open(), 5).tasks, IsEmpty());
+}
+
+TEST_P(TaskConformance, AMessageOfATaskCarriesItsRunsTraceContext) {
+  CreateItem create = NewItem();
+  create.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  Holder holder = ClaimOne(Open(), Create(create));
+  MustCommit(holder, Offer(holder, {"a"}, Disposition::kKeep));
+  std::vector<DueRow> rows;
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    auto due = store().DueReady(shard, {}, 100);
+    ASSERT_TRUE(due) << due.error();
+    rows.insert(rows.end(), due->rows.begin(), due->rows.end());
+  }
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].kind, kTaskReadyKind);
+  EXPECT_EQ(rows[0].traceparent, create.traceparent);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, TaskConformance, testing::ValuesIn(AllStores()), FactoryName);
 
 }  // namespace
