@@ -65,8 +65,8 @@ struct App::Parts {
   const Logger log{"coordinator"};
   SystemClock clock;
   SystemRandom random;
-  Metrics metrics;
   Backend backend;
+  Metrics& metrics = *backend.metrics;
   Uuid7Maker ids;
   std::shared_ptr<const CapabilityRegistry> capabilities;
   std::shared_ptr<const SubjectKind> workflow_kind;

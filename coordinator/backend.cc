@@ -25,7 +25,7 @@ Backend MakePgBackend(const Settings& settings) {
   options.lock_timeout = std::min(options.lock_timeout, settings.lease_ttl / 4);  // it waits for no lease longer than a worker does
   options.commit_connections = 1;                                                 // a coordinator creates, it does not commit steps
   static const SystemClock clock;
-  auto objects = OpenObjectStore(settings, clock, nullptr);
+  auto objects = OpenObjectStore(settings, clock, backend.metrics.get());
   if (!objects) backend.sound = objects.error();
   if (objects) options.objects = std::move(*objects);
   options.object_prefix = settings.s3_prefix;

@@ -10,10 +10,12 @@
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
 #include "shared/postgres/pg_key_store.h"
+#include "shared/telemetry/metrics.h"
 
 namespace acl::coordinator {
 
 struct Backend {
+  std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>();  // of the process; the store counts in it
   std::unique_ptr<KernelStore> store;
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;

@@ -216,6 +216,24 @@ TEST_F(S3Fleet, RunsGoOnWhileTheStoreIsAwayAndLargeOnesWaitForIt) {
   fleet->ExpectVerified();
 }
 
+TEST_F(S3Fleet, ACoordinatorsRequestsToTheStoreAreCounted) {
+  auto fleet = NewFleet();
+  ASSERT_TRUE(fleet->AwaitReady());
+  const auto requests = [&](const std::string& operation) {
+    return fleet->Metric(fleet->ApiUrl(), "acl_object_store_requests_total", "operation=\"" + operation + "\",outcome=\"ok\"");
+  };
+  const double puts = requests("PUT"), sent = fleet->Metric(fleet->ApiUrl(), "acl_object_store_bytes_total", "sent");
+  std::filesystem::create_directory(fleet->folder() / "in");
+  WriteFile(fleet->folder() / "in" / "large.txt", std::string(10'000, 'x'));
+  WriteFile(fleet->folder() / "w.yaml", "name: quick\nsteps:\n  - {name: a, capability: sys.info.get_time}\n");
+  const auto submitted = fleet->Cli({"workflow", "run", fleet->folder() / "w.yaml", "--files", fleet->folder() / "in"});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.out << submitted.err;
+  EXPECT_EQ(requests("PUT"), puts + 1) << "the upload";
+  EXPECT_GE(fleet->Metric(fleet->ApiUrl(), "acl_object_store_bytes_total", "sent"), sent + 10'000);
+  EXPECT_GE(fleet->Metric(fleet->ApiUrl(), "acl_object_store_request_seconds_count", "operation=\"PUT\""), 1);
+  EXPECT_TRUE(WaitUntil([&] { return requests("LIST") > 0; })) << "the collector looks through the bucket";
+}
+
 TEST_F(S3Fleet, DoctorLooksAtTheBucket) {
   auto fleet = NewFleet();
   fleet->StartWorker(1);
