@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/base/uuid7.h"
+#include "shared/capability/task_format.h"
 #include "shared/kernel/fold.h"
 
 namespace acl {
@@ -57,10 +58,20 @@ void SubjectRun::OnStepDone(const std::string& step_id, int attempt_id, StepResu
 }
 
 void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
+  // What stands before a release was seen by whoever released it.
+  const auto last_release =
+      std::find_if(view.rows.rbegin(), view.rows.rend(), [](const InboxRow& row) { return row.kind == "quarantine_released"; });
+  auto released = view.rows.rend() - last_release;
   for (const InboxRow& row : view.rows) {
+    const bool settled = released-- > 0;
     if (!seen_inbox_.insert(row.id).second) continue;
-    auto payload = ParseJson(row.payload);
-    inputs_.emplace_back(InboxInput{row.id, row.kind, payload ? std::move(*payload) : Json::object()});
+    auto parsed = ParseJson(row.payload);
+    Json payload = parsed ? std::move(*parsed) : Json::object();
+    if (row.kind == kTaskResultKind) {
+      if (settled) SettleDamage(payload);
+      if (damaged_.empty()) damaged_ = DamageIn(payload);
+    }
+    inputs_.emplace_back(InboxInput{row.id, row.kind, std::move(payload)});
     idle_ = false;
   }
   read_wake_ = std::max(read_wake_, view.wake);

@@ -50,6 +50,8 @@ class SubjectRun {
   // -- inputs
   void OnStepDone(const std::string& step_id, int attempt_id, StepResult result);
   void OnInbox(const KernelStore::InboxView& view);
+  // A task's worker found a content of this subject gone or changed, and no person has released it since: quarantine it, build nothing.
+  const std::string& damaged() const { return damaged_; }
   // True if the wake-up counter moved past what was read: the caller reads the inbox.
   bool NoteWake(std::int64_t wake);
   void WantInbox() { inbox_wanted_ = true; }
@@ -154,6 +156,7 @@ class SubjectRun {
   JournalId journal_;
   WallTime last_timestamp_;
   std::int64_t read_wake_ = 0;  // the counter up to which the inbox was read
+  std::string damaged_;
   bool inbox_wanted_ = false;
   std::deque<Input> inputs_;
   std::set<InboxId> seen_inbox_;

@@ -71,8 +71,14 @@ void TaskRuns::End(Task& task, StepResult result) {
   task.report.task = task.grant.id;
   task.report.token = task.grant.token;
   task.report.state = result.outcome == Outcome::kSucceeded ? "done" : result.outcome == Outcome::kCancelled ? "cancelled" : "failed";
-  task.report.payload = ResultToText(
-      {task.grant.row.step_id, task.grant.row.attempt_id, std::move(result), false, true, config_.worker_name, task.grant.token.value});
+  TaskResult said;
+  said.step_id = task.grant.row.step_id;
+  said.attempt_id = task.grant.row.attempt_id;
+  said.result = std::move(result);
+  said.repeatable = task.offer.step.effect != EffectClass::kNonIdempotent;
+  said.worker = config_.worker_name;
+  said.token = task.grant.token.value;
+  task.report.payload = ResultToText(said);
   task.offer = {};
 }
 

@@ -88,8 +88,9 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   counts_.events_replayed += loaded.restored->replayed;
   observer_.OnClaim(claimed, *loaded.restored, *kind);
   if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
-  subjects_.emplace(subject,
-                    std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  const auto run = subjects_.emplace(
+      subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  QuarantineIfDamaged(*run.first->second);
 }
 
 void WorkerCore::GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
@@ -114,6 +115,12 @@ void WorkerCore::Lose(const SubjectId& subject, const char* why) {
   ++counts_.subjects_lost;
   observer_.OnLost(subject, it->second->token(), why);
   Drop(subject, true);
+}
+
+void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
+  if (run.damaged().empty()) return;
+  const std::string detail = run.damaged();  // it goes with the run
+  QuarantineSubject(SubjectId(run.subject()), "content damaged", detail);
 }
 
 void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
@@ -350,6 +357,7 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
   inbox_in_flight_.erase(subject);
   if (answer) {
     it->second->OnInbox(*answer);
+    QuarantineIfDamaged(*it->second);
   } else if (answer.code() == Code::kLeaseLost) {
     ++counts_.fenced;
     observer_.OnRefused(subject, token, "reading its inbox");

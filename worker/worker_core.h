@@ -230,6 +230,7 @@ class WorkerCore {
   void Lose(const SubjectId& subject, const char* why);
   void TakeOn(LoadedSubject& loaded);
   void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
+  void QuarantineIfDamaged(const SubjectRun& run);
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
   void DispatchStarts(SteadyTime now, SubjectRun& run);
   void TellRecorded(SubjectRun& run);

@@ -119,9 +119,21 @@ std::string ResultToText(const TaskResult& result) {
     Json& files = json["files"] = Json::array();
     for (const FileChange& change : result.result.files) files.push_back(ChangeToJson(change));
   }
+  if (!result.result.damaged.empty()) {
+    json["damaged"] = result.result.damaged;
+    json["repeatable"] = result.repeatable;
+  }
   if (!result.worker.empty()) json["worker"] = result.worker;
   if (result.token > 0) json["token"] = result.token;
   return DumpJson(json);
+}
+
+std::string DamageIn(const Json& result) { return result.is_object() ? Text(result, "damaged") : std::string(); }
+
+void SettleDamage(Json& result) {
+  if (DamageIn(result).empty()) return;
+  result.erase("damaged");
+  if (Flag(result, "repeatable", false)) result["outcome"] = "not_started";
 }
 
 Result<TaskResult> ResultFromJson(const Json& json) {
@@ -144,6 +156,8 @@ Result<TaskResult> ResultFromJson(const Json& json) {
     return Error{Code::kInvalid, "a task's result names step, attempt and outcome"};
   if (auto outputs = json.find("outputs"); outputs != json.end()) result.result.outputs = *outputs;
   result.result.error = Text(json, "error");
+  result.result.damaged = Text(json, "damaged");
+  result.repeatable = Flag(json, "repeatable", false);
   result.result.retryable = Flag(json, "retryable", true);
   result.result.duration = milliseconds(Number(json, "duration_ms"));
   if (auto files = json.find("files"); files != json.end() && files->is_array()) {

@@ -6,8 +6,10 @@
 //             "files": {"a.txt": <manifest entry>, ..}}                    the run's files as they were when the step was dispatched
 //   result:  {"step_id": "s", "attempt": 1, "outcome": "succeeded", "outputs": {..}, "files": [..], "duration_ms": 5, "worker": "w1",
 //             "token": 4294967297}
-//            "outcome": "lost" and "cancelled" (nobody had taken it) are written by the store itself; "counted": false says that the
-//            worker's end is not held against the step.
+//            "damaged": "content .. is gone": whoever holds the run quarantines it before anything else is done with the result;
+//            "repeatable": true says that the attempt may then be made again without being counted (SettleDamage). "outcome": "lost" and
+//            "cancelled" (nobody had taken it) are written by the store itself; "counted": false says that the worker's end is not held
+//            against the step.
 
 #include <string>
 
@@ -37,9 +39,14 @@ struct TaskResult {
   bool counted = true;  // of a loss: it may have been the step's doing
   std::string worker;   // for people
   std::int64_t token = 0;
+  bool repeatable = false;  // its effect may be repeated: another attempt does no harm
 };
 
 std::string ResultToText(const TaskResult& result);
+// What a result's text says is damaged; empty: nothing.
+std::string DamageIn(const Json& result);
+// A person has released the run since: the result counts as what else it says, or as not begun if the attempt may be repeated.
+void SettleDamage(Json& result);
 // kInvalid: not such a text.
 Result<TaskResult> ResultFromJson(const Json& json);
 

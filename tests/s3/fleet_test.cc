@@ -169,6 +169,59 @@ TEST_F(S3Fleet, AChangedOrLostObjectQuarantinesTheRun) {
   }
 }
 
+// A task's worker finds it, the run's holder acts on it; once the content is mended and a person has said so, the run goes on.
+TEST_F(S3Fleet, ADispatchedStepThatFindsDamageQuarantinesItsRun) {
+  for (const bool with_s3 : {true, false}) {
+    auto fleet = NewFleet(with_s3);
+    fleet->StartWorker(1);
+    fleet->StartWorker(2, {{"ACL_QUEUES", "gpu"}});
+    ASSERT_TRUE(fleet->AwaitReady());
+    const auto id =
+        fleet->Submit("name: damaged\nsteps:\n" + Gated(*fleet, 1, "seq 1 20000 > a.txt") + Gated(*fleet, 2, "true") +
+                      "  - {name: s3, queue: gpu, capability: io.fs.read_file, inputs: {path: a.txt}}\n" + Gated(*fleet, 4, "true"));
+    Open(*fleet, 1);
+    ASSERT_TRUE(AwaitStarts(*fleet, 2, 1)) << fleet->Logs();
+    const std::string hash = FilesOf(*fleet, id)["files"][0]["hash"];
+    std::filesystem::path object;
+    if (with_s3) {
+      for (const std::string& key : Keys()) {
+        if (key.find(hash) != std::string::npos) object = s3_.FileOf(key);
+      }
+      ASSERT_FALSE(object.empty());
+    }
+    const auto damage = [&] {  // done twice it is mended
+      if (with_s3) {
+        const std::filesystem::path away = fleet->folder() / "away";
+        const bool there = std::filesystem::exists(object);
+        std::filesystem::copy_file(there ? object : away, there ? away : object);
+        std::filesystem::remove(there ? object : away);
+      } else {
+        Psql(fleet->database_url(),
+             "set session_replication_role = replica; update content_chunks set bytes = set_byte(bytes, 7, "
+             "get_byte(bytes, 7) # 1) where number = 0 and hash = '\\x" +
+                 hash + "'");
+      }
+    };
+    damage();
+    for (int step : {2, 4}) Open(*fleet, step);
+    ASSERT_TRUE(WaitUntil([&] { return !QuarantineOf(*fleet, id).empty(); })) << fleet->Logs();
+    EXPECT_THAT(QuarantineOf(*fleet, id), HasSubstr("content damaged"));
+    EXPECT_THAT(QuarantineOf(*fleet, id), HasSubstr(hash)) << "which one";
+    EXPECT_FALSE(std::filesystem::exists(fleet->folder() / "s4.starts")) << "nothing else of it runs";
+    EXPECT_EQ(fleet->Run(id)["steps_completed"], 2) << "nothing of it counts";
+    EXPECT_EQ(fleet->StatusOf(id), "RUNNING") << "no attempt failed";
+
+    ASSERT_EQ(fleet->Cli({"workflow", "quarantine", "release", id}).exit_code, 0);
+    ASSERT_TRUE(WaitUntil([&] {  // still damaged: found again, by the attempt after it
+      return Psql(fleet->database_url(), "select count(*) from quarantine where subject_id = '" + id + "'") == "2";
+    })) << fleet->Logs();
+    damage();
+    ASSERT_EQ(fleet->Cli({"workflow", "quarantine", "release", id}).exit_code, 0);
+    ASSERT_TRUE(fleet->AwaitStatus(id, "COMPLETED"));
+    fleet->ExpectVerified();
+  }
+}
+
 TEST_F(S3Fleet, ALargeResultGoesApartAndSurvivesATakeover) {
   for (const bool with_s3 : {true, false}) {
     auto fleet = NewFleet(with_s3);

@@ -57,6 +57,29 @@ TEST_F(TaskRunsTest, BeginsWithinTheSlotsInTheOrderOfTheGrants) {
   EXPECT_THAT(Begin(1), SizeIs(1));
 }
 
+TEST_F(TaskRunsTest, DamageIsReportedForTheRunsHolder) {
+  Take("a");
+  ASSERT_THAT(Begin(1), SizeIs(1));
+  StepResult result;
+  result.outcome = Outcome::kFailed;
+  result.error = result.damaged = "content ab is gone";
+  EXPECT_TRUE(tasks.OnStepDone(now, subject, Token{7}, "a", 1, result));
+  const auto reports = tasks.TakeReports(now);
+  ASSERT_THAT(reports, SizeIs(1));
+  Json text = *ParseJson(reports[0].payload);
+  EXPECT_EQ(DamageIn(text), "content ab is gone");
+  const TaskResult said = Said(reports[0]);
+  EXPECT_EQ(said.result.outcome, Outcome::kFailed);
+  EXPECT_EQ(said.result.damaged, "content ab is gone");
+  EXPECT_TRUE(said.repeatable) << "a pure step";
+  SettleDamage(text);
+  EXPECT_EQ(DamageIn(text), "");
+  EXPECT_EQ(ResultFromJson(text)->result.outcome, Outcome::kNotStarted) << "released by a person: made again, not counted";
+  Json once = {{"step_id", "a"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", "x"}, {"repeatable", false}};
+  SettleDamage(once);
+  EXPECT_EQ(ResultFromJson(once)->result.outcome, Outcome::kFailed) << "an effect that may not be repeated";
+}
+
 TEST_F(TaskRunsTest, AResultIsKeptUntilItIsDelivered) {
   Take("a");
   Begin(1);
