@@ -188,6 +188,7 @@ class MemoryStore : public KernelStore {
   CreateOutcome CreateOne(const CreateItem& item);
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
+  void KeepSnapshot(MemorySubject& subject, const Snapshot& snapshot);
   std::optional<std::string> MissingContent(const std::vector<Hash256>& hashes) const;
   CommitOutcome ReadBackOne(const CommitItem& item);
   void PutInbox(MemorySubject& subject, InboxRow row);
@@ -214,7 +215,8 @@ class MemoryStore : public KernelStore {
   struct StoredContent {
     std::string bytes;
     WallTime used_at;
-    std::set<SubjectId> subjects;  // that refer to it
+    std::set<SubjectId> subjects;   // whose events refer to it
+    std::set<SubjectId> snapshots;  // of which a kept snapshot has it
   };
   std::map<Hash256, StoredContent> contents_;
   std::map<std::string, Loop> loops_;

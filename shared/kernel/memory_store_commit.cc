@@ -48,12 +48,17 @@ std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const Commi
   return std::nullopt;
 }
 
-// What the item names of the content store.
-std::vector<Hash256> ContentsOf(const CommitItem& item) {
+// What the item's events name of the content store.
+std::vector<Hash256> EventContentsOf(const CommitItem& item) {
   std::vector<Hash256> hashes = item.contents;
   for (const Event& event : item.events) {
     if (event.apart) hashes.push_back(event.content_hash);
   }
+  return hashes;
+}
+
+std::vector<Hash256> ContentsOf(const CommitItem& item) {
+  std::vector<Hash256> hashes = EventContentsOf(item);
   if (item.snapshot) hashes.insert(hashes.end(), item.snapshot->chunks.begin(), item.snapshot->chunks.end());
   return hashes;
 }
@@ -113,7 +118,7 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
 
 void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   subject.updated_at = Now();
-  for (const Hash256& hash : ContentsOf(item)) contents_.at(hash).subjects.insert(subject.id);
+  for (const Hash256& hash : EventContentsOf(item)) contents_.at(hash).subjects.insert(subject.id);
   subject.events.insert(subject.events.end(), item.events.begin(), item.events.end());
   subject.head.seq += std::int64_t(item.events.size());
   subject.head.chain = item.chain;
@@ -139,10 +144,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
     if (item.listing->started_at) subject.started_at = item.listing->started_at;
     if (item.listing->completed_at) subject.completed_at = item.listing->completed_at;
   }
-  if (item.snapshot) {
-    subject.snapshots.push_back(*item.snapshot);
-    if (subject.snapshots.size() > 2) subject.snapshots.erase(subject.snapshots.begin());
-  }
+  if (item.snapshot) KeepSnapshot(subject, *item.snapshot);
   if (item.disposition == Disposition::kKeep) return;
   subject.holder.reset();
   subject.ended = MemorySubject::Ended::kGivenBack;
@@ -155,6 +157,21 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   subject.waiting_since = Now();
   if (item.required_version) subject.required_version = *item.required_version;
   if (item.requeue) PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now());
+}
+
+// And the one before; what only older ones had of the content store is released.
+void MemoryStore::KeepSnapshot(MemorySubject& subject, const Snapshot& snapshot) {
+  for (const Hash256& hash : snapshot.chunks) contents_.at(hash).snapshots.insert(subject.id);
+  subject.snapshots.push_back(snapshot);
+  if (subject.snapshots.size() <= 2) return;
+  const std::vector<Hash256> before = std::move(subject.snapshots.front().chunks);
+  subject.snapshots.erase(subject.snapshots.begin());
+  std::set<Hash256> kept;
+  for (const Snapshot& one : subject.snapshots) kept.insert(one.chunks.begin(), one.chunks.end());
+  for (const Hash256& hash : before) {
+    StoredContent& content = contents_.at(hash);
+    if (!kept.contains(hash) && content.snapshots.erase(subject.id) > 0) content.used_at = Now();  // looked at again after the grace
+  }
 }
 
 Result<std::vector<CommitOutcome>> MemoryStore::ReadBack(std::span<const CommitItem> items) {

@@ -189,7 +189,7 @@ Status MemoryStore::PutContents(std::span<const std::pair<Hash256, std::string>>
   for (const auto& [hash, bytes] : contents) {
     if (Sha256(bytes) != hash) return Error{Code::kInvalid, fmt::format("content {}: the bytes have another hash", ToHex(hash))};
   }
-  for (const auto& [hash, bytes] : contents) contents_.try_emplace(hash, StoredContent{bytes, {}, {}}).first->second.used_at = Now();
+  for (const auto& [hash, bytes] : contents) contents_.try_emplace(hash, StoredContent{bytes, {}, {}, {}}).first->second.used_at = Now();
   return {};
 }
 
@@ -214,7 +214,8 @@ Result<CollectAnswer> MemoryStore::CollectContents(milliseconds grace, const Con
   std::map<std::pair<WallTime, Hash256>, bool> old;
   for (const auto& [hash, content] : contents_) {
     const std::pair place(content.used_at, hash);
-    if (content.used_at < Now() - grace && place > std::pair(from.at, from.hash)) old[place] = content.subjects.empty();
+    if (content.used_at < Now() - grace && place > std::pair(from.at, from.hash))
+      old[place] = content.subjects.empty() && content.snapshots.empty();
   }
   int looked = 0;
   for (const auto& [place, free] : old) {

@@ -145,19 +145,19 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
 
 // Everything in the content store that the items name: what their events say, payloads apart, chunks of snapshots.
 void BindContents(std::span<const CommitItem> items, Params& params) {
-  Array x_item(Oid::kInt4), x_hash(Oid::kBytea);
+  Array x_item(Oid::kInt4), x_hash(Oid::kBytea), x_snapshot(Oid::kBool);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    const auto refer = [&](const Hash256& hash) { x_item.Int32(n), x_hash.Bytes(hash); };
+    const auto refer = [&](const Hash256& hash, bool snapshot = false) { x_item.Int32(n), x_hash.Bytes(hash), x_snapshot.Bool(snapshot); };
     for (const Hash256& hash : item.contents) refer(hash);
     for (const Event& event : item.events) {
       if (event.apart) refer(event.content_hash);
     }
     if (!item.snapshot) continue;
-    for (const Hash256& chunk : item.snapshot->chunks) refer(chunk);
+    for (const Hash256& chunk : item.snapshot->chunks) refer(chunk, true);
   }
-  params.List("x_item", x_item).List("x_hash", x_hash);
+  params.List("x_item", x_item).List("x_hash", x_hash).List("x_snapshot", x_snapshot);
 }
 
 void BindListingAndSnapshot(std::span<const CommitItem> items, Params& params) {

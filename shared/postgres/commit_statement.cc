@@ -135,10 +135,11 @@ w_snapshots AS (
               $s_chunks::bytea[], $s_at::timestamptz[]) AS s(item, seq, id, schema, root, chain, state, chunks, at)
   WHERE ((SELECT ok FROM done))[s.item]),
 w_refs AS (  -- the foreign key: what was collected meanwhile refuses the item
-  INSERT INTO content_refs (hash, subject_id)
-  SELECT DISTINCT x.hash, ($subject::uuid[])[x.item] FROM unnest($x_item::int[], $x_hash::bytea[]) AS x(item, hash)
+  INSERT INTO content_refs (hash, subject_id, snapshot)
+  SELECT DISTINCT x.hash, ($subject::uuid[])[x.item], x.snapshot
+  FROM unnest($x_item::int[], $x_hash::bytea[], $x_snapshot::boolean[]) AS x(item, hash, snapshot)
   WHERE ((SELECT ok FROM done))[x.item] ORDER BY x.hash ON CONFLICT DO NOTHING),
-w_old_snapshots AS (  -- the newest of before and the new one stay
+w_old_snapshots AS (  -- the newest of before and the new one stay; the others' chunks are released with them
   DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
   WHERE o.subject_id = ($subject::uuid[])[s.item] AND ((SELECT ok FROM done))[s.item]
     AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)),

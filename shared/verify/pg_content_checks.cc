@@ -27,6 +27,17 @@ SELECT hash FROM contents WHERE object_key IS NOT NULL AND hash > $hash::bytea O
 const Statement kDangling("verify.content_refs", Statement::Kind::kRead, R"(
 SELECT r.hash, r.subject_id FROM content_refs r WHERE NOT EXISTS (SELECT FROM contents c WHERE c.hash = r.hash) ORDER BY r.hash LIMIT 10000)");
 
+// Chunks of kept snapshots are referred to, and what is referred to for a snapshot is in one. What was put before references were written
+// (used_at is null) is never collected.
+const Statement kSnapshotRefs("verify.snapshot_refs", Statement::Kind::kRead, R"(
+SELECT coalesce(c.hash, r.hash), coalesce(c.subject_id, r.subject_id), c.hash IS NULL
+FROM (SELECT DISTINCT s.subject_id, chunk_hashes(s.chunks) AS hash FROM snapshot_rows s WHERE s.chunks IS NOT NULL) c
+FULL JOIN (SELECT DISTINCT x.subject_id, x.hash, bool_or(x.snapshot) OVER (PARTITION BY x.subject_id, x.hash) AS snapshot FROM content_refs x) r
+  ON r.subject_id = c.subject_id AND r.hash = c.hash
+WHERE c.hash IS NULL AND r.snapshot
+   OR r.hash IS NULL AND EXISTS (SELECT FROM contents h WHERE h.hash = c.hash AND h.used_at IS NOT NULL)
+ORDER BY 1, 2 LIMIT 10000)");
+
 // One content after another, as their chunks come by.
 class ContentWalk {
  public:
@@ -103,6 +114,14 @@ Status CheckContents(PgVerifyStore& store, Report& report) {
   for (int i = 0; i < dangling->size(); ++i) {
     report.Check("content.reference", false, "content_refs", ToHex(dangling->Hash(i, 0)),
                  "the content that " + dangling->Id(i, 1).ToString() + " refers to", "none");
+  }
+  auto unlike = store.Run(kSnapshotRefs);
+  if (!unlike) return unlike.error();
+  for (int i = 0; i < unlike->size(); ++i) {
+    const std::string key = ToHex(unlike->Hash(i, 0)) + " of " + unlike->Id(i, 1).ToString();
+    const bool kept = unlike->Bool(i, 2);
+    report.Check("content.snapshot_reference", false, "content_refs", key,
+                 kept ? "a kept snapshot with this chunk" : "a reference to the chunk of a kept snapshot", "none");
   }
   auto empty = store.Run(kEmpty);
   if (!empty) return empty.error();

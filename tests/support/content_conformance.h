@@ -115,6 +115,43 @@ TEST_P(ContentConformance, ASnapshotsChunksStay) {
   for (const Hash256& hash : snapshot.chunks) EXPECT_TRUE(IsThere(hash));
 }
 
+TEST_P(ContentConformance, ChunksOfSnapshotsThatAreKeptNoMoreAreReleased) {
+  const Hash256 a = MustPut("a"), b = MustPut(Long("b")), c = MustPut("c"), d = MustPut(Long("d")), file = MustPut("file");
+  Holder holder = ClaimNew(Open(100 * kHour)), other = ClaimNew(Open(100 * kHour));
+  const auto snapshot = [&](Holder& of, std::vector<Hash256> chunks, std::vector<Hash256> named = {}) {
+    CommitItem item = of.Item();
+    Snapshot made;
+    made.id = NewUuid7();
+    made.last_event_seq = item.base_seq + 1;
+    made.chain = item.chain;
+    made.chunks = std::move(chunks);
+    item.snapshot = made;
+    item.contents = std::move(named);
+    MustCommit(of, item);
+  };
+  snapshot(holder, {a, b, file}, {file});  // a file may have a chunk's bytes
+  snapshot(other, {b});
+  snapshot(holder, {b, c});
+  Advance(3 * kHour);
+  EXPECT_EQ(Collect().contents, 1) << "d is not referred to yet";
+  EXPECT_EQ(MustPut(Long("d")), d);
+  snapshot(holder, {c, d});
+  EXPECT_EQ(Collect().contents, 0) << "just released: somebody may read it";
+  Advance(3 * kHour);
+  EXPECT_EQ(Collect().contents, 1);
+  EXPECT_FALSE(IsThere(a));
+  EXPECT_TRUE(IsThere(b) && IsThere(c) && IsThere(d) && IsThere(file));
+  snapshot(holder, {d});
+  Advance(3 * kHour);
+  EXPECT_EQ(Collect().contents, 0) << "the one before is kept too, and b is the other subject's";
+  snapshot(holder, {d});
+  snapshot(other, {d}), snapshot(other, {d});
+  Advance(3 * kHour);
+  EXPECT_EQ(Collect().contents, 2);
+  EXPECT_FALSE(IsThere(b) || IsThere(c));
+  EXPECT_TRUE(IsThere(d) && IsThere(file)) << "what events name stays as long as the subject";
+}
+
 TEST_P(ContentConformance, APutOfWhatIsThereStartsTheGraceAnew) {
   const Hash256 small = MustPut("small"), large = MustPut(Long("large"));
   Advance(50 * kMinute);

@@ -145,6 +145,12 @@ const Damage kSnapshotAndContentDamages[] = {
     {"ChunkNumber", "content.chunk", "content_chunks", "", "UPDATE content_chunks SET number = 1 WHERE hash = sha256('the report')"},
     {"ContentSize", "content.size", "contents", "", "UPDATE contents SET size = size + 1 WHERE hash = sha256('the report')"},
     {"ContentRowGone", "content.row", "contents", "", "DELETE FROM contents WHERE hash = sha256('the report')"},
+    {"SnapshotReferenceGone", "content.snapshot_reference", "content_refs", "",
+     "DELETE FROM content_refs WHERE snapshot AND hash = (SELECT substring(chunks FROM 1 FOR 32) FROM snapshot_rows WHERE chunks IS NOT "
+     "NULL "
+     "LIMIT 1)"},
+    {"ReferenceOfNoSnapshot", "content.snapshot_reference", "content_refs", "",
+     "INSERT INTO content_refs (hash, subject_id, snapshot) SELECT sha256('the report'), subject_id, true FROM subjects LIMIT 1"},
     {"FileOfARunGone", "content.referred", "contents", "",
      "DELETE FROM contents WHERE hash = sha256('the report'); DELETE FROM content_chunks WHERE hash = sha256('the report')"},
 };
