@@ -230,6 +230,10 @@ Result<CommitOutcome> MemoryStore::Direct(const SubjectId& id, const DirectDecid
     return Error{Code::kInvalid, fmt::format("direct command decided on event {}, the head is {}", item->base_seq, subject->head.seq)};
   }
   if (auto wrong = WhatIsWrong(*subject, *item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
+  for (const Event& event : item->events) {  // stored on the way
+    if (event.apart) contents_.try_emplace(event.content_hash, StoredContent{*event.payload, Now(), {}, {}});
+  }
+  if (auto missing = MissingContent(ContentsOf(*item))) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *missing};
   subject->token = claimed.token;
   subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
   MemoryRecord& record = Note(MemoryRecord::What::kDirect, *subject);

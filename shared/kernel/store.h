@@ -50,6 +50,7 @@ class KernelStore {
   virtual Result<PostAnswer> Post(const InboxPost& post) = 0;
   // A synchronous command (projects, approvals, ask): if the lease is free and there is no unread inbox row, mints a token, reads,
   // decides and appends in one transaction; the lease stays free. kConflict if it is held or has unread rows: post to the inbox instead.
+  // `decide` must be pure: it is asked again if the subject changed while a payload that is too large for a row was being stored.
   virtual Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) = 0;
 
   // -- tasks (task.h); queued with a commit, taken with a claim

@@ -140,8 +140,29 @@ Result<Outcomes> PgStore::ReadBack(std::span<const CommitItem> items) {
   });
 }
 
-// The one transaction across round trips: lease locked and token raised, decided here, appended, committed. The lease stays free.
+// Payloads that are too large for a row are stored between two transactions: a slow store would else hold the lease's lock. What was
+// decided in the first still holds in the second if the token to be minted is the same: nobody was granted the subject meanwhile.
 Result<CommitOutcome> PgStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
+  constexpr int kMostChanges = 5;
+  std::optional<CommitItem> stored;
+  for (int attempt = 0; attempt < kMostChanges; ++attempt) {
+    auto outcome = DirectOnce(subject, decide, stored);
+    if (!outcome) return outcome.error();
+    if (*outcome) return std::move(**outcome);
+    for (const Event& event : stored->events) {
+      if (!event.apart) continue;
+      const Content content(event.content_hash, *event.payload);
+      if (Status put = PutContents({&content, 1}); !put) return put.error();
+    }
+  }
+  return Error{Code::kUnavailable, "direct: subject " + subject.ToString() + " changed " + std::to_string(kMostChanges) +
+                                       " times while a large payload was stored: try again"};
+}
+
+// The one transaction across round trips: lease locked and token raised, decided here, appended, committed. The lease stays free. nullopt:
+// nothing was written, `stored` is what was decided, and its payloads apart are to be stored first.
+Result<std::optional<CommitOutcome>> PgStore::DirectOnce(const SubjectId& subject, const DirectDecider& decide,
+                                                         std::optional<CommitItem>& stored) {
   auto taken = pool_->Take();
   if (!taken) return taken.error();
   pg::Connection& connection = **taken;
@@ -153,24 +174,34 @@ Result<CommitOutcome> PgStore::Direct(const SubjectId& subject, const DirectDeci
   if (!claimed) return claimed.error();
   if (claimed->claimed.size() != 1) return Error{Code::kInternal, "direct.open: subject " + subject.ToString() + " has no head row"};
 
-  auto item = decide(claimed->claimed.front());
-  if (!item) return item.error();
-  if (item->subject != subject || item->token != claimed->claimed.front().token) {
-    return Error{Code::kInternal, "direct: the decision is for another subject or token"};
+  const Claimed& found = claimed->claimed.front();
+  if (!stored || stored->token != found.token || stored->base_seq != found.head.seq) {
+    auto item = decide(found);
+    if (!item) return item.error();
+    if (item->subject != subject || item->token != found.token) {
+      return Error{Code::kInternal, "direct: the decision is for another subject or token"};
+    }
+    if (auto wrong = pg::WhatIsWrong(*item)) return std::optional(CommitOutcome{Kind::kRejected, 0, *wrong});
+    stored = std::move(*item);
+    bool large = false;
+    for (Event& event : stored->events) {
+      event.apart = event.apart || (event.payload && std::int64_t(event.payload->size()) > object_bytes_);
+      large = large || event.apart;
+    }
+    if (large) return std::optional<CommitOutcome>();
   }
-  if (auto wrong = pg::WhatIsWrong(*item)) return CommitOutcome{Kind::kRejected, 0, *wrong};
-  std::span<const CommitItem> one(&*item, 1);
+  std::span<const CommitItem> one(&*stored, 1);
   pg::SqlError details;
   auto rows = connection.Run(pg::CommitStatement(true), pg::BindCommit(one, true, true), &details);
   if (!rows) {
-    if (details.item_is_bad()) return CommitOutcome{Kind::kRejected, 0, rows.message()};
+    if (details.item_is_bad()) return std::optional(CommitOutcome{Kind::kRejected, 0, rows.message()});
     return rows.error();
   }
   auto outcomes = pg::Decoded<Outcomes>("direct", [&] { return pg::DecodeCommit(*rows, one); });
   if (!outcomes) return outcomes.error();
-  if (outcomes->front().kind != Kind::kCommitted) return outcomes->front();
+  if (outcomes->front().kind != Kind::kCommitted) return std::optional(outcomes->front());
   if (Status committed = connection.Commit(); !committed) return committed.error();
-  return outcomes->front();
+  return std::optional(outcomes->front());
 }
 
 }  // namespace acl

@@ -24,8 +24,8 @@ struct PgStoreOptions {
   milliseconds wait_for_connection{5'000};
   milliseconds statement_timeout{5'000};
   milliseconds lock_timeout{1'000};  // below a quarter of the session's time to live
-  // Where contents larger than `object_bytes` lie; without a store all of them lie in chunks in PostgreSQL. A new subject's first
-  // payload larger than that becomes a content, too.
+  // Where contents larger than `object_bytes` lie; without a store all of them lie in chunks in PostgreSQL. Payloads larger than that, of
+  // new subjects and of direct commands, become contents too (a worker stores its own before it commits).
   std::shared_ptr<ObjectStore> objects;
   std::string object_prefix = "acl";  // keys: PREFIX/SYSTEM/..., SYSTEM is the database's own identifier
   std::int64_t object_bytes = 256 * 1024;
@@ -81,6 +81,7 @@ class PgStore final : public KernelStore {
   using Content = std::pair<Hash256, std::string>;
 
   Result<std::span<const CreateItem>> SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
+  Result<std::optional<CommitOutcome>> DirectOnce(const SubjectId& subject, const DirectDecider& decide, std::optional<CommitItem>& stored);
   // pg_object_contents.cc
   Status PutObject(const Content& content);
   Result<std::string> GetObject(const Hash256& hash, const std::string& key, std::int64_t size);

@@ -129,6 +129,59 @@ TEST_P(InboxConformance, ADirectCommandAppendsUnderATokenOfItsOwn) {
   EXPECT_EQ(ClaimOne(Open(), item.subject).claimed().head.seq, 4);
 }
 
+TEST_P(InboxConformance, ADirectCommandMaySayMuch) {
+  CreateItem item = NewItem();
+  item.make_ready = false;
+  Create(item);
+  const std::string large = DumpJson(Json{{"said", std::string(600'000, 'x')}}), small = R"({"said":"little"})";
+  const Hash256 file = Sha256("file");
+  const std::pair<Hash256, std::string> content(file, "file");
+  ASSERT_TRUE(store().PutContents({&content, 1}));
+  const auto say = [&](const Claimed& claimed) -> Result<CommitItem> {
+    CommitItem said = Holder(claimed, SessionId{}).Item(2);
+    Hash256 chain = claimed.head.chain;
+    for (std::size_t i = 0; i < 2; ++i) {
+      said.events[i].payload = i == 0 ? large : small;
+      Seal(said.events[i], chain);
+      chain = said.events[i].chain;
+    }
+    said.chain = chain;
+    said.contents = {file};
+    return said;
+  };
+  for (int times = 1; times <= 2; ++times) {
+    auto outcome = store().Direct(item.subject, say);
+    ASSERT_TRUE(outcome) << outcome.error();
+    EXPECT_EQ(outcome->kind, Outcome::kCommitted) << outcome->error;
+  }
+  const auto hours = std::chrono::duration_cast<milliseconds>(std::chrono::hours(3));
+  Advance(hours);
+  auto collected = store().CollectContents(hours / 3, {}, 100);
+  ASSERT_TRUE(collected) << collected.error();
+  EXPECT_EQ(collected->contents, 0) << "what it names and what lies apart is referred to";
+  const auto events = Journal(item.subject);
+  ASSERT_EQ(events.size(), 5u);
+  Hash256 chain = ChainStart(item.subject);
+  for (const Event& event : events) {
+    EXPECT_TRUE(Verify(event, chain));
+    chain = event.chain;
+  }
+  EXPECT_EQ(events[1].payload, large);
+  EXPECT_EQ(events[2].payload, small);
+  EXPECT_EQ(events[3].payload, large);
+  EXPECT_LE(events[1].token, events[2].token);
+  EXPECT_LT(events[2].token, events[3].token);
+
+  auto missing = store().Direct(item.subject, [](const Claimed& claimed) -> Result<CommitItem> {
+    CommitItem said = Holder(claimed, SessionId{}).Item(1);
+    said.contents = {Sha256("never put")};
+    return said;
+  });
+  ASSERT_TRUE(missing) << missing.error();
+  EXPECT_EQ(missing->kind, Outcome::kRejected);
+  EXPECT_EQ(Journal(item.subject).size(), 5u);
+}
+
 TEST_P(InboxConformance, ADirectCommandsRefusalChangesNothing) {
   CreateItem item = NewItem();
   item.make_ready = false;

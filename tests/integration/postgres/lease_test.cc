@@ -248,6 +248,31 @@ TEST_F(PgLeaseTest, DirectCommandAppendsUnderItsOwnTokenAndLeavesTheLeaseFree) {
       db().Value("SELECT head_seq FROM lease_history WHERE subject_id = " + Sql(subject) + " AND token = " + std::to_string(used.value)),
       "1");
 
+  // A payload that is too large for a row is stored between two transactions; the decision holds unless the subject was granted meanwhile.
+  int asked = 0;
+  const std::string large = DumpJson(Json{{"said", std::string(600'000, 'x')}});
+  auto much = store().Direct(subject, [&](const Claimed& claimed) -> Result<CommitItem> {
+    ++asked;
+    if (asked == 1) db().Exec("UPDATE fleet_epoch SET base = base + 1");  // as a failover between the two: another token is minted
+    Claimed copy = claimed;
+    used = claimed.token;
+    CommitItem item = Append(copy, SessionId{}, 1);
+    item.events[0].payload = large;
+    Seal(item.events[0], claimed.head.chain);
+    item.chain = item.events[0].chain;
+    return item;
+  });
+  ASSERT_TRUE(much.ok()) << much.error();
+  EXPECT_EQ(much->kind, CommitOutcome::Kind::kCommitted) << much->error;
+  EXPECT_EQ(asked, 2) << "once for each token, not once more for the second transaction";
+  EXPECT_EQ(db().Value("SELECT apart || ' ' || (payload IS NULL) || ' ' || (token = " + std::to_string(used.value) +
+                       ") FROM event_rows WHERE subject_id = " + Sql(subject) + " AND seq = 4"),
+            "true true true");
+  EXPECT_EQ(db().Value("SELECT count(*) FROM content_refs r JOIN event_rows e ON e.content_hash = r.hash AND e.subject_id = r.subject_id "
+                       "WHERE e.subject_id = " +
+                       Sql(subject)),
+            "1");
+
   auto refused = store().Direct(subject, [](const Claimed&) -> Result<CommitItem> { return Error{Code::kDenied, "no"}; });
   EXPECT_EQ(refused.code(), Code::kDenied);
   EXPECT_EQ(db().Value("SELECT token FROM leases WHERE subject_id = " + Sql(subject)), std::to_string(used.value))
