@@ -84,7 +84,7 @@ full_check() {  # WHAT EXPECTED ACTUAL
 }
 
 full_story() {  # DIR RUNS
-  local dir=$1 runs=$2 submitting id trace spans
+  local dir=$1 runs=$2 submitting id trace spans takeovers within median p99 longest limit
   echo "up: PostgreSQL, Kafka $ACL_KAFKA_BOOTSTRAP, Jaeger $ACL_JAEGER_URL, S3 $ACL_S3_ENDPOINT, 2 coordinators, 4 workers"
   full_submit "$runs" &
   submitting=$!
@@ -105,9 +105,15 @@ full_story() {  # DIR RUNS
   done
   spans=$(curl --silent --noproxy '*' "$ACL_JAEGER_URL/api/traces/$trace" | jq '[.data[].spans[]] | length')
   full_check "the trace of a run that was taken over is in Jaeger ($spans spans)" t "$([ "$spans" -ge 3 ] && echo t)"
+  IFS='|' read -r takeovers within median p99 longest limit <<<"$(full_sql "$(cat "$top/.dev/fleet/takeovers.sql")")"
   column -t -s '|' <<TABLE
 runs|steps|attempts|leases granted|taken over|messages dropped|claimed late|lag
 $runs|$(full_sql "select count(*) from completed_steps")|$(full_sql "select count(*) from step_attempts")|$(full_sql "select count(*) from lease_history")|$(full_sql "select count(*) from lease_history where barren > 0")|$(full_metric "$dir" acl_queue_messages_total 'outcome="dropped"')|$(full_metric "$dir" acl_queue_late_claims_total "")|$(full_metric "$dir" acl_queue_consumer_lag "")
+TABLE
+  echo
+  column -t -s '|' <<TABLE
+takeovers from dead or frozen workers|within TTL + 0.5 s|median|99 %|longest|TTL + 0.5 s
+$takeovers|$within|$median ms|$p99 ms|$longest ms|$limit ms
 TABLE
   cat <<TEXT
 fleet: ok
