@@ -130,8 +130,8 @@ struct App::Parts {
   }
 
   // Something of this queue became ready: workers look, or the relays of this process do.
-  void RingWork(const std::string& queue) {
-    doorbell->RingWork(queue);
+  void RingWork(const std::string& queue, bool look = false) {
+    doorbell->RingWork(queue, look);
     WakeRelays();
   }
   void WakeRelays() {
@@ -153,7 +153,9 @@ struct App::Parts {
     LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention", "contents"}};
     for (int shard = 0; sender && shard < kReadyShards; ++shard) held.names.push_back(RelayName(shard));
     leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
-    const TurnContext context{*backend.store, *backend.queries, clock, metrics, [this](const std::string& queue) { RingWork(queue); }};
+    const auto ring = [this](const std::string& queue) { RingWork(queue); };
+    const auto look = [this](const std::string& queue) { RingWork(queue, true); };
+    const TurnContext context{*backend.store, *backend.queries, clock, metrics, ring, look};
     auto ready = CountReady(context, settings.ready_poll);
     const auto add = [&](const char* name, Turn turn, std::function<void()> on_lost) {
       Duty::Options options{name, std::move(turn), std::move(on_lost)};

@@ -13,11 +13,11 @@ constexpr int kPrunedAtOnce = 1'000;
 constexpr int kContentsAtOnce = 500;
 constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
-void RingReady(const TurnContext& context) {
+void RingReady(const TurnContext& context, const std::function<void(const std::string&)>& ring) {
   auto depth = context.queries.ReadyDepth();
   if (!depth) return;  // the ready duty counts, and says what is wrong
   for (const auto& [queue, rows] : *depth) {
-    if (rows > 0 && context.ring) context.ring(queue);
+    if (rows > 0 && ring) ring(queue);
   }
 }
 
@@ -29,7 +29,7 @@ Turn TimersTurn(const TurnContext& context, milliseconds longest) {
     auto answer = context.store.FireTimers(kTimersAtOnce);
     if (!answer) return answer.error();
     fired.Add(answer->fired);
-    if (answer->fired > 0) RingReady(context);
+    if (answer->fired > 0) RingReady(context, context.ring);
     if (answer->more) return milliseconds(0);
     if (!answer->next_fire) return longest;
     // By this machine's wall clock: if it is wrong, a timer is late by `longest` at most, never early (the database judges).
@@ -54,7 +54,9 @@ Turn ReaperTurn(const TurnContext& context, milliseconds period) {
       log.Warn("sessions died",
                {{"sessions", answer->sessions_died}, {"leases_freed", answer->leases_freed}, {"tasks_lost", answer->tasks_lost}});
     }
-    if (answer->leases_freed > 0 || answer->tasks_lost > 0 || answer->tasks_withdrawn > 0) RingReady(context);
+    if (answer->leases_freed > 0 || answer->tasks_lost > 0 || answer->tasks_withdrawn > 0) {
+      RingReady(context, context.look ? context.look : context.ring);
+    }
     return answer->more ? milliseconds(0) : period;
   };
 }

@@ -12,6 +12,7 @@ struct TurnContext {
   const Clock& clock;
   Metrics& metrics;
   std::function<void(const std::string& queue)> ring;  // workers, for a queue that has work
+  std::function<void(const std::string& queue)> look;  // the same, and they look for themselves (doorbell_frame.h); empty: as ring
 };
 
 using Turn = std::function<Result<std::chrono::milliseconds>()>;

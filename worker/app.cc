@@ -96,6 +96,7 @@ Status WorkerApp::Impl::MakeShell() {
   bell.worker_name = settings.worker_name;
   bell.queues = settings.queues;
   bell.on_work = [this](const std::string&) { shell->HintWork(); };
+  bell.on_look = [this] { queue.driver->LookOnce(); };
   bell.on_lines = [this](bool all_connected) { shell->HintDoorbell(all_connected); };
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));

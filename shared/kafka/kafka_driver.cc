@@ -34,6 +34,7 @@ class Driver final : public KafkaDriver {
   }
   std::string_view name() const override { return "kafka"; }
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override { return messages_.Claim(request); }
+  void LookOnce() override { messages_.LookOnce(); }
   void Measure() override {
     waiting_gauge_.Set(double(messages_.waiting()));
     lag_gauge_.Set(double(consumer_.Lag()));

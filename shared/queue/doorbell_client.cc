@@ -83,6 +83,7 @@ struct DoorbellClient::Impl {
   }
 
   void Heard(const Message& message) {
+    if (message.kind == Message::Kind::kWork && message.look && options.on_look) options.on_look();
     if (message.kind == Message::Kind::kWork) options.on_work(message.queue);
     if (message.kind == Message::Kind::kWoken) options.on_woken(message.subject);
   }

@@ -21,6 +21,7 @@ class DoorbellClient final : public Service {
     std::chrono::milliseconds retry_min{100}, retry_max{5'000};
     // On the client's thread; must not block.
     std::function<void(const std::string& queue)> on_work;
+    std::function<void()> on_look;  // told before on_work: look at the ready table, whatever messages say; may be empty
     std::function<void(const SubjectId&)> on_woken;
     std::function<void(bool all_connected)> on_lines;  // told with every line made or lost; may be empty
   };

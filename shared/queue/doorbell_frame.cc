@@ -40,9 +40,10 @@ std::string EncodeHello(const SessionId& session, const std::vector<std::string>
   return OnTheWire(std::move(frame));
 }
 
-std::string EncodeWork(const std::string& queue) {
+std::string EncodeWork(const std::string& queue, bool look) {
   Frame frame;
   frame.mutable_work()->set_queue(queue);
+  frame.mutable_work()->set_look(look);
   return OnTheWire(std::move(frame));
 }
 
@@ -79,6 +80,7 @@ Result<Message> Decode(std::string_view body) {
     case Frame::kWork:
       message.kind = Message::Kind::kWork;
       message.queue = frame.work().queue();
+      message.look = frame.work().look();
       break;
     case Frame::kWoken:
     case Frame::kClosed: {

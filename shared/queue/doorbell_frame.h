@@ -17,7 +17,8 @@ class Frame;
 inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 
 std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name);
-std::string EncodeWork(const std::string& queue);
+// `look`: at the ready table, whatever messages say.
+std::string EncodeWork(const std::string& queue, bool look = false);
 // `holder`: for a coordinator to pass it on; nil: for the holder itself.
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
@@ -30,6 +31,7 @@ struct Message {
   std::vector<std::string> queues;  // hello
   std::string worker_name;          // hello
   std::string queue;                // work
+  bool look = false;                // work
   SubjectId subject;                // woken, closed
 };
 // The body of one frame, without the length. A newer or unknown frame is kUnknown; kInvalid if it is not protobuf at all.

@@ -100,13 +100,13 @@ struct DoorbellServer::Impl {
     }
   }
 
-  void RingWork(const std::string& queue) {
+  void RingWork(const std::string& queue, bool look = false) {
     std::vector<Peer*> takers;
     for (auto& [number, peer] : peers) {
       if (std::find(peer.queues.begin(), peer.queues.end(), queue) != peer.queues.end()) takers.push_back(&peer);
     }
     const std::size_t count = std::min<std::size_t>(takers.size(), std::size_t(options.ring_at_once));
-    for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue), work_hints);
+    for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue, look), work_hints);
     turn += count;
   }
 
@@ -164,8 +164,8 @@ void DoorbellServer::Stop() {
 
 HostPort DoorbellServer::address() const { return impl_->address; }
 
-void DoorbellServer::RingWork(const std::string& queue) {
-  asio::post(impl_->io, [this, queue] { impl_->RingWork(queue); });
+void DoorbellServer::RingWork(const std::string& queue, bool look) {
+  asio::post(impl_->io, [this, queue, look] { impl_->RingWork(queue, look); });
 }
 
 void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {

@@ -34,7 +34,7 @@ class DoorbellServer final : public Service {
   HostPort address() const;  // with the port in force
 
   // From any thread, never block.
-  void RingWork(const std::string& queue);
+  void RingWork(const std::string& queue, bool look = false);  // look: doorbell_frame.h
   void RingSubject(const SessionId& holder, const SubjectId& subject);
   Counts counts() const;
   // For tests: drops every connection; workers come back by themselves.

@@ -119,6 +119,10 @@ void MessageDriver::TellGranted(const std::vector<Waiting>& taken, const ClaimAn
 
 Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
   std::lock_guard claiming(claiming_);
+  if (look_.load()) {
+    auto looked = ClaimLate(request);
+    if (!looked || !looked->claimed.empty() || !looked->tasks.empty()) return looked;
+  }
   for (;;) {
     std::vector<Waiting> taken = Take(request);
     if (taken.empty()) return ClaimLate(request);
@@ -163,14 +167,17 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
 }
 
 Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
-  if (options_.late_after.count() == 0 || clock_.Steady() < late_at_) return ClaimAnswer{};
-  late_at_ = clock_.Steady() + options_.late_every;
+  if (options_.late_after.count() == 0) return ClaimAnswer{};
+  const bool told = look_.exchange(false);
+  if (!told && clock_.Steady() < late_at_) return ClaimAnswer{};
+  if (!told) late_at_ = clock_.Steady() + options_.late_every;
   ClaimRequest late = request;
-  late.min_age = options_.late_after;
+  if (!told) late.min_age = options_.late_after;
   auto answer = store_.Claim(late);
   const std::size_t got = answer ? answer->claimed.size() + answer->tasks.size() : 0;
   if (got > 0) {
-    late_at_ = clock_.Steady();  // there may be more
+    if (told) look_.store(true);  // there may be more
+    if (!told) late_at_ = clock_.Steady();
     late_.Add(double(got));
     std::lock_guard lock(mutex_);
     counts_.late += std::int64_t(got);

@@ -8,6 +8,7 @@
 //                              \--> not a step message, or its claim is refused again and again --> poison
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -37,7 +38,7 @@ struct GrantedMessage {
 class MessageDriver {
  public:
   struct Options {
-    milliseconds late_after{30'000};                    // 0: never look for late rows
+    milliseconds late_after{30'000};                    // 0: never look for late rows, also not when told to
     milliseconds late_every{5'000};                     // how often to look
     int refusals_until_poison = 3;                      // claims of one message alone that the database refuses
     Metrics* metrics = nullptr;                         // may be null
@@ -52,6 +53,8 @@ class MessageDriver {
 
   // As QueueDriver's.
   Result<ClaimAnswer> Claim(const ClaimRequest& request);
+
+  void LookOnce() { look_.store(true); }
 
   // -- for the transport, from its thread
   void Offer(Delivery delivery);
@@ -89,6 +92,7 @@ class MessageDriver {
   std::array<std::deque<Waiting>, kBands> waiting_;
   std::size_t singles_ = 0;  // a batch of so many was refused: they go one by one, until the one is found
   SteadyTime late_at_{};
+  std::atomic<bool> look_{false};
   Counts counts_;
 };
 

@@ -21,6 +21,9 @@ class QueueDriver : public Service {
   virtual std::string_view name() const = 0;
   // At most one round trip to the database for each batch of what waits; empty at once if nothing does. Errors are the store's.
   virtual Result<ClaimAnswer> Claim(const ClaimRequest& request) = 0;
+  // With the next claim look at the ready table once, however the driver is told of work else: leases were freed, and whoever is told by a
+  // message may be the very one that died. From any thread.
+  virtual void LookOnce() {}
 };
 
 // Straight from the ready table, with SKIP LOCKED: one machine needs nothing but PostgreSQL.

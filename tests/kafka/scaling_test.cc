@@ -31,7 +31,7 @@ class Scaling : public ::testing::Test {
     FleetOptions options;
     options.environment = kafka_.FleetEnvironment(NewPrefix());
     options.environment["ACL_SLOTS"] = "32";
-    options.environment["ACL_RUNS"] = "64";
+    options.environment["ACL_RUNS"] = "256";  // takeovers wait for nobody to give a run back
     fleet_ = std::make_unique<Fleet>(options);
   }
   std::string Sql(const std::string& sql) { return Psql(fleet_->database_url(), sql); }

@@ -24,6 +24,10 @@ class Heard {
     ++counts_[what];
     changed_.notify_all();
   }
+  int Count(const std::string& what) {
+    std::lock_guard lock(mutex_);
+    return counts_[what];
+  }
   bool WaitFor(const std::string& what, int times = 1) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return counts_[what] >= times; });
@@ -70,6 +74,7 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   options.queues = {"default"};
   options.retry_min = std::chrono::milliseconds(10);
   options.on_work = [&](const std::string& queue) { heard.Add("work " + queue); };
+  options.on_look = [&] { heard.Add("look"); };
   options.on_woken = [&](const SubjectId& subject) { heard.Add("woken " + subject.ToString()); };
   options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
   DoorbellClient client(std::move(options));
@@ -82,6 +87,10 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
 
   server.RingWork("default");
   EXPECT_TRUE(heard.WaitFor("work default", 2));
+  EXPECT_EQ(heard.Count("look"), 0);
+  server.RingWork("default", true);
+  EXPECT_TRUE(heard.WaitFor("work default", 3));
+  EXPECT_EQ(heard.Count("look"), 1) << "before the work it is about";
   server.RingSubject(session, Subject(9));
   EXPECT_TRUE(heard.WaitFor("woken " + Subject(9).ToString()));
 
@@ -90,7 +99,7 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   server.CutAll();
   EXPECT_TRUE(heard.WaitFor("a line lost", 1));
   EXPECT_TRUE(heard.WaitFor("all lines", 2));
-  EXPECT_TRUE(heard.WaitFor("work default", 3)) << "connected again";
+  EXPECT_TRUE(heard.WaitFor("work default", 4)) << "connected again";
   client.TellClosed(Subject(2));
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(2).ToString()));
   server.RingSubject(session, Subject(10));

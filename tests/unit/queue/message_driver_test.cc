@@ -173,6 +173,18 @@ TEST_F(MessageDriverTest, WhatWaitsGoesWithItsPartition) {
   EXPECT_TRUE(settled.empty());
 }
 
+TEST_F(MessageDriverTest, LooksOnceWhenToldTo) {
+  EXPECT_TRUE(Claim());
+  EXPECT_EQ(store.asked.size(), 0u);
+  driver->LookOnce();
+  EXPECT_TRUE(Claim());
+  ASSERT_EQ(store.asked.size(), 1u);
+  EXPECT_FALSE(store.asked[0].keys);
+  EXPECT_EQ(store.asked[0].min_age, milliseconds(0)) << "the youngest row too";
+  EXPECT_TRUE(Claim());
+  EXPECT_EQ(store.asked.size(), 1u) << "nothing was found: once";
+}
+
 TEST_F(MessageDriverTest, LooksForLateRowsNowAndThen) {
   clock.now += std::chrono::seconds(5);
   EXPECT_TRUE(Claim());
