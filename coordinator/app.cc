@@ -9,6 +9,7 @@
 #include "coordinator/duties.h"
 #include "coordinator/relay.h"
 #include "coordinator/request_spans.h"
+#include "coordinator/schedules.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/problem.h"
@@ -84,6 +85,7 @@ struct App::Parts {
   std::unique_ptr<LoopLeases> leases;
   std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
   std::vector<std::unique_ptr<Duty>> duties;
+  Duty* schedules = nullptr;  // of `duties`: looks at once when a schedule is new or changed here
   std::vector<Duty*> relays;  // of `duties`; made before anything rings
   std::mutex lifecycle;
   bool started = false;
@@ -109,10 +111,14 @@ struct App::Parts {
     return Problem(503, "unavailable", why).With("Retry-After", "1");
   }
 
-  Router MakeRouter() {
+  Bell MakeBell() {
     Bell bell;
     bell.work = [this](const std::string& queue) { RingWork(queue); };
     bell.subject = [this](const SessionId& holder, const SubjectId& subject) { doorbell->RingSubject(holder, subject); };
+    return bell;
+  }
+
+  Router MakeRouter() {
     const ApiContext api{*backend.store,
                          *backend.queries,
                          *capabilities,
@@ -120,7 +126,9 @@ struct App::Parts {
                          ids,
                          feed,
                          contents,
-                         bell,
+                         *backend.schedules,
+                         [this] { schedules->Wake(); },
+                         MakeBell(),
                          metrics.counter(names::kIdempotencyHits),
                          settings.jaeger_url};
     Router router;
@@ -150,7 +158,7 @@ struct App::Parts {
 
   void MakeDuties() {
     // The session is of the loop leases only: a coordinator claims no subjects.
-    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention", "contents"}};
+    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention", "contents", "schedules"}};
     for (int shard = 0; sender && shard < kReadyShards; ++shard) held.names.push_back(RelayName(shard));
     leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
@@ -162,6 +170,9 @@ struct App::Parts {
       duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
     };
     add("timers", TimersTurn(context, settings.timers), {});
+    const ScheduleContext firing{*backend.schedules, {*backend.store, *capabilities, *workflow_kind, ids}, metrics, MakeBell()};
+    add("schedules", SchedulesTurn(firing, settings.timers), {});
+    schedules = duties.back().get();
     add("reaper", ReaperTurn(context, settings.reap), {});
     add("ready", std::move(ready.turn), std::move(ready.forget));
     add("contents", ContentsTurn(context, settings.content_grace), {});

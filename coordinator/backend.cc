@@ -3,6 +3,7 @@
 #include "shared/objectstore/open_store.h"
 #include "shared/postgres/migrate.h"
 #include "shared/postgres/pg_queries.h"
+#include "shared/postgres/pg_schedule_store.h"
 #include "shared/postgres/pg_store.h"
 
 namespace acl::coordinator {
@@ -33,6 +34,7 @@ Backend MakePgBackend(const Settings& settings) {
   auto store = std::make_unique<PgStore>(std::move(options));
   backend.queries = std::make_unique<PgQueries>(*store);
   backend.keys = std::make_unique<PgKeyStore>(store->pool());
+  backend.schedules = std::make_unique<schedule::PgScheduleStore>(store->pool());
   backend.store = std::move(store);
   backend.probe = [conninfo = settings.database_url] { return Probe(conninfo); };
   return backend;

@@ -10,6 +10,7 @@
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
 #include "shared/postgres/pg_key_store.h"
+#include "shared/schedule/store.h"
 #include "shared/telemetry/metrics.h"
 
 namespace acl::coordinator {
@@ -19,6 +20,7 @@ struct Backend {
   std::unique_ptr<KernelStore> store;
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
+  std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
   DatabaseWatch::Probe probe;
   Status sound;  // an error: the settings cannot work, do not start
 
@@ -27,6 +29,7 @@ struct Backend {
   Backend& operator=(Backend&&) = delete;
   ~Backend() {
     keys.reset();
+    schedules.reset();
     queries.reset();
   }
 };

@@ -8,6 +8,7 @@ void AddApiRoutes(Router& router, const ApiContext& api) {
   AddActionRoutes(router, api);
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);
+  AddScheduleRoutes(router, api);
   AddFleetRoutes(router, api);
   AddReferenceRoutes(router, api);
 }

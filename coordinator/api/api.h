@@ -11,6 +11,7 @@
 #include "shared/http/router.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
+#include "shared/schedule/store.h"
 #include "shared/telemetry/metrics.h"
 
 namespace acl::coordinator {
@@ -42,6 +43,8 @@ struct ApiContext {
   Uuid7Maker& ids;
   EventFeed& feed;
   KnownContents& contents;
+  schedule::ScheduleStore& schedules;
+  std::function<void()> schedules_changed;  // may be empty
   Bell bell;
   Counter idempotency_hits;
   std::string jaeger_url = {};  // links to traces begin with it; empty: no links
@@ -56,6 +59,7 @@ void AddRunRoutes(Router& router, const ApiContext& api);        // GET /v1/work
 void AddActionRoutes(Router& router, const ApiContext& api);     // cancel pause resume signal resolve
 void AddJournalRoutes(Router& router, const ApiContext& api);    // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);    // PUT /v1/contents/{sha256}
+void AddScheduleRoutes(Router& router, const ApiContext& api);   // /v1/schedules
 void AddFleetRoutes(Router& router, const ApiContext& api);      // workers leases quarantine
 void AddReferenceRoutes(Router& router, const ApiContext& api);  // capabilities, openapi, schema
 

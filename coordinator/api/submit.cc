@@ -5,78 +5,14 @@
 #include "coordinator/api/contents.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
-#include "shared/base/canonical_json.h"
+#include "coordinator/api/submission.h"
+#include "coordinator/run_maker.h"
 #include "shared/spec/loader.h"
-#include "shared/workflow/create_run.h"
 
 namespace acl::coordinator {
 namespace {
 
-constexpr std::size_t kMaxSubmitBytes = 16u << 20;
 constexpr std::size_t kMaxFiles = 20'000;
-
-// The body: JSON with the members below, or the workflow's text itself as YAML.
-struct Submission {
-  std::string text;
-  std::string file = "workflow";  // for messages
-  Json inputs = Json::object();
-  Json labels = Json::object();
-  Json files = Json::array();
-  bool strict = false, strict_templates = false;
-  Hash256 hash{};  // of what was asked, without the file's name
-};
-
-std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool fits, const char* wanted) {
-  if (!body.contains(member) || fits) return std::nullopt;
-  return Problem(422, "invalid-request", fmt::format("'{}' is not {}", member, wanted),
-                 Json::array({ErrorItem("wrong-type", fmt::format("'{}' is {}, not {}", member, body[member].type_name(), wanted),
-                                        std::string("/") + member)}));
-}
-
-OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
-  Submission out;
-  const auto* type = request.Header("content-type");
-  if (type != nullptr && type->find("yaml") != std::string::npos) {
-    out.text = request.body;
-    out.hash = CanonicalHash({{"workflow", ToHex(out.text)}});  // hex: the text need not be UTF-8 yet
-    return out;
-  }
-  auto read = ReadObject(request, {"workflow", "file", "inputs", "files", "labels", "strict", "strict_templates"});
-  if (const auto* refusal = RefusalOf(read)) return *refusal;
-  Json& body = ValueOf(read);
-  const auto text = [&](const char* member) { return body.contains(member) && body[member].is_string(); };
-  if (!body.contains("workflow")) {
-    return Problem(422, "invalid-request", "'workflow' is missing: the text of the workflow, YAML or JSON",
-                   Json::array({ErrorItem("missing-member", "'workflow' is missing", "/workflow")}));
-  }
-  if (body["workflow"].is_object()) body["workflow"] = DumpJson(body["workflow"]);  // JSON in JSON is as good as its text
-  for (auto refusal : {WrongType(body, "workflow", text("workflow"), "a string: the text of the workflow"),
-                       WrongType(body, "file", text("file"), "a string"),
-                       WrongType(body, "inputs", body.value("inputs", Json::object()).is_object(), "an object"),
-                       WrongType(body, "labels", body.value("labels", Json::object()).is_object(), "an object of strings"),
-                       WrongType(body, "files", body.value("files", Json::array()).is_array(), "a list"),
-                       WrongType(body, "strict", body.value("strict", Json(false)).is_boolean(), "true or false"),
-                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false")}) {
-    if (refusal) return std::move(*refusal);
-  }
-  if (text("file")) out.file = body["file"];
-  out.text = body["workflow"];
-  out.inputs = body.value("inputs", Json::object());
-  out.labels = body.value("labels", Json::object());
-  out.files = body.value("files", Json::array());
-  out.strict = body.value("strict", false);
-  out.strict_templates = body.value("strict_templates", false);
-  body.erase("file");
-  out.hash = CanonicalHash(body);
-  for (const auto& [key, value] : out.labels.items()) {
-    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255 ||
-        out.labels.size() > 64) {
-      return Problem(422, "invalid-request", "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes",
-                     Json::array({ErrorItem("bad-label", "'" + key + "' does not fit", "/labels/" + key)}));
-    }
-  }
-  return out;
-}
 
 // The files of the workspace at start; each content must be in the store already, with the size said here.
 OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files) {
@@ -124,13 +60,6 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
   return out;
 }
 
-HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings) {
-  int errors = 0;
-  for (const auto& finding : findings) errors += finding.severity == Finding::Severity::kError ? 1 : 0;
-  return Problem(422, "invalid-workflow", fmt::format("{} has {} error{}", file, errors, errors == 1 ? "" : "s"),
-                 FindingsToJson(file, findings));
-}
-
 HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   auto key = ReadIdempotencyKey(request);
   if (const auto* refusal = RefusalOf(key)) return *refusal;
@@ -144,7 +73,6 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(files)) return *refusal;
 
   workflow::CreateRequest create;
-  create.subject = api.ids.New<SubjectId>();
   create.spec_text = submission.text;
   create.inputs = std::move(submission.inputs);
   create.files = std::move(ValueOf(files));
@@ -155,19 +83,17 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   create.labels = std::move(submission.labels);
   create.request_key = ValueOf(key);
   create.request_hash = submission.hash;
-  auto item = workflow::MakeCreateItem(api.workflow_kind, *loaded.spec, std::move(create));
-  if (!item) {
-    if (item.code() == Code::kInvalid) return Problem(422, "invalid-request", item.message());
-    return ProblemOf(item.error());
-  }
-  auto created = api.store.Create({&*item, 1});
-  if (!created && created.code() == Code::kNotFound) {  // put long ago, and no run referred to it: collected
-    for (const Hash256& hash : item->contents) api.contents.Forget(hash);
+  std::vector<Hash256> contents;
+  for (const FileChange& file : create.files) contents.push_back(*file.hash);
+  auto made = MakeRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded.spec, std::move(create));
+  if (!made && made.code() == Code::kInvalid) return Problem(422, "invalid-request", made.message());
+  if (!made && made.code() == Code::kNotFound) {  // put long ago, and no run referred to it: collected
+    for (const Hash256& hash : contents) api.contents.Forget(hash);
     return Problem(422, "invalid-files", "some files of the run do not fit",
-                   Json::array({ErrorItem("bad-file", created.message() + ": PUT /v1/contents/{sha256} again", "/files")}));
+                   Json::array({ErrorItem("bad-file", made.message() + ": PUT /v1/contents/{sha256} again", "/files")}));
   }
-  if (!created) return ProblemOf(created.error());
-  const CreateOutcome& outcome = created->front();
+  if (!made) return ProblemOf(made.error());
+  const CreateOutcome& outcome = made->outcome;
   if (outcome.kind == CreateOutcome::Kind::kKeyConflict) {
     return Problem(422, "key-reused",
                    "this Idempotency-Key was used for another request; the first one made run " + outcome.subject.ToString());
@@ -181,7 +107,7 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
     Counter(api.idempotency_hits).Add();
     return response.With("Idempotent-Replayed", "true");
   }
-  api.bell.RingWork(item->queue);
+  api.bell.RingWork(made->queue);
   return response;
 }
 

@@ -27,6 +27,7 @@ inline constexpr int kMostAtOnce = 100;  // fire times of one schedule that one 
 struct Policy {
   Overlap overlap = Overlap::kSkip;
   std::int64_t catchup_seconds = kDefaultCatchup;  // a fire time later than this is missed, not made up
+  friend bool operator==(const Policy&, const Policy&) = default;
 };
 
 // All times are seconds since 1970.

@@ -44,6 +44,9 @@ inline const MetricDef kTasks{
     "acl_tasks_total",
     "tasks of dispatched steps by what became of them: taken delivered refused (a worker's), lost withdrawn (a reaper's)"};
 inline const MetricDef kTimersFired{"acl_timers_fired_total", "timers turned into inbox rows"};
+inline const MetricDef kScheduleFires{"acl_schedule_fires_total",
+                                      "fire times of schedules by outcome: started skipped_overlap missed failed"};
+inline const MetricDef kScheduleLag{"acl_schedule_lag_seconds", "how late the last run that a schedule started was started, seconds"};
 inline const MetricDef kLoopHeld{"acl_loop_held", "1 if this process holds the duty, by loop"};
 inline const MetricDef kLoopTurns{"acl_loop_turns_total", "turns of a duty that went through in this process, by loop"};
 inline const MetricDef kDatabaseUp{"acl_database_up", "1 if the last call to the database went through"};
@@ -99,6 +102,8 @@ inline std::vector<const MetricDef*> All() {
           &kQuarantines,
           &kTasks,
           &kTimersFired,
+          &kScheduleFires,
+          &kScheduleLag,
           &kLoopHeld,
           &kLoopTurns,
           &kDatabaseUp,

@@ -3,6 +3,7 @@
 
 #include "shared/postgres/connection.h"
 #include "shared/postgres/pg_queries.h"
+#include "shared/postgres/pg_schedule_store.h"
 #include "tests/integration/postgres/store_fixture.h"
 
 namespace acl {
@@ -12,6 +13,7 @@ class StatementsTest : public test::PgStoreTest {};
 
 TEST_F(StatementsTest, AllPrepareAndHotOnesUseTheirKeys) {
   PgQueries queries(store());  // so that its statements are linked in
+  schedule::PgScheduleStore schedules(store().pool());
   pg::ConnectionSettings settings;
   settings.conninfo = db().conninfo();
   settings.role = "acl_service";

@@ -12,6 +12,7 @@
 #include "shared/kernel/memory_queries.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/memory_schedules.h"
 
 namespace acl::coordinator {
 
@@ -31,8 +32,13 @@ class ApiFixture : public ::testing::Test {
     Bell bell;
     bell.work = [this](const std::string& queue) { rung_.push_back("work " + queue); };
     bell.subject = [this](const SessionId&, const SubjectId& subject) { rung_.push_back("subject " + subject.ToString()); };
+    bell_ = bell;
+    schedules_.is_open = [this](const SubjectId& run) {
+      auto view = queries_.GetSubject(run);
+      return view && view->state != OpenState::kClosed;
+    };
     api_ = std::make_unique<ApiContext>(
-        ApiContext{store_, queries_, *registry_, *kind_, ids_, feed_, contents_, bell, metrics_.counter({"hits", "help"})});
+        ApiContext{store_, queries_, *registry_, *kind_, ids_, feed_, contents_, schedules_, {}, bell, metrics_.counter({"hits", "help"})});
     AddApiRoutes(router_, *api_);
   }
 
@@ -121,7 +127,9 @@ class ApiFixture : public ::testing::Test {
   std::shared_ptr<const SubjectKind> kind_;
   EventFeed feed_{queries_, clock_};
   KnownContents contents_;
+  test::MemorySchedules schedules_{clock_};
   std::vector<std::string> rung_;
+  Bell bell_;
   std::unique_ptr<ApiContext> api_;
   Router router_;
 };

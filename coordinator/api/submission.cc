@@ -1,0 +1,73 @@
+#include "coordinator/api/submission.h"
+
+#include <fmt/format.h>
+
+#include "coordinator/api/forms.h"
+#include "shared/base/canonical_json.h"
+
+namespace acl::coordinator {
+
+std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool fits, const char* wanted) {
+  if (!body.contains(member) || fits) return std::nullopt;
+  return Problem(422, "invalid-request", fmt::format("'{}' is not {}", member, wanted),
+                 Json::array({ErrorItem("wrong-type", fmt::format("'{}' is {}, not {}", member, body[member].type_name(), wanted),
+                                        std::string("/") + member)}));
+}
+
+OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
+  Submission out;
+  const auto* type = request.Header("content-type");
+  if (type != nullptr && type->find("yaml") != std::string::npos) {
+    out.text = request.body;
+    out.hash = CanonicalHash({{"workflow", ToHex(out.text)}});  // hex: the text need not be UTF-8 yet
+    return out;
+  }
+  auto read = ReadObject(request, {"workflow", "file", "inputs", "files", "labels", "strict", "strict_templates"});
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  return ReadSubmissionMembers(std::move(ValueOf(read)));
+}
+
+OrRefusal<Submission> ReadSubmissionMembers(Json body) {
+  Submission out;
+  const auto text = [&](const char* member) { return body.contains(member) && body[member].is_string(); };
+  if (!body.contains("workflow")) {
+    return Problem(422, "invalid-request", "'workflow' is missing: the text of the workflow, YAML or JSON",
+                   Json::array({ErrorItem("missing-member", "'workflow' is missing", "/workflow")}));
+  }
+  if (body["workflow"].is_object()) body["workflow"] = DumpJson(body["workflow"]);  // JSON in JSON is as good as its text
+  for (auto refusal : {WrongType(body, "workflow", text("workflow"), "a string: the text of the workflow"),
+                       WrongType(body, "file", text("file"), "a string"),
+                       WrongType(body, "inputs", body.value("inputs", Json::object()).is_object(), "an object"),
+                       WrongType(body, "labels", body.value("labels", Json::object()).is_object(), "an object of strings"),
+                       WrongType(body, "files", body.value("files", Json::array()).is_array(), "a list"),
+                       WrongType(body, "strict", body.value("strict", Json(false)).is_boolean(), "true or false"),
+                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false")}) {
+    if (refusal) return std::move(*refusal);
+  }
+  if (text("file")) out.file = body["file"];
+  out.text = body["workflow"];
+  out.inputs = body.value("inputs", Json::object());
+  out.labels = body.value("labels", Json::object());
+  out.files = body.value("files", Json::array());
+  out.strict = body.value("strict", false);
+  out.strict_templates = body.value("strict_templates", false);
+  body.erase("file");
+  out.hash = CanonicalHash(body);
+  for (const auto& [key, value] : out.labels.items()) {
+    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255 ||
+        out.labels.size() > 64) {
+      return Problem(422, "invalid-request", "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes",
+                     Json::array({ErrorItem("bad-label", "'" + key + "' does not fit", "/labels/" + key)}));
+    }
+  }
+  return out;
+}
+
+HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings) {
+  int errors = 0;
+  for (const auto& finding : findings) errors += finding.severity == Finding::Severity::kError ? 1 : 0;
+  return Problem(422, "invalid-workflow", fmt::format("{} has {} error{}", file, errors, errors == 1 ? "" : "s"),
+                 FindingsToJson(file, findings));
+}
+
+}  // namespace acl::coordinator

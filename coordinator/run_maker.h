@@ -1,0 +1,27 @@
+#pragma once
+// The one way a coordinator makes a run of a workflow: for POST /v1/workflows, and for schedules.
+
+#include "shared/base/uuid7.h"
+#include "shared/capability/capability.h"
+#include "shared/kernel/store.h"
+#include "shared/workflow/create_run.h"
+
+namespace acl::coordinator {
+
+struct RunMaker {
+  KernelStore& store;
+  const CapabilityRegistry& capabilities;
+  const SubjectKind& kind;
+  Uuid7Maker& ids;
+};
+
+struct MadeRun {
+  CreateOutcome outcome;
+  std::string queue;
+};
+
+// `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not stored;
+// else the store's errors.
+Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
+
+}  // namespace acl::coordinator

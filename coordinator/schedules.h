@@ -1,0 +1,35 @@
+#pragma once
+// The duty "schedules": starts the runs of fire times that have come (shared/schedule/due.h decides, this does it).
+//
+//   look -> for each due schedule: start the runs, each under a request key of its fire time -> write down what became of it and move on,
+//   by compare-and-set
+//
+// A process may end between any two of these, and two may do them at once: the request key makes one run of a fire time, and until the
+// schedule has moved on somebody looks again. What the database's clock does not call due is not started.
+
+#include "coordinator/duties.h"
+#include "coordinator/run_maker.h"
+#include "shared/schedule/store.h"
+
+namespace acl::coordinator {
+
+struct ScheduleContext {
+  schedule::ScheduleStore& schedules;
+  RunMaker maker;
+  Metrics& metrics;
+  Bell bell;
+};
+
+Turn SchedulesTurn(const ScheduleContext& context, std::chrono::milliseconds longest);
+
+// One run of a schedule. `nominal` (RFC 3339) is its input `scheduled_time`, if the workflow declares one. Errors as MakeRun's, and kInvalid
+// if the workflow does not load any more.
+Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
+                               const Hash256& hash);
+// What such a run is made of, not made: for checks before anything is stored.
+Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const schedule::ScheduleRow& row, const std::string& nominal);
+
+inline std::int64_t SecondsOf(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
+inline WallTime WallTimeFromSeconds(std::int64_t seconds) { return WallTimeFromMicros(seconds * 1'000'000); }
+
+}  // namespace acl::coordinator
