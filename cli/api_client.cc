@@ -80,6 +80,11 @@ Result<Json> ApiClient::Post(const std::string& path, const Json& body, const st
   return Exchange(std::move(request));
 }
 
+Status ApiClient::Delete(const std::string& path) {
+  auto answer = Exchange(Request("DELETE", path));
+  return answer ? Status() : Status(answer.error());
+}
+
 Status ApiClient::PutContent(const std::string& sha256_hex, std::string bytes) {
   ApiRequest request = Request("PUT", "/v1/contents/" + sha256_hex);
   request.headers["Content-Type"] = "application/octet-stream";

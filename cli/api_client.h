@@ -51,6 +51,7 @@ class ApiClient {
   // kConflict, 4xx kInvalid, 5xx kUnavailable; the message holds the detail and each of its `errors`.
   Result<Json> Get(const std::string& path);
   Result<Json> Post(const std::string& path, const Json& body, const std::map<std::string, std::string>& headers = {});
+  Status Delete(const std::string& path);
   Status PutContent(const std::string& sha256_hex, std::string bytes);
   Result<std::string> GetBytes(const std::string& path);
   Result<ApiReply> Probe(const std::string& path);  // whatever the status

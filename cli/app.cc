@@ -43,6 +43,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddWorkflowValidate(workflow, session);
   AddWorkflowQueries(workflow, session);
   AddWorkflowActs(workflow, session);
+  AddScheduleCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);
   AddFleetCommands(app.get(), session);

@@ -17,6 +17,7 @@ void AddWorkflowRun(CLI::App* workflow, Session* session);
 void AddWorkflowValidate(CLI::App* workflow, Session* session);
 void AddWorkflowQueries(CLI::App* workflow, Session* session);
 void AddWorkflowActs(CLI::App* workflow, Session* session);
+void AddScheduleCommands(CLI::App* app, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
 void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease

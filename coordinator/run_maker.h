@@ -20,8 +20,8 @@ struct MadeRun {
   std::string queue;
 };
 
-// `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not stored;
-// else the store's errors.
+// `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
+// stored; else the store's errors.
 Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
 
 }  // namespace acl::coordinator

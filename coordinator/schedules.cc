@@ -104,7 +104,8 @@ Result<bool> Firing::Do(const DueRow& due, WallTime now) {
     return Record(advance);
   }
   const schedule::State state{row.next_fire_at ? SecondsOf(*row.next_fire_at) : kNever,
-                              row.waiting_at ? std::optional(SecondsOf(*row.waiting_at)) : std::nullopt, !due.open_runs.empty(), due.started};
+                              row.waiting_at ? std::optional(SecondsOf(*row.waiting_at)) : std::nullopt, !due.open_runs.empty(),
+                              due.started};
   const auto decision = schedule::DueFires(*cron, *zone, row.definition.policy, state, SecondsOf(now));
   if (decision.fires.empty() && decision.waiting == state.waiting && decision.next_fire_at == state.next_fire_at) return false;
   if (decision.cancel_running) {
@@ -151,7 +152,8 @@ Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const
   out.inputs = std::move(*inputs);
   out.labels = std::move(*labels);
   out.labels["schedule"] = row.name;
-  const bool declared = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const InputSpec& input) { return input.name == "scheduled_time"; });
+  const bool declared =
+      std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const InputSpec& input) { return input.name == "scheduled_time"; });
   if (declared && !out.inputs.contains("scheduled_time")) out.inputs["scheduled_time"] = nominal;
   return out;
 }
@@ -161,7 +163,8 @@ Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRo
   const auto loaded = LoadWorkflow(row.definition.workflow, maker.capabilities, {.for_submit = true});
   if (!loaded.ok()) {
     for (const Finding& finding : loaded.findings) {
-      if (finding.severity == Finding::Severity::kError) return Error{Code::kInvalid, "the workflow does not load any more: " + finding.message};
+      if (finding.severity == Finding::Severity::kError)
+        return Error{Code::kInvalid, "the workflow does not load any more: " + finding.message};
     }
     return Error{Code::kInvalid, "the workflow does not load any more"};
   }

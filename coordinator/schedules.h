@@ -22,8 +22,8 @@ struct ScheduleContext {
 
 Turn SchedulesTurn(const ScheduleContext& context, std::chrono::milliseconds longest);
 
-// One run of a schedule. `nominal` (RFC 3339) is its input `scheduled_time`, if the workflow declares one. Errors as MakeRun's, and kInvalid
-// if the workflow does not load any more.
+// One run of a schedule. `nominal` (RFC 3339) is its input `scheduled_time`, if the workflow declares one. Errors as MakeRun's, and
+// kInvalid if the workflow does not load any more.
 Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
                                const Hash256& hash);
 // What such a run is made of, not made: for checks before anything is stored.

@@ -48,5 +48,7 @@ CREATE TABLE schedule_fires (
 );
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON schedules, schedule_fires TO acl_service;
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON schedules FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON schedule_fires FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 RESET ROLE;

@@ -73,7 +73,8 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
   Prepared out;
   if (auto refusal = WrongType(body, "name", body.value("name", Json("")).is_string(), "a string")) return std::move(*refusal);
   if (auto refusal = WrongType(body, "paused", body.value("paused", Json(false)).is_boolean(), "true or false")) return std::move(*refusal);
-  if (auto refusal = WrongType(body, "version", body.value("version", Json(1)).is_number_integer(), "a whole number")) return std::move(*refusal);
+  if (auto refusal = WrongType(body, "version", body.value("version", Json(1)).is_number_integer(), "a whole number"))
+    return std::move(*refusal);
   if (auto refusal = ReadTimes(body, out)) return std::move(*refusal);
   out.name = body.value("name", "");
   if (body.contains("paused")) out.paused = body["paused"].get<bool>();
@@ -81,7 +82,8 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
   auto submitted = ReadSubmissionMembers(body);
   if (const auto* refusal = RefusalOf(submitted)) return *refusal;
   Submission& submission = ValueOf(submitted);
-  if (submission.labels.contains("schedule")) return Wrong("bad-label", "the label 'schedule' is the schedule's own: its name", "labels/schedule");
+  if (submission.labels.contains("schedule"))
+    return Wrong("bad-label", "the label 'schedule' is the schedule's own: its name", "labels/schedule");
   auto loaded = LoadWorkflow(submission.text, api.capabilities,
                              {.strict = submission.strict, .strict_templates = submission.strict_templates, .for_submit = true});
   if (!loaded.ok()) return InvalidWorkflow(submission.file, loaded.findings);
@@ -140,14 +142,15 @@ HttpResponse Answer(const ApiContext& api, int status, const ScheduleRow& row, J
   if (!now) return ProblemOf(now.error());
   const auto cron = schedule::ParseCron(row.definition.cron);
   const auto zone = TimeZone::Load(row.definition.zone), utc = TimeZone::Load("UTC");
-  for (const auto time : cron && zone ? NextFires(*cron, *zone, SecondsOf(*now), kShownFireTimes) : std::vector<std::int64_t>()) {
+  for (const auto time : cron&& zone ? NextFires(*cron, *zone, SecondsOf(*now), kShownFireTimes) : std::vector<std::int64_t>()) {
     out["next_fires"].push_back({{"at", schedule::FormatZoned(*utc, time)}, {"local", schedule::FormatZoned(*zone, time)}});
   }
   auto fires = api.schedules.Fires(row.id, kShownFires);
   if (!fires) return ProblemOf(fires.error());
   out["fires"] = Json::array();
   for (const auto& fire : *fires) {
-    Json item = {{"scheduled_time", FormatWallTime(fire.nominal)}, {"outcome", fire.outcome}, {"recorded_at", FormatWallTime(fire.recorded_at)}};
+    Json item = {
+        {"scheduled_time", FormatWallTime(fire.nominal)}, {"outcome", fire.outcome}, {"recorded_at", FormatWallTime(fire.recorded_at)}};
     if (fire.run) item["run"] = fire.run->ToString();
     if (!fire.reason.empty()) item["reason"] = fire.reason;
     out["fires"].push_back(std::move(item));
@@ -197,10 +200,12 @@ HttpResponse CreateSchedule(const ApiContext& api, const HttpRequest& request) {
   if (!created) return ProblemOf(created.error());
   using Kind = schedule::CreateAnswer::Kind;
   if (created->kind == Kind::kNameTaken) {
-    return Problem(409, "name-taken", "there is a schedule '" + prepared.name + "' already: PUT /v1/schedules/" + prepared.name + " changes it");
+    return Problem(409, "name-taken",
+                   "there is a schedule '" + prepared.name + "' already: PUT /v1/schedules/" + prepared.name + " changes it");
   }
   if (created->kind == Kind::kKeyConflict) {
-    return Problem(422, "key-reused", "this Idempotency-Key was used for another request; the first one made schedule " + created->row.name);
+    return Problem(422, "key-reused",
+                   "this Idempotency-Key was used for another request; the first one made schedule " + created->row.name);
   }
   auto answer = Answer(api, 201, created->row, {{"warnings", FindingsToJson(prepared.file, prepared.findings)}});
   if (answer.status == 201) answer.With("Location", "/v1/schedules/" + created->row.name);
@@ -240,7 +245,8 @@ OrRefusal<std::optional<std::int64_t>> WantedVersion(const HttpRequest& request,
   std::int64_t value = 0;
   if (text.size() > 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return Problem(400, "bad-if-match", "If-Match is an ETag of this schedule, for example \"3\"");
+  if (error != std::errc() || end != text.data() + text.size())
+    return Problem(400, "bad-if-match", "If-Match is an ETag of this schedule, for example \"3\"");
   return std::optional(value);
 }
 
@@ -268,7 +274,8 @@ HttpResponse Replace(const ApiContext& api, const HttpRequest& request) {
   row.paused = paused;
   if (!paused) row.pause_reason.clear();
   auto replaced = api.schedules.Replace(row);
-  if (!replaced) return replaced.code() == Code::kConflict ? Problem(412, "version-mismatch", replaced.message()) : ProblemOf(replaced.error());
+  if (!replaced)
+    return replaced.code() == Code::kConflict ? Problem(412, "version-mismatch", replaced.message()) : ProblemOf(replaced.error());
   if (api.schedules_changed) api.schedules_changed();
   return Answer(api, 200, *replaced, {{"warnings", FindingsToJson(prepared.file, prepared.findings)}});
 }

@@ -28,15 +28,17 @@ const Statement kFindCreated("schedule.find_created", Statement::Kind::kRead, R"
 SELECT )" + kColumnList + R"(, coalesce(s.request_key = ($key::text[])[1], false), coalesce(s.request_hash = $hash::bytea, false)
 FROM schedules s WHERE s.project_id = $project::uuid AND (s.request_key = ($key::text[])[1] OR s.name = $name::text)
 ORDER BY 24 DESC LIMIT 1)");
-const Statement kGetSchedule("schedule.get", Statement::Kind::kRead, "SELECT " + kColumnList +
-                             " FROM schedules s WHERE s.project_id = $project::uuid AND s.name = $name::text");
+const Statement kGetSchedule("schedule.get", Statement::Kind::kRead,
+                             "SELECT " + kColumnList + " FROM schedules s WHERE s.project_id = $project::uuid AND s.name = $name::text");
 const Statement kListSchedules("schedule.list", Statement::Kind::kRead, "SELECT " + kColumnList + R"(
 FROM schedules s WHERE s.project_id = $project::uuid AND s.name > $after::text ORDER BY s.name LIMIT $limit::int)");
-const Statement kReplace("schedule.replace", Statement::Kind::kWrite, R"(
+const Statement kReplace("schedule.replace", Statement::Kind::kWrite,
+                         R"(
 UPDATE schedules s SET spec_text = $spec::text, inputs = $inputs::text, labels = $labels::text, cron = $cron::text, zone = $zone::text,
        overlap = $overlap::text, catchup_seconds = $catchup::bigint, paused = $paused::boolean, pause_reason = $pause_reason::text,
        next_fire_at = ($next::timestamptz[])[1], waiting_at = NULL, version = s.version + 1, updated_at = clock_timestamp()
-WHERE s.schedule_id = $id::uuid AND s.version = $version::bigint RETURNING )" + kColumnList);
+WHERE s.schedule_id = $id::uuid AND s.version = $version::bigint RETURNING )" +
+                             kColumnList);
 const Statement kDelete("schedule.delete", Statement::Kind::kWrite,
                         "DELETE FROM schedules WHERE project_id = $project::uuid AND name = $name::text RETURNING 1");
 const Statement kFires("schedule.fires", Statement::Kind::kRead, R"(
@@ -188,7 +190,8 @@ Result<ScheduleRow> PgScheduleStore::Replace(const ScheduleRow& row) {
   if (rows->size() == 1) return pg::Decoded<ScheduleRow>("schedule.replace", [&] { return ReadRow(*rows, 0); });
   auto now = Get(row.project, row.name);
   if (!now) return now.error();
-  return Error{Code::kConflict, "schedule '" + row.name + "' is at version " + std::to_string(now->version) + ", not " + std::to_string(row.version)};
+  return Error{Code::kConflict,
+               "schedule '" + row.name + "' is at version " + std::to_string(now->version) + ", not " + std::to_string(row.version)};
 }
 
 Status PgScheduleStore::Delete(const ProjectId& project, const std::string& name) {

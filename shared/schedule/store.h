@@ -19,7 +19,7 @@ using ScheduleId = Id<struct ScheduleTag>;
 
 // What people say of a schedule.
 struct Definition {
-  std::string workflow;                     // the spec as it was submitted
+  std::string workflow;                      // the spec as it was submitted
   std::string inputs = "{}", labels = "{}";  // JSON objects
   std::string cron, zone = "UTC";
   Policy policy;
@@ -90,7 +90,7 @@ class ScheduleStore {
   virtual Result<std::vector<ScheduleRow>> List(const ProjectId& project, const std::string& after_name, int limit) = 0;
   // Definition, paused, pause_reason and next_fire_at of `row`, if its version is still that; what waited is dropped. kConflict, kNotFound.
   virtual Result<ScheduleRow> Replace(const ScheduleRow& row) = 0;
-  virtual Status Delete(const ProjectId& project, const std::string& name) = 0;  // kNotFound
+  virtual Status Delete(const ProjectId& project, const std::string& name) = 0;     // kNotFound
   virtual Result<std::vector<FireRow>> Fires(const ScheduleId& id, int limit) = 0;  // newest first
 
   virtual Result<DueAnswer> Due(int max) = 0;
@@ -101,6 +101,8 @@ class ScheduleStore {
 };
 
 // The request key under which a fire time starts its run.
-inline std::string RequestKeyOf(const ScheduleId& id, std::int64_t nominal) { return "schedule:" + id.ToString() + ":" + std::to_string(nominal); }
+inline std::string RequestKeyOf(const ScheduleId& id, std::int64_t nominal) {
+  return "schedule:" + id.ToString() + ":" + std::to_string(nominal);
+}
 
 }  // namespace acl::schedule

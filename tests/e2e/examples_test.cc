@@ -62,6 +62,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
       {"flaky-retry.yaml", {}, "COMPLETED", "", ""},
       {"folder-report.yaml", {"--files", fleet.folder() / "mine", "-i", "main=in/main.md"}, "COMPLETED", "out/report.md", "Words: 7"},
       {"http-local.yaml", {"-i", "url=" + url}, "COMPLETED", "note.txt", "answered 200, then 201: {\"number\": 1, \"note\""},
+      {"nightly.yaml", {"-i", "scheduled_time=2026-11-22T01:30:00Z"}, "COMPLETED", "at.txt", "2026-11-22T01:30:00Z"},
       {"saga-rollback.yaml", {}, "ROLLED_BACK", "cancelled.txt", "room booked for A-1001"},
       {"two-queues.yaml", {}, "COMPLETED", "sorted.txt", "7\n19\n42\n"},
   };

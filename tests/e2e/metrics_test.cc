@@ -34,6 +34,8 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_relay_messages_total", "tests/kafka, RunsGoThroughMessagesStepByStep"},
     {"acl_relay_rows_out", "tests/kafka, ALagIsSeenWhileAWorkerIsFull"},
     {"acl_timers_fired_total", "examples_test, retries"},
+    {"acl_schedule_fires_total", "unit_coordinator, Schedules"},
+    {"acl_schedule_lag_seconds", "unit_coordinator, FiresOnceAtItsTimeWithItsInputAndLabel"},
 };
 
 std::set<std::string> NamesOfMetrics() {

@@ -13,7 +13,7 @@ class MemorySchedules final : public schedule::ScheduleStore {
  public:
   explicit MemorySchedules(const Clock& clock) : clock_(clock) {}
 
-  std::function<bool(const SubjectId&)> is_open = [](const SubjectId&) { return false; };    // a run that was started
+  std::function<bool(const SubjectId&)> is_open = [](const SubjectId&) { return false; };      // a run that was started
   std::function<bool(const std::string&)> has_key = [](const std::string&) { return false; };  // a request key that made a run
 
   Result<WallTime> Now() override { return clock_.Wall(); }
@@ -84,7 +84,8 @@ class MemorySchedules final : public schedule::ScheduleStore {
     std::vector<schedule::FireRow> out;
     const auto it = rows_.find(id);
     if (it == rows_.end()) return out;
-    for (auto fire = it->second.fires.rbegin(); fire != it->second.fires.rend() && int(out.size()) < limit; ++fire) out.push_back(fire->second);
+    for (auto fire = it->second.fires.rbegin(); fire != it->second.fires.rend() && int(out.size()) < limit; ++fire)
+      out.push_back(fire->second);
     return out;
   }
 

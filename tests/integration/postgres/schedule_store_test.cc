@@ -139,7 +139,8 @@ TEST_P(ScheduleStoreTest, MovesOnOnceWhateverIsRecorded) {
   const auto run = NewRun();
   EXPECT_TRUE(*schedules().Record(From(row, {{*row.next_fire_at, "skipped_overlap", std::nullopt, "a", {}}})));
   // Somebody slower made the run: that is what is kept; nothing moves.
-  EXPECT_FALSE(*schedules().Record(From(row, {{*row.next_fire_at, "started", run, "", {}}, {*row.next_fire_at + seconds(1), "missed", std::nullopt, "", {}}})));
+  EXPECT_FALSE(*schedules().Record(
+      From(row, {{*row.next_fire_at, "started", run, "", {}}, {*row.next_fire_at + seconds(1), "missed", std::nullopt, "", {}}})));
   auto fires = schedules().Fires(row.id, 10);
   ASSERT_EQ(fires->size(), 1u);
   EXPECT_EQ(fires->front().outcome, "started");
@@ -213,7 +214,11 @@ TEST_F(ScheduleTurns, AtOnceTheyStartEachFireTimeOnce) {
     NewSchedule fresh;
     fresh.row.id = ids.New<ScheduleId>();
     fresh.row.name = "s" + std::to_string(i);
-    fresh.row.definition = {"name: x\nsteps:\n  - {name: a, capability: test.echo, inputs: {text: hi}}\n", "{}", "{}", "* * * * * *", "UTC",
+    fresh.row.definition = {"name: x\nsteps:\n  - {name: a, capability: test.echo, inputs: {text: hi}}\n",
+                            "{}",
+                            "{}",
+                            "* * * * * *",
+                            "UTC",
                             {Overlap::kAllow, 3'600}};
     fresh.row.next_fire_at = now - seconds(kDue - 1);
     ASSERT_TRUE(schedules.Create(fresh));

@@ -10,10 +10,10 @@
 namespace acl::coordinator {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr const char* kTimed = R"(
 name: timed
@@ -66,7 +66,8 @@ TEST_F(Schedules, MadeShownListedReplacedDeleted) {
   EXPECT_EQ(made.body["overlap"], "skip");
   EXPECT_EQ(made.body["catchup_seconds"], 60);
   EXPECT_EQ(Ask("GET", "/v1/schedules").body["schedules"].size(), 1u);
-  HttpHeaders stale = {{"content-type", "application/json"}, {"if-match", "\"7\""}}, fresh = {{"content-type", "application/json"}, {"if-match", "\"1\""}};
+  HttpHeaders stale = {{"content-type", "application/json"}, {"if-match", "\"7\""}},
+              fresh = {{"content-type", "application/json"}, {"if-match", "\"1\""}};
   const std::string other = Body({{"cron", "@daily"}, {"overlap", "allow"}}).dump();
   EXPECT_EQ(Ask("PUT", "/v1/schedules/nightly", other, stale).code(), "version-mismatch");
   const auto changed = Ask("PUT", "/v1/schedules/nightly", other, fresh);
@@ -195,7 +196,8 @@ TEST_F(Schedules, WhatIsTooLateIsMissed) {
 
 // The process ends after the run is made and before that is written down: in each form in which a store can fail there.
 TEST_F(Schedules, ARunThatWasMadeAndNotSaidIsNotMadeAgain) {
-  for (const auto fault : {test::FaultyStore::Fault::kLostAnswer, test::FaultyStore::Fault::kLostRequest, test::FaultyStore::Fault::kUnavailable}) {
+  for (const auto fault :
+       {test::FaultyStore::Fault::kLostAnswer, test::FaultyStore::Fault::kLostRequest, test::FaultyStore::Fault::kUnavailable}) {
     const bool made = fault == test::FaultyStore::Fault::kLostAnswer;
     const std::size_t before = Runs();
     Make({{"overlap", "allow"}});
