@@ -119,8 +119,7 @@ void WorkerCore::Lose(const SubjectId& subject, const char* why) {
 
 void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
   if (run.damaged().empty()) return;
-  const std::string detail = run.damaged();  // it goes with the run
-  QuarantineSubject(SubjectId(run.subject()), "content damaged", detail);
+  QuarantineSubject(SubjectId(run.subject()), "content damaged", std::string(run.damaged()));  // copies: both go with the run
 }
 
 void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
