@@ -5,9 +5,9 @@
 #include <ctime>
 
 #include "shared/base/clock.h"
+#include "shared/base/time_zone.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
-#include "shared/base/time_zone.h"
 
 namespace acl {
 
