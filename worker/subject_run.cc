@@ -149,6 +149,7 @@ Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
     Status folded = Fold(work, draft, now);
     if (!folded) return folded;
   }
+  item.attempts.insert(item.attempts.end(), decision.attempts.begin(), decision.attempts.end());
   for (CompletionRow& row : decision.completions) {
     if (row.event_seq < 1 || row.event_seq > std::int64_t(decision.events.size())) {
       return Error{Code::kInternal, fmt::format("kind '{}': completion of '{}' names no event of its decision", kind_.Name(), row.step_id)};

@@ -104,6 +104,7 @@ using Input = std::variant<ResumedInput, StartingInput, StepFinishedInput, Inbox
 
 struct Decision {
   std::vector<EventDraft> events;
+  std::vector<AttemptRow> attempts;        // that nobody ran and that completed now: of a step that only waits
   std::vector<CompletionRow> completions;  // event_seq = 1-based index into `events`; the kernel adds the base
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;

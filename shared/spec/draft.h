@@ -36,6 +36,8 @@ void ReadRetry(Reader* reader, Fields* fields, StepSpec* step);
 void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation);  // `max_retries`, `timeout_seconds`
 // `priority` of a workflow or step: the band, 0 to 3.
 std::optional<int> ReadBand(Reader* reader, const Fields& fields);
+// loader_wait.cc
+void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_inputs.cc
 void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec);
 // loader_checks.cc

@@ -60,6 +60,10 @@ class ReferenceCheck {
     for (const StepSpec& step : spec_.steps)
       capabilities_.push_back(RunsCapability(step.type) ? capabilities.Find(step.capability) : nullptr);
     for (int index : PlanOrder(spec_)) {
+      if (spec_.steps[static_cast<std::size_t>(index)].wait) {
+        outputs_[std::string(kWaitOutput)].push_back(index);
+        continue;
+      }
       const CapabilitySpec* capability = capabilities_[static_cast<std::size_t>(index)];
       if (!capability || capability->open_results) {
         open_.push_back(index);  // its outputs are not known, so any bare name may be one of them
@@ -72,6 +76,7 @@ class ReferenceCheck {
   void Run() {
     for (int index : PlanOrder(spec_)) {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
+      if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       Check(step.inputs, {index, false, "step '" + step.name + "'", step.mark});
       if (step.compensation)
         Check(step.compensation->inputs, {index, true, "the compensation of step '" + step.name + "'", step.compensation->mark});

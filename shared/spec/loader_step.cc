@@ -199,24 +199,30 @@ class StepReader {
 
   void CheckKind(Fields& fields, const std::string& owner, int top, StepSpec* step) {
     const SourceNode* children = fields.Get("steps");
-    for (std::string_view key : {"approval_config", "steps", "condition", "when", "foreach", "child", "wait"})
+    for (std::string_view key : {"approval_config", "steps", "condition", "when", "foreach", "child"})
       if (const SourceNode* node = fields.Get(key)) step->extra[std::string(key)] = ToJson(*node);
+    const bool waits = step->type == StepType::kWait;
+    if (waits) ReadWait(reader_, fields, owner, step);
+    if (const SourceNode* wait = fields.Get("wait"); wait && !waits)
+      reader_->Error(wait->mark, "misplaced-wait",
+                     "only a WAIT step has 'wait'; " + owner + " is " + std::string(StepTypeName(step->type)) +
+                         ": let a step of its own wait, before or behind it");
     if (children && step->type != StepType::kParallel)
       reader_->Error(children->mark, "misplaced-steps",
                      "only a PARALLEL step has 'steps' of its own; " + owner + " is " + std::string(StepTypeName(step->type)));
     bool action = step->type == StepType::kAction || step->type == StepType::kCompensation;
-    if (!action) {
+    if (!action && !waits) {
       const SourceNode* type = fields.Get("step_type");
       Later(reader_, type ? type->mark : fields.map().mark, "the kind " + std::string(StepTypeName(step->type)) + " of " + owner);
-    } else {
-      for (std::string_view key : {"condition", "when", "foreach", "child", "wait"})
+    } else if (action) {
+      for (std::string_view key : {"condition", "when", "foreach", "child"})
         if (const SourceNode* node = fields.Get(key)) Later(reader_, node->mark, fields.What(key));
     }
     bool needs_capability = action || step->type == StepType::kForeach || (step->type == StepType::kParallel && !children);
     if (needs_capability && step->capability.empty() && !NamesCapability(fields))
       reader_->Error(fields.map().mark, "missing-capability",
                      owner + " names no capability; add 'capability: ...' (airun capability list shows them)");
-    else if (step->capability.empty() && NamesCapability(fields))
+    else if (!waits && step->capability.empty() && NamesCapability(fields))
       ReportEmptyCapability(reader_, fields, owner);
     if (children && reader_->IsList(*children, fields.What("steps")) && step->type == StepType::kParallel) {
       if (children->items.empty())

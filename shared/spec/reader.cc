@@ -83,24 +83,8 @@ std::optional<bool> Reader::Boolean(const SourceNode& node, const std::string& w
 }
 
 std::optional<std::chrono::milliseconds> Reader::Duration(const SourceNode& node, const std::string& what) {
-  double seconds = -1;
-  if (node.scalar.is_number()) {
-    seconds = node.scalar.get<double>();
-  } else if (node.is_string()) {
-    const auto& text = node.scalar.get_ref<const std::string&>();
-    double number = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    if (error == std::errc())
-      seconds = unit == "ms"                  ? number / 1000
-                : unit == "s" || unit.empty() ? number
-                : unit == "m"                 ? number * 60
-                : unit == "h"                 ? number * 3600
-                                              : -1;
-  }
-  if (seconds >= 0 && seconds <= double(kLongestSeconds)) return std::chrono::milliseconds(std::llround(seconds * 1000));
-  Error(node.mark, "bad-duration",
-        what + " must be seconds as a number (0.5) or a text like \"500ms\", \"2s\", \"5m\", \"1h\", at most ten years");
+  if (auto duration = ParseDuration(node.scalar)) return duration;
+  Error(node.mark, "bad-duration", what + " must be " + kDurationForms);
   return std::nullopt;
 }
 

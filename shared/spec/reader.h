@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "shared/spec/duration.h"
 #include "shared/spec/source_tree.h"
 
 namespace acl {
@@ -23,7 +24,7 @@ class Reader {
   std::optional<std::int64_t> Integer(const SourceNode& node, const std::string& what, std::int64_t low, std::int64_t high);
   std::optional<double> Number(const SourceNode& node, const std::string& what, double low, double high);
   std::optional<bool> Boolean(const SourceNode& node, const std::string& what);
-  // Seconds as a number, or "500ms", "2s", "5m", "1h".
+  // duration.h
   std::optional<std::chrono::milliseconds> Duration(const SourceNode& node, const std::string& what);
   std::optional<std::string> Word(const SourceNode& node, const std::string& what, const std::vector<std::string_view>& words);
   bool IsMap(const SourceNode& node, const std::string& what);
@@ -64,7 +65,5 @@ class Fields {
   const SourceNode& map_;
   std::string owner_;
 };
-
-inline constexpr std::int64_t kLongestSeconds = 10LL * 366 * 24 * 3600;  // ten years
 
 }  // namespace acl

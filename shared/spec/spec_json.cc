@@ -88,8 +88,14 @@ Json ToJson(const StepSpec& step) {
   if (step.step_timeout) out["step_timeout_s"] = step.step_timeout->count();
   if (step.queue) out["queue"] = *step.queue;
   if (step.band) out["band"] = *step.band;
+  if (step.wait) out["wait"] = {{step.wait->until ? "until" : "for", step.wait->time}};
   if (!step.extra.empty()) out["extra"] = step.extra;
   return out;
+}
+
+WaitSpec WaitFrom(const Json& json) {
+  const bool until = json.contains("until");
+  return {until, json.at(until ? "until" : "for")};
 }
 
 StepSpec StepFrom(const Json& json) {
@@ -114,6 +120,7 @@ StepSpec StepFrom(const Json& json) {
   if (auto it = json.find("step_timeout_s"); it != json.end()) out.step_timeout = std::chrono::seconds(it->get<std::int64_t>());
   if (auto it = json.find("queue"); it != json.end()) out.queue = it->get<std::string>();
   if (auto it = json.find("band"); it != json.end()) out.band = it->get<int>();
+  if (out.type == StepType::kWait) out.wait = WaitFrom(json.at("wait"));
   out.extra = TakeJson(json, "extra", Json::object());
   return out;
 }

@@ -43,6 +43,13 @@ struct CompensationSpec {
   SourceMark mark;
 };
 
+// What a WAIT step waits for: a length of time from when the step's turn comes, or a point in time. May hold templates.
+struct WaitSpec {
+  bool until = false;
+  Json time;  // duration.h; until: RFC 3339 with an offset
+};
+inline constexpr std::string_view kWaitOutput = "due_at";  // the one output of a WAIT step: when its time had come
+
 struct StepSpec {
   std::string name;
   StepType type = StepType::kAction;
@@ -59,6 +66,7 @@ struct StepSpec {
   UnknownOutcome on_unknown_outcome = UnknownOutcome::kAsk;
   std::optional<std::string> queue;  // if it is another than the run's: the step is dispatched, any worker of that queue may take it
   std::optional<int> band;           // `priority`, if it is another than the run's: the same
+  std::optional<WaitSpec> wait;      // of a WAIT step, always
   Json extra = Json::object();       // kinds that come later: their keys as written
   SourceMark mark;
 };

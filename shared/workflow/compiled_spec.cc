@@ -40,6 +40,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     c.capability_.push_back(capabilities.Find(step.capability));
     c.forward_.push_back({c.ids_[i], int(i), -1, false});
     c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
+    if (step.wait) c.waits_.push_back(int(i));
   }
   for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
     c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});

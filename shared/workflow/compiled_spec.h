@@ -43,6 +43,7 @@ class CompiledSpec {
   // Where the instance is sent: the queue and band of its step if they are others than the run's; its compensation goes there too.
   std::optional<TaskTarget> TargetOf(const Instance& instance) const;
   bool dispatches() const { return dispatches_; }  // some step is sent elsewhere
+  const std::vector<int>& waits() const { return waits_; }  // WAIT steps
 
   // By instance id; nullptr if this workflow has no such step or compensation.
   const Instance* Find(std::string_view step_id) const;
@@ -54,7 +55,7 @@ class CompiledSpec {
 
   WorkflowSpec spec_;
   std::vector<std::string> ids_;
-  std::vector<int> order_, position_, dependencies_;
+  std::vector<int> order_, position_, dependencies_, waits_;
   std::vector<std::vector<int>> dependents_;
   std::vector<const CapabilitySpec*> capability_;
   bool dispatches_ = false;

@@ -41,6 +41,7 @@ void Decider::On(const ResumedInput& input) {
     Emit(event::kWorkflowStarted, std::move(facts));
     List(RunStatus::kRunning);
     decision_.listing->started_at = now_;
+    BeginWaits(spec_.waits());
   }
   for (const AttemptRow& row : input.open_attempts) {
     const Instance* instance = spec_.Find(row.step_id);
@@ -159,7 +160,7 @@ void Decider::On(const StepFinishedInput& input) {
       } else {
         Completed(*instance, record, input.attempt_id, result);
         // The usual case: more to come, nothing to settle.
-        if (run.status == RunStatus::kRunning && progress.failed.empty() && progress.done + 1 < spec_.total()) return;
+        if (run.status == RunStatus::kRunning && progress.failed.empty() && progress.done + 1 < spec_.total() && spec_.waits().empty()) return;
       }
       break;
     }

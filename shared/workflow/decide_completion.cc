@@ -48,6 +48,7 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   NameContents(result.files, decision_);
   if (!undo.empty()) carried["undo"] = std::move(undo);
   Emit(event::kStepCompleted, std::move(facts), std::move(carried));
+  if (!spec_.waits().empty()) BeginWaits(spec_.dependents(instance.step));
 }
 
 Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files,

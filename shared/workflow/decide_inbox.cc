@@ -69,9 +69,10 @@ void Decider::Resume(const InboxInput& input) {
   RunRecord run = Run();
   if (run.status != RunStatus::kPaused) return Refuse(input, fmt::format("a run that is {} cannot be resumed", Name(run.status)));
   Json facts = InboxFacts(input);
-  if (Done().uncertain.empty()) StartClock(facts);
+  StartClock(facts, 0);
   Emit(event::kWorkflowResumed, std::move(facts));
   List(RunStatus::kRunning);
+  BeginWaits(spec_.waits());
   Settle();
 }
 
@@ -95,7 +96,7 @@ void Decider::Resolve(const InboxInput& input) {
   facts.update(InboxFacts(input));
   facts["decision"] = decision;
   if (decision == "retry" && run.phase == Phase::kStopping && !instance->undo) facts["settle"] = true;
-  if (run.status == RunStatus::kRunning && Done().uncertain.size() == 1) StartClock(facts);
+  if (run.status == RunStatus::kRunning) StartClock(facts, 1);
   Emit(event::kStepResolved, std::move(facts));
 
   std::string by = TextOf(&input.payload, "by");
@@ -126,6 +127,7 @@ void Decider::Timer(const InboxInput& input) {
     return Settle();
   }
   if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
+  if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
   constexpr std::string_view kRetry = "retry:";
   if (!timer_id.starts_with(kRetry)) return;
   const Instance* instance = spec_.Find(timer_id.substr(kRetry.size()));

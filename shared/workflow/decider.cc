@@ -59,9 +59,11 @@ void Decider::StopClock(Json& facts) {
   ClearTimer(kDeadlineTimer);
 }
 
-void Decider::StartClock(Json& facts) {
+void Decider::StartClock(Json& facts, int ended) {
   RunRecord run = Run();
   if (run.phase != Phase::kForward || !run.deadline_left_ms) return;
+  const Progress progress = Done();
+  if (int(progress.uncertain.size()) + progress.waiting > ended) return;
   WallTime deadline = now_ + milliseconds(*run.deadline_left_ms);
   facts["deadline_at"] = FormatWallTime(deadline);
   SetTimer(kDeadlineTimer, deadline);

@@ -52,6 +52,12 @@ class Decider {
   void Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable);
   void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started);
 
+  // -- WAIT steps (decide_wait.cc)
+  // Those among `steps` whose turn has come while the run goes on: each gets its timer, in the commit of what made it ready.
+  void BeginWaits(const std::vector<int>& steps);
+  void BeginWait(const Instance& instance);
+  void WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at);
+
   // -- tasks (decide_tasks.cc)
   void Dispatch(const Instance& instance, const StartingInput& input, Json facts, Json carried);
   void TaskEnded(const InboxInput& input);
@@ -77,9 +83,10 @@ class Decider {
   void CompleteRun();
   void CloseFailed(const RunRecord& run, const Progress& progress);
   bool UndoWithoutCall(const Progress& progress);
-  // While a person is waited for the run's time does not count: adds what changes to the facts and sets or clears the timer.
+  // While a person or a WAIT step's time is waited for the run's own time does not count: adds what changes to the facts and sets or
+  // clears the timer. StartClock: `ended` of the UNCERTAIN and WAITING steps end with the event at hand; the clock goes when none is left.
   void StopClock(Json& facts);
-  void StartClock(Json& facts);
+  void StartClock(Json& facts, int ended);
 
   // -- the inbox (decide_inbox.cc)
   void Cancel(const InboxInput& input);
@@ -104,6 +111,7 @@ class Decider {
 
 inline constexpr std::string_view kDeadlineTimer = "deadline";
 inline constexpr std::string_view kTaskTimerPrefix = "task:";
+inline constexpr std::string_view kWaitTimerPrefix = "wait:";
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 
 }  // namespace acl::workflow

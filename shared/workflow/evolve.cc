@@ -152,6 +152,8 @@ class Evolution {
       Started();
     } else if (type == event::kStepDispatched) {
       Dispatched();
+    } else if (type == event::kStepWaiting) {
+      Waits();
     } else if (type == event::kStepCompleted) {
       Completed();
     } else if (type == event::kStepAttemptFailed) {
@@ -251,6 +253,24 @@ class Evolution {
     if (at && (!progress_.next_retry || *at < *progress_.next_retry)) progress_.next_retry = at;
   }
 
+  void Waits() {
+    GoStep(StepStatus::kWaiting);
+    LeaveReady();
+    const auto due = TimeOf(facts_, "due_at");
+    if (instance_->undo || !due || !spec_.step(instance_->step).wait) impossible_ = fmt::format("step.waiting of '{}' without a time", instance_->step_id);
+    step_json_["started_at"] = Fact("at");
+    step_json_["due_at"] = Fact("due_at");
+    ++progress_.waiting;
+    if (due && (!progress_.next_due || *due < *progress_.next_due)) progress_.next_due = due;
+    KeepDeadline();
+  }
+
+  void WaitedFor() {
+    step_json_.erase("due_at");
+    if (--progress_.waiting == 0 || progress_.next_due == record_.due_at) progress_.next_due.reset();
+    KeepDeadline();
+  }
+
   void AttemptFailed() {
     const Json* retry_at = MemberOf(facts_, "retry_at");
     step_json_["attempts"] = NumberOf(facts_, "attempts");
@@ -297,6 +317,7 @@ class Evolution {
 
   void Completed() {
     Ended(StepStatus::kCompleted);
+    if (record_.status == StepStatus::kWaiting) WaitedFor();
     step_json_.erase("error");
     step_json_["order"] = ++progress_.done;
     if (draft_.carried.contains("undo")) {
@@ -388,6 +409,8 @@ class Evolution {
       SetList(json, "uncertain", progress_.uncertain);
       SetList(json, "settle", progress_.settle);
       SetNumber(json, "retrying", progress_.retrying);
+      SetNumber(json, "waiting", progress_.waiting);
+      SetText(json, "next_due", progress_.next_due ? FormatWallTime(*progress_.next_due) : "");
       SetText(json, "next_retry", progress_.next_retry ? FormatWallTime(*progress_.next_retry) : "");
       SetText(json, "undo", progress_.undo);
       SetNumber(json, "global", progress_.global);

@@ -18,12 +18,14 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.name = step.name;
   view.capability = step.capability;
   view.agent_name = step.agent_name;
-  view.max_attempts = step.retry.max_attempts;
+  view.max_attempts = step.wait ? 0 : step.retry.max_attempts;
   StepRecord record = ReadStep(state, view.step_id);
   // Of a closed run nothing is tried again.
-  view.status = Name(closed && record.status == StepStatus::kRetryWait ? StepStatus::kCancelled : record.status);
+  const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting;
+  view.status = Name(closed && would_go_on ? StepStatus::kCancelled : record.status);
   view.attempts = record.attempts;
   view.next_retry = closed ? std::nullopt : record.retry_at;
+  view.due_at = closed ? std::nullopt : record.due_at;
   view.started_at = record.started_at;
   view.completed_at = TimeOf(record.json, "completed_at");
   view.error = record.error;
@@ -97,7 +99,8 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (!progress.tasks.empty() && progress.open.empty()) return "task";
   bool retrying = progress.retrying > 0 && progress.open.empty();
   bool could_run = std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING"; });
-  return retrying && !could_run ? "retry" : "";
+  if (retrying && !could_run) return "retry";
+  return progress.waiting > 0 && progress.open.empty() && !could_run ? "timer" : "";
 }
 
 }  // namespace
@@ -157,6 +160,7 @@ Json StepJson(const StepView& step) {
   AddTime(json, "started_at", step.started_at);
   AddTime(json, "completed_at", step.completed_at);
   AddTime(json, "next_retry", step.next_retry);
+  AddTime(json, "due_at", step.due_at);
   AddText(json, "queue", step.queue);
   AddTime(json, "dispatched_at", step.dispatched_at);
   AddText(json, "error", step.error);

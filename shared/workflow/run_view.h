@@ -15,10 +15,11 @@ namespace acl::workflow {
 struct StepView {
   std::string step_id;  // the instance; equals `name` unless the name holds / [ ] # % or is longer than 100 characters
   std::string name, capability, agent_name;
-  std::string status;  // PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED CANCELLED
+  std::string status;  // PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED
   int attempts = 0;    // with a known outcome
   int max_attempts = 0;
   std::optional<WallTime> next_retry, started_at, completed_at;
+  std::optional<WallTime> due_at;  // of a WAIT step, while it waits
   std::string error;  // of the last failed attempt
   std::string queue;  // while a task of it is out: where; since when
   std::optional<WallTime> dispatched_at;
@@ -54,7 +55,7 @@ struct RunView {
   std::vector<CompensationView> compensations;  // in the order they run
   Json outputs = Json::object();                // of the run, once completed
   Json inputs = Json::object();
-  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry"; empty if it could
+  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT step's time); empty if it could
   // run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve

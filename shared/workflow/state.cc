@@ -88,6 +88,8 @@ Progress ReadProgress(const Document& state) {
   progress.settle = ListOf(json, "settle");
   progress.retrying = int(NumberOf(json, "retrying"));
   progress.next_retry = TimeOf(json, "next_retry");
+  progress.waiting = int(NumberOf(json, "waiting"));
+  progress.next_due = TimeOf(json, "next_due");
   progress.undo = TextOf(json, "undo");
   progress.global = int(NumberOf(json, "global"));
   progress.not_undone = int(NumberOf(json, "not_undone"));
@@ -108,6 +110,7 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
   record.error = TextOf(record.json, "error");
   record.started_at = TimeOf(record.json, "started_at");
   record.retry_at = TimeOf(record.json, "retry_at");
+  record.due_at = TimeOf(record.json, "due_at");
   record.task = MemberOf(record.json, "task");
   record.call = MemberOf(record.json, "call");
   record.undo = MemberOf(record.json, "undo");

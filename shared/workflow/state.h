@@ -59,7 +59,7 @@ struct RunRecord {
   std::string reason;     // step_failed, timeout, cancelled
   bool rollback = false;  // while stopping: undo what completed
   std::optional<WallTime> deadline;
-  std::optional<std::int64_t> deadline_left_ms;  // while a person is waited for
+  std::optional<std::int64_t> deadline_left_ms;  // while a person or a WAIT step's time is waited for
 };
 // The trace it belongs to, and the span of whoever submitted it.
 TraceContext TraceOfRun(const Document& state);
@@ -73,6 +73,8 @@ struct Progress {
   std::vector<std::string> settle;     // while stopping: to be run once more to learn what they did
   int retrying = 0;                    // steps in RETRY_WAIT
   std::optional<WallTime> next_retry;  // a hint: the earliest known
+  int waiting = 0;                     // steps in WAITING
+  std::optional<WallTime> next_due;    // the same hint of them
   std::string undo;                    // head of the chain of undo records: the last completed step that has one
   int global = 0;                      // global compensation steps done with
   int not_undone = 0;                  // entries not_undone:<n>
@@ -89,7 +91,7 @@ struct StepRecord {
   int order = 0;
   std::string error;
   int losses = 0;  // tasks of it in a row whose workers ended with them
-  std::optional<WallTime> started_at, retry_at;
+  std::optional<WallTime> started_at, retry_at, due_at;
   const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
   const Json* undo = nullptr;  // {"capability", "inputs" | "error"} or {"files"}, and "prev"

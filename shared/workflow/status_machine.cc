@@ -30,6 +30,8 @@ constexpr std::pair<Step, Step> kStepTransitions[] = {
     {Step::kRunning, Step::kRetryWait},   {Step::kRunning, Step::kUncertain},  // may have happened: a person decides
     {Step::kRunning, Step::kCompleted},   {Step::kRunning, Step::kFailed},
     {Step::kRunning, Step::kCancelled},   {Step::kRetryWait, Step::kPending},  // its timer fired
+    {Step::kPending, Step::kWaiting},                                          // a WAIT step whose turn has come
+    {Step::kWaiting, Step::kCompleted},                                        // its timer fired
     {Step::kUncertain, Step::kPending},                                        // resolved: run it again
     {Step::kUncertain, Step::kCompleted},                                      // resolved
     {Step::kUncertain, Step::kFailed},                                         // resolved
@@ -71,6 +73,7 @@ std::string_view Name(StepStatus status) {
     case Step::kPending: return "PENDING";
     case Step::kRunning: return "RUNNING";
     case Step::kRetryWait: return "RETRY_WAIT";
+    case Step::kWaiting: return "WAITING";
     case Step::kUncertain: return "UNCERTAIN";
     case Step::kCompleted: return "COMPLETED";
     case Step::kFailed: return "FAILED";

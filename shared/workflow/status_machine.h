@@ -1,6 +1,6 @@
 #pragma once
 // Statuses of a run and of a step, and every transition between them, in one table (document 002, "State Machine"; ours are added where
-// a fleet needs them: RETRY_WAIT, UNCERTAIN, CANCELLED). Whatever is not in the table is refused.
+// a fleet needs them: RETRY_WAIT, WAITING, UNCERTAIN, CANCELLED). Whatever is not in the table is refused.
 
 #include <array>
 #include <optional>
@@ -16,9 +16,10 @@ inline constexpr std::array kRunStatuses{RunStatus::kPending,   RunStatus::kRunn
 //   PENDING --> RUNNING --> COMPLETED            PENDING --> COMPLETED (pure and read: attempt and completion commit together)
 //   RUNNING --> PENDING (attempt lost, not started, retry at once)    RUNNING, PENDING --> RETRY_WAIT --> PENDING
 //   RUNNING --> UNCERTAIN --> COMPLETED | FAILED | PENDING | CANCELLED        (a person resolves it, or the run ends)
-enum class StepStatus { kPending, kRunning, kRetryWait, kUncertain, kCompleted, kFailed, kCancelled };
-inline constexpr std::array kStepStatuses{StepStatus::kPending,   StepStatus::kRunning, StepStatus::kRetryWait, StepStatus::kUncertain,
-                                          StepStatus::kCompleted, StepStatus::kFailed,  StepStatus::kCancelled};
+//   PENDING --> WAITING --> COMPLETED                                          (a WAIT step: nothing runs)
+enum class StepStatus { kPending, kRunning, kRetryWait, kWaiting, kUncertain, kCompleted, kFailed, kCancelled };
+inline constexpr std::array kStepStatuses{StepStatus::kPending,   StepStatus::kRunning,   StepStatus::kRetryWait, StepStatus::kWaiting,
+                                          StepStatus::kUncertain, StepStatus::kCompleted, StepStatus::kFailed,    StepStatus::kCancelled};
 
 std::string_view Name(RunStatus status);  // upper case, as stored and listed
 std::string_view Name(StepStatus status);

@@ -37,6 +37,7 @@ class Chooser {
   // out comes back and wakes the run.
   bool Start(const Instance& instance) {
     if (Running(instance.step_id) || Out(instance.step_id)) return false;
+    if (!instance.undo && spec_.step(instance.step).wait) return false;  // decided on when it became ready; nothing is called
     const bool away = spec_.TargetOf(instance).has_value();
     if (away && progress_.tasks.size() + dispatched_ >= kMaxTasksOut) return false;
     if (away ? !context_.may_dispatch : started_ >= context_.free_slots) return true;
@@ -70,9 +71,12 @@ class Chooser {
       if (work && started_ >= context_.free_slots && (!spec_.dispatches() || ++seen >= kMaxLookedAt)) break;
     }
     if (work) return;
-    if (!progress_.uncertain.empty()) return Wait("uncertain", progress_.next_retry);
-    if (!progress_.tasks.empty()) return Wait("task", progress_.next_retry);
-    if (progress_.retrying > 0) Wait("retry", progress_.next_retry);
+    auto wake = progress_.next_retry;
+    if (!wake || (progress_.next_due && *progress_.next_due < *wake)) wake = progress_.next_due;
+    if (!progress_.uncertain.empty()) return Wait("uncertain", wake);
+    if (!progress_.tasks.empty()) return Wait("task", wake);
+    if (progress_.retrying > 0) return Wait("retry", wake);
+    if (progress_.waiting > 0) Wait("timer", wake);
   }
 
   void Stopping() {

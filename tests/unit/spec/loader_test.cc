@@ -301,12 +301,16 @@ TEST(SpecJson, RoundTripKeepsEverything) {
       "test.fail}, {name: last, capability: test.fail, inputs: {message: m}}]\n"
       "steps:\n  - {name: a, capability: test.fail, step_timeout_seconds: 700, on_unknown_outcome: fail, retry: {backoff: fixed, jitter: "
       "0.25}, compensation: {capability: io.fs.delete, inputs: {path: p}, description: u}}\n"
-      "  - {name: b, step_type: WAIT, wait: 5, queue: other, depends_on: [a], risk_level: CRITICAL}\n");
+      "  - {name: b, capability: test.fail, queue: other, depends_on: [a], risk_level: CRITICAL}\n"
+      "  - {name: c, wait: 5}\n  - {name: d, step_type: WAIT, wait: {until: '2027-01-01T08:00:00+01:00'}}\n");
   Json stored = SpecToJson(spec);
   auto again = SpecFromJson(*ParseJson(DumpJson(stored)));
   ASSERT_TRUE(again.ok()) << again.error();
   EXPECT_EQ(SpecToJson(*again).dump(), stored.dump());
   EXPECT_EQ(again->steps[1].queue, "other");
+  EXPECT_EQ(again->steps[2].wait->time, 5);
+  EXPECT_FALSE(again->steps[2].wait->until);
+  EXPECT_TRUE(again->steps[3].wait->until);
   EXPECT_EQ(again->global_compensation_names, (std::vector<std::string>{"global:1", "last"}));
   EXPECT_EQ(again->steps[0].agent_name, "me");
 }

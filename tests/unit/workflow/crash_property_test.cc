@@ -29,6 +29,13 @@ WorkflowSpec RandomSpec(Random& random) {
     if (random.Below(4) == 0) step.step_timeout = std::chrono::seconds(1 + random.Below(5));
     if (random.Below(2) == 0) step.compensation = CompensationSpec{capabilities[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
     step.on_unknown_outcome = UnknownOutcome(random.Below(3));
+    if (random.Below(6) == 0) {  // one that waits: fixed, from the state (which may hold no length of time), until a point in time
+      const Json times[] = {Json(double(random.Below(800)) / 1000), Json("{{value}}ms"), Json("2027-01-15T08:00:01Z")};
+      const auto form = random.Below(3);
+      step = MakeStep(step.name, "", step.depends_on);
+      step.type = StepType::kWait;
+      step.wait = WaitSpec{form == 2, times[form]};
+    }
     spec.steps.push_back(std::move(step));
   }
   for (std::uint64_t g = random.Below(3); g > 0; --g) {
@@ -119,6 +126,14 @@ void CheckEnd(const RunDriver& run, const WorkflowSpec& spec) {
     }
   }
   ASSERT_TRUE(std::is_sorted(undone.rbegin(), undone.rend()));
+  // Nothing waited less than it should.
+  for (const Event& event : run.events) {
+    if (event.type != "step.completed") continue;
+    const Json outputs = (*ParseJson(*event.payload))["outputs"];
+    if (outputs.contains("due_at")) {
+      ASSERT_LE(*ParseWallTime(outputs["due_at"].get<std::string>()), event.timestamp);
+    }
+  }
   if (view.status == "ROLLED_BACK") {
     for (const CompensationView& undo : view.compensations) ASSERT_EQ(undo.status, "COMPLETED") << undo.step_id;
   }

@@ -110,6 +110,7 @@ void RunDriver::Decide(const Input& input) {
   Decision decision = kind->Decide(state, input, now);
   const auto before = events.size();
   for (const EventDraft& draft : decision.events) Append(draft);
+  attempts.insert(attempts.end(), decision.attempts.begin(), decision.attempts.end());
   for (const CompletionRow& row : decision.completions) {
     EXPECT_TRUE(completions.emplace(row.step_id, row.attempt_id).second) << row.step_id << " completed twice";
     EXPECT_GE(row.event_seq, 1);

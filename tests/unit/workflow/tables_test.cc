@@ -33,14 +33,15 @@ TEST(RunTransitions, PairByPair) {
 
 TEST(StepTransitions, PairByPair) {
   constexpr std::string_view kAllowed[] = {
-      // PRWUCFX  (PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED CANCELLED)
-      ".xx.xxx",  // PENDING
-      "x.xxxxx",  // RUNNING
-      "x......",  // RETRY_WAIT
-      "x...xxx",  // UNCERTAIN
-      ".......",  // COMPLETED
-      ".......",  // FAILED
-      ".......",  // CANCELLED
+      // PRTWUCFX  (PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED)
+      ".xxx.xxx",  // PENDING
+      "x.x.xxxx",  // RUNNING
+      "x.......",  // RETRY_WAIT
+      ".....x..",  // WAITING
+      "x....xxx",  // UNCERTAIN
+      "........",  // COMPLETED
+      "........",  // FAILED
+      "........",  // CANCELLED
   };
   for (std::size_t from = 0; from < kStepStatuses.size(); ++from) {
     for (std::size_t to = 0; to < kStepStatuses.size(); ++to) {

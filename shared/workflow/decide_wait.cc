@@ -1,0 +1,82 @@
+// WAIT steps: nothing runs and no lease is held while one waits. Its turn is an event and a timer in the commit of what made it ready; the
+// timer fires by the database's clock, never before its time, and comes back as an input.
+
+#include <fmt/format.h>
+
+#include "shared/base/canonical_json.h"
+#include "shared/spec/duration.h"
+#include "shared/workflow/decider.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/ready_set.h"
+
+namespace acl::workflow {
+
+namespace {
+
+std::string WaitTimerOf(const std::string& step_id) { return std::string(kWaitTimerPrefix) + step_id; }
+
+Result<WallTime> DueAt(const WaitSpec& wait, const Json& time, WallTime now) {
+  if (!wait.until) {
+    if (auto length = ParseDuration(time)) return now + *length;
+    return Error{Code::kInvalid, fmt::format("wait: {} is no length of time; it must be {}", DumpJson(time).substr(0, 200), kDurationForms)};
+  }
+  if (time.is_string()) {
+    if (auto until = ParseWallTime(time.get_ref<const std::string&>())) return *until;
+  }
+  return Error{Code::kInvalid, fmt::format("wait: {} is no time; it must be like \"2027-01-01T08:00:00+01:00\"", DumpJson(time).substr(0, 200))};
+}
+
+}  // namespace
+
+void Decider::BeginWaits(const std::vector<int>& steps) {
+  for (int index : steps) {
+    if (!spec_.step(index).wait) continue;
+    RunRecord run = Run();
+    if (run.status != RunStatus::kRunning || !Done().failed.empty()) return;
+    const Instance& instance = *spec_.Find(spec_.step_id(index));
+    if (Step(instance).status != StepStatus::kPending || !ReadySet(State(), spec_.total()).Has(spec_.position(index))) continue;
+    BeginWait(instance);
+  }
+}
+
+void Decider::BeginWait(const Instance& instance) {
+  const WaitSpec& wait = *spec_.step(instance.step).wait;
+  std::vector<std::string> missing;
+  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State()), spec_.spec().strict_templates, &missing);
+  Result<WallTime> due = Error{Code::kInvalid, resolved.error};
+  if (resolved.error.empty()) due = DueAt(wait, resolved.inputs["wait"], now_);
+  Json facts = StepFacts(instance, 0);
+  if (!missing.empty()) facts["missing"] = missing;
+  if (!due) {
+    facts["error"] = due.message();
+    facts["attempts"] = 0;
+    return Emit(event::kStepFailed, std::move(facts));
+  }
+  facts["due_at"] = FormatWallTime(*due);
+  StopClock(facts);
+  SetTimer(WaitTimerOf(instance.step_id), *due);
+  Emit(event::kStepWaiting, std::move(facts));
+}
+
+void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at) {
+  const Instance* instance = spec_.Find(step_id);
+  const RunRecord run = Run();
+  if (!instance || run.phase != Phase::kForward) return;
+  const StepRecord record = Step(*instance);
+  if (record.status != StepStatus::kWaiting || !record.due_at) return;
+  if ((fire_at && *fire_at != *record.due_at) || now_ < *record.due_at) return;
+  const WallTime since = record.started_at.value_or(now_);
+  Json facts = StepFacts(*instance, 1);
+  facts.update(InboxFacts(input));
+  facts["started_at"] = FormatWallTime(since);
+  facts["duration_ms"] = std::chrono::duration_cast<milliseconds>(now_ - since).count();
+  if (run.status == RunStatus::kRunning) StartClock(facts, 1);
+  Json outputs = {{kWaitOutput, FormatWallTime(*record.due_at)}};
+  decision_.attempts.push_back({step_id, 1, Token{}, since});
+  decision_.completions.push_back({step_id, 1, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
+  Emit(event::kStepCompleted, std::move(facts), Json{{"outputs", std::move(outputs)}});
+  BeginWaits(spec_.dependents(instance->step));
+  Settle();
+}
+
+}  // namespace acl::workflow
