@@ -101,7 +101,8 @@ Session::Colour StatusColour(const std::string& status) {
   if (status == "FAILED" || status == "ROLLED_BACK" || status == "QUARANTINED" || status == "UNCERTAIN" || status == "dead" ||
       status == "lost")
     return Session::Colour::kRed;
-  if (status == "PAUSED" || status == "RETRY_WAIT" || status == "CANCELLED" || status == "warning") return Session::Colour::kYellow;
+  if (status == "PAUSED" || status == "RETRY_WAIT" || status == "WAITING" || status == "CANCELLED" || status == "warning")
+    return Session::Colour::kYellow;
   if (status == "RUNNING" || status == "leased") return Session::Colour::kBlue;
   return Session::Colour::kNone;
 }

@@ -86,6 +86,14 @@ void PrintTasks(Session* session, const Json& run) {
   }
 }
 
+// Steps that wait for their time.
+void PrintWaits(Session* session, const Json& run) {
+  for (const Json& step : run.value("steps", Json::array())) {
+    if (std::string due = TextOf(step, "due_at"); !due.empty())
+      Line(session, "wait", "step " + TextOf(step, "name") + " until " + ShortTime(due));
+  }
+}
+
 void PrintSteps(Session* session, const Json& run) {
   Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "CAPABILITY", "ERROR"});
   for (const char* list : {"steps", "compensations"}) {
@@ -119,6 +127,7 @@ void ShowStatus(Session* session, const std::string& text) {
        session->Paint(StatusColour(status), status) + (TextOf(*run, "reason").empty() ? "" : " (" + TextOf(*run, "reason") + ")"));
   PrintState(session, *run);
   PrintTasks(session, *run);
+  PrintWaits(session, *run);
   Line(session, "token", TextOf(*run, "fencing_token"));
   Line(session, "journal", TextOf(*run, "head_seq") + " events");
   Line(session, "created", ShortTime(TextOf(*run, "created_at")));

@@ -288,8 +288,13 @@ void TraceObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outco
   }
   for (const TaskRow& task : item.tasks)
     run->steps.try_emplace(task.step_id, Step{span_end, span_end, task.attempt_id, false, "", "", false});
-  for (const CompletionRow& row : item.completions) {  // said to be done by a person: no attempt ended
-    if (!run->attempts.contains(row.step_id)) EndStep(item.subject, *run, row.step_id);
+  for (const CompletionRow& row : item.completions) {  // said to be done by a person, or a step that only waited: nobody ran it
+    if (run->attempts.contains(row.step_id)) continue;
+    for (const AttemptRow& waited : item.attempts) {
+      if (waited.step_id == row.step_id)
+        run->steps.try_emplace(row.step_id, Step{waited.started_at, row.completed_at, 0, false, "", "", false});
+    }
+    EndStep(item.subject, *run, row.step_id);
   }
 }
 

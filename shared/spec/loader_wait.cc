@@ -8,7 +8,8 @@ namespace acl {
 namespace {
 
 constexpr std::string_view kForms =
-    "must be a length of time (wait: 90s), or a map with one of 'for' (a length of time) and 'until' (a time like 2027-01-01T08:00:00+01:00)";
+    "must be a length of time (wait: 90s), or a map with one of 'for' (a length of time) and 'until' (a time like "
+    "2027-01-01T08:00:00+01:00)";
 
 bool IsTime(const SourceNode& node) { return node.is_string() && ParseWallTime(node.scalar.get_ref<const std::string&>()); }
 

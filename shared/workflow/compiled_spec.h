@@ -42,7 +42,7 @@ class CompiledSpec {
 
   // Where the instance is sent: the queue and band of its step if they are others than the run's; its compensation goes there too.
   std::optional<TaskTarget> TargetOf(const Instance& instance) const;
-  bool dispatches() const { return dispatches_; }  // some step is sent elsewhere
+  bool dispatches() const { return dispatches_; }           // some step is sent elsewhere
   const std::vector<int>& waits() const { return waits_; }  // WAIT steps
 
   // By instance id; nullptr if this workflow has no such step or compensation.

@@ -160,7 +160,8 @@ void Decider::On(const StepFinishedInput& input) {
       } else {
         Completed(*instance, record, input.attempt_id, result);
         // The usual case: more to come, nothing to settle.
-        if (run.status == RunStatus::kRunning && progress.failed.empty() && progress.done + 1 < spec_.total() && spec_.waits().empty()) return;
+        if (run.status == RunStatus::kRunning && progress.failed.empty() && progress.done + 1 < spec_.total() && spec_.waits().empty())
+          return;
       }
       break;
     }

@@ -18,12 +18,14 @@ std::string WaitTimerOf(const std::string& step_id) { return std::string(kWaitTi
 Result<WallTime> DueAt(const WaitSpec& wait, const Json& time, WallTime now) {
   if (!wait.until) {
     if (auto length = ParseDuration(time)) return now + *length;
-    return Error{Code::kInvalid, fmt::format("wait: {} is no length of time; it must be {}", DumpJson(time).substr(0, 200), kDurationForms)};
+    return Error{Code::kInvalid,
+                 fmt::format("wait: {} is no length of time; it must be {}", DumpJson(time).substr(0, 200), kDurationForms)};
   }
   if (time.is_string()) {
     if (auto until = ParseWallTime(time.get_ref<const std::string&>())) return *until;
   }
-  return Error{Code::kInvalid, fmt::format("wait: {} is no time; it must be like \"2027-01-01T08:00:00+01:00\"", DumpJson(time).substr(0, 200))};
+  return Error{Code::kInvalid,
+               fmt::format("wait: {} is no time; it must be like \"2027-01-01T08:00:00+01:00\"", DumpJson(time).substr(0, 200))};
 }
 
 }  // namespace
@@ -68,6 +70,7 @@ void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std
   const WallTime since = record.started_at.value_or(now_);
   Json facts = StepFacts(*instance, 1);
   facts.update(InboxFacts(input));
+  facts["due_at"] = FormatWallTime(*record.due_at);
   facts["started_at"] = FormatWallTime(since);
   facts["duration_ms"] = std::chrono::duration_cast<milliseconds>(now_ - since).count();
   if (run.status == RunStatus::kRunning) StartClock(facts, 1);

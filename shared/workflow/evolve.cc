@@ -257,7 +257,8 @@ class Evolution {
     GoStep(StepStatus::kWaiting);
     LeaveReady();
     const auto due = TimeOf(facts_, "due_at");
-    if (instance_->undo || !due || !spec_.step(instance_->step).wait) impossible_ = fmt::format("step.waiting of '{}' without a time", instance_->step_id);
+    if (instance_->undo || !due || !spec_.step(instance_->step).wait)
+      impossible_ = fmt::format("step.waiting of '{}' without a time", instance_->step_id);
     step_json_["started_at"] = Fact("at");
     step_json_["due_at"] = Fact("due_at");
     ++progress_.waiting;

@@ -20,8 +20,8 @@ struct StepView {
   int max_attempts = 0;
   std::optional<WallTime> next_retry, started_at, completed_at;
   std::optional<WallTime> due_at;  // of a WAIT step, while it waits
-  std::string error;  // of the last failed attempt
-  std::string queue;  // while a task of it is out: where; since when
+  std::string error;               // of the last failed attempt
+  std::string queue;               // while a task of it is out: where; since when
   std::optional<WallTime> dispatched_at;
   std::optional<Json> outputs;  // completed steps
   int execution_order = 0;      // 1-based among completed steps; 0 = not completed
@@ -55,8 +55,8 @@ struct RunView {
   std::vector<CompensationView> compensations;  // in the order they run
   Json outputs = Json::object();                // of the run, once completed
   Json inputs = Json::object();
-  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT step's time); empty if it could
-  // run or is closed.
+  // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT
+  // step's time); empty if it could run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve
   std::vector<std::string> warnings;   // what went on all the same but was hardly meant: one line each

@@ -53,6 +53,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
   ASSERT_TRUE(WaitUntil([&] { return HttpGet(url + "/").status == 200; }));
 
   const std::vector<Example> examples = {
+      {"cooling-off.yaml", {"-i", "delay=0.2s"}, "COMPLETED", "letter.txt", "(slept on until 20"},
       {"exec.yaml", {"-i", "numbers=[3, 1, 2]"}, "COMPLETED", "sorted.txt", "1\n2\n3\n"},
       {"files-report.yaml",
        {"--files", fleet.folder() / "mine/in", "-i", "main=main.md", "-i", "title=Mine"},

@@ -73,6 +73,15 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
     if (random.Below(10) == 0) step.step_timeout = std::chrono::seconds(2 + random.Below(10));
     if (step.capability == "sim.repeated") step.on_unknown_outcome = UnknownOutcome::kRetry;
     if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
+    if (random.Below(8) == 0) {
+      StepSpec wait;
+      wait.name = step.name;
+      wait.depends_on = step.depends_on;
+      wait.agent_name = "sim";
+      wait.type = StepType::kWait;
+      wait.wait = WaitSpec{false, Json(double(random.Below(4'000)) / 1'000)};
+      step = std::move(wait);
+    }
     spec.steps.push_back(std::move(step));
   }
   workflow::CreateRequest request;
@@ -142,6 +151,13 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   if (view->status != "COMPLETED" && view->status != "FAILED" && view->status != "ROLLED_BACK") violated("closed as " + view->status);
   if (subject.listing && subject.listing->status != view->status) {
     violated(fmt::format("the listing says {}, the state {}", subject.listing->status, view->status));
+  }
+  for (const Event& event : subject.events) {
+    if (event.type != workflow::event::kStepCompleted) continue;
+    const Json payload = *ParseJson(*event.payload);
+    if (!payload.contains("due_at")) continue;
+    ++waits_;
+    if (*ParseWallTime(payload["due_at"].get<std::string>()) > event.timestamp) violated("a wait ended early");
   }
   if (view->status == "COMPLETED" && view->steps_completed != view->steps_total) violated("COMPLETED with steps left");
   if (view->status == "ROLLED_BACK") {

@@ -21,11 +21,13 @@ class WorkflowLoad final : public SimLoad {
 
   // How runs ended, by status: every way must be met.
   const std::map<std::string, int>& ended() const { return ended_; }
+  int waits() const { return waits_; }  // WAIT steps whose time came
 
  private:
   std::shared_ptr<const SubjectKind> kind_;
   KindRegistry kinds_;
   std::map<std::string, int> ended_;
+  int waits_ = 0;
 };
 
 }  // namespace acl::test

@@ -13,6 +13,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const int count = text ? std::atoi(text) : 250;
   SimReport sum;
   std::map<std::string, int> ended;
+  int waits = 0;
   for (int seed = 1; seed <= count && sum.violations.size() < 20; ++seed) {
     if (const char* only = std::getenv("ACL_SIM_SEED"); only && std::atoi(only) != seed) continue;
     WorkflowLoad load;
@@ -20,10 +21,11 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
     options.subjects = 8;
     sum.Add(SimWorld(std::uint64_t(seed), load, options).Run());
     for (const auto& [status, times] : load.ended()) ended[status] += times;
+    waits += load.waits();
   }
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << "\n";
+  std::cout << ", waits " << waits << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;
@@ -31,6 +33,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(ended["COMPLETED"], 0);
   EXPECT_GT(ended["FAILED"], 0);
   EXPECT_GT(ended["ROLLED_BACK"], 0);
+  EXPECT_GT(waits, 0);
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);
   EXPECT_GT(sum.unknown_landed, 0);

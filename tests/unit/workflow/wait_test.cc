@@ -96,7 +96,8 @@ TEST(Wait, WhatIsNoTimeFailsTheStepAndSaysWhy) {
 }
 
 TEST(Wait, OthersGoOnMeanwhile) {
-  WorkflowSpec spec = MakeSpec({Waits("nap", 60), MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("end", "do.pure", {"nap", "b"})});
+  WorkflowSpec spec =
+      MakeSpec({Waits("nap", 60), MakeStep("a"), MakeStep("b", "do.pure", {"a"}), MakeStep("end", "do.pure", {"nap", "b"})});
   spec.steps[1].depends_on = {};
   spec.steps.insert(spec.steps.begin(), MakeStep("start"));
   spec.steps[1].depends_on = {"start"};
@@ -128,7 +129,8 @@ TEST(Wait, TheRunsTimeDoesNotCount) {
 }
 
 TEST(Wait, TwoAtOnceAndAPauseHoldTheClockUntilTheLastEnds) {
-  WorkflowSpec spec = MakeSpec({MakeStep("a"), Waits("short", 10, {"a"}), Waits("long", 30, {"a"}), MakeStep("z", "do.pure", {"short", "long"})});
+  WorkflowSpec spec =
+      MakeSpec({MakeStep("a"), Waits("short", 10, {"a"}), Waits("long", 30, {"a"}), MakeStep("z", "do.pure", {"short", "long"})});
   spec.max_execution_time = seconds(600);
   RunDriver run(spec);
   run.Claim();
