@@ -65,9 +65,7 @@ struct DoorbellClient::Impl {
     ++connected;
     TellLines();
     line.stream->Start();
-    line.stream->Send(Hello());
-    // What was rung while there was no line is found by looking once.
-    for (const std::string& queue : options.queues) options.on_work(queue);
+    line.stream->Send(Hello());  // its answer rings for each queue: what was rung while there was no line is found by looking once
   }
 
   void TellLines() {

@@ -77,6 +77,8 @@ struct DoorbellServer::Impl {
     if (message.kind == Message::Kind::kHello) {
       peer->second.session = message.session;
       peer->second.queues = message.queues;
+      // What was rung before it was known here is found by looking once, now: what is rung from here on reaches it.
+      for (const std::string& queue : message.queues) Send(peer->second, doorbell::EncodeWork(queue), work_hints);
     } else if (message.kind == Message::Kind::kClosed && options.on_closed) {
       options.on_closed(message.subject);
     } else if (message.kind == Message::Kind::kWork) {

@@ -85,11 +85,12 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   client.TellClosed(Subject(1));  // after the hello on the same stream: once it is heard, so is the hello
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(1).ToString()));
 
+  EXPECT_TRUE(heard.WaitFor("work default", 2)) << "each hello is answered once its queues are known";
   server.RingWork("default");
-  EXPECT_TRUE(heard.WaitFor("work default", 2));
+  EXPECT_TRUE(heard.WaitFor("work default", 3));
   EXPECT_EQ(heard.Count("look"), 0);
   server.RingWork("default", true);
-  EXPECT_TRUE(heard.WaitFor("work default", 3));
+  EXPECT_TRUE(heard.WaitFor("work default", 4));
   EXPECT_EQ(heard.Count("look"), 1) << "before the work it is about";
   server.RingSubject(session, Subject(9));
   EXPECT_TRUE(heard.WaitFor("woken " + Subject(9).ToString()));
@@ -99,7 +100,7 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   server.CutAll();
   EXPECT_TRUE(heard.WaitFor("a line lost", 1));
   EXPECT_TRUE(heard.WaitFor("all lines", 2));
-  EXPECT_TRUE(heard.WaitFor("work default", 4)) << "connected again";
+  EXPECT_TRUE(heard.WaitFor("work default", 5)) << "connected again";
   client.TellClosed(Subject(2));
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(2).ToString()));
   server.RingSubject(session, Subject(10));
