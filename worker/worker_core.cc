@@ -62,7 +62,7 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   if (loaded.required_version) {  // a newer program holds it next: nothing is wrong with it, and this worker does not claim it again
     GiveBackGrant(claimed,
                   fmt::format("it needs a worker that knows event schema {}, this one knows {}: a newer program wrote it",
-                              *loaded.required_version, kEventSchemaVersion),
+                              *loaded.required_version, EventSchemaVersion()),
                   ReleaseFor(claimed, session_, *loaded.required_version));
     return;
   }

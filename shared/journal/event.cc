@@ -8,6 +8,8 @@
 
 namespace acl {
 
+[[gnu::weak]] int EventSchemaVersion() { return 1; }
+
 namespace {
 
 constexpr std::string_view kHeaderMark = "ACLE\x01";  // four letters and the header's own version
@@ -78,8 +80,8 @@ Result<Json> ParsePayload(const Event& event) {
 }
 
 Result<std::optional<Json>> VerifyAndParse(const Event& event, const Hash256& previous_chain) {
-  if (event.schema_version < 1 || event.schema_version > kEventSchemaVersion) {
-    return Corrupt(event, "the schema version", fmt::format("1 to {} (a newer program wrote it; upgrade this one)", kEventSchemaVersion),
+  if (event.schema_version < 1 || event.schema_version > EventSchemaVersion()) {
+    return Corrupt(event, "the schema version", fmt::format("1 to {} (a newer program wrote it; upgrade this one)", EventSchemaVersion()),
                    std::to_string(event.schema_version));
   }
   if (event.type.size() > kEventTypeBytes || event.producer_version.size() > kProducerBytes) {

@@ -14,7 +14,8 @@
 namespace acl {
 
 // Version of the stored event format, of payloads and of snapshots. A reader refuses a newer one (kCorrupt names the version).
-inline constexpr int kEventSchemaVersion = 1;
+// A function, and weak: the tests link programs of the version to come (tests/versions).
+int EventSchemaVersion();
 inline constexpr int kSnapshotSchemaVersion = 1;
 inline constexpr std::string_view kProducerVersion = "0.1.0";
 
@@ -23,7 +24,7 @@ struct Event {
   std::int64_t seq = 0;  // gapless from 1
   JournalId journal;     // the segment it stands in
   std::string type;      // at most 50 characters, e.g. "step.completed"
-  int schema_version = kEventSchemaVersion;
+  int schema_version = EventSchemaVersion();
   std::string producer_version{kProducerVersion};  // at most 20 characters
   Token token;                                     // the writer's
   WallTime timestamp;                              // the database's time, never below the subject's last

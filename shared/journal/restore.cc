@@ -75,12 +75,11 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
 
 std::optional<int> NewerVersionOf(const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events) {
   // One number for both: whoever changes the format of snapshots also raises the version of events.
-  static_assert(kSnapshotSchemaVersion <= kEventSchemaVersion);
-  int newest = snapshot && snapshot->schema_version > kSnapshotSchemaVersion ? snapshot->schema_version : kEventSchemaVersion;
-  bool newer_begun = newest > kEventSchemaVersion;
+  int newest = snapshot && snapshot->schema_version > kSnapshotSchemaVersion ? snapshot->schema_version : EventSchemaVersion();
+  bool newer_begun = newest > EventSchemaVersion();
   for (const Event& event : later_events) {
     if (event.schema_version < 1) return std::nullopt;
-    const bool newer = event.schema_version > kEventSchemaVersion;
+    const bool newer = event.schema_version > EventSchemaVersion();
     if (newer_begun && !newer) return std::nullopt;
     newer_begun = newer_begun || newer;
     newest = std::max(newest, event.schema_version);

@@ -253,7 +253,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
 
 bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const {
   if (row.ready_at > Now()) return false;
-  if (task_subjects_.contains(TaskId{row.subject.uuid})) return tasks_left > 0 && request.known_version >= kEventSchemaVersion;
+  if (task_subjects_.contains(TaskId{row.subject.uuid})) return tasks_left > 0 && request.known_version >= EventSchemaVersion();
   const MemorySubject& subject = subjects_.at(row.subject);
   const bool kind = request.kinds.empty() || std::find(request.kinds.begin(), request.kinds.end(), subject.kind) != request.kinds.end();
   return kind && subject.required_version <= request.known_version && !Locked(subject.id);
@@ -296,7 +296,7 @@ Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> mar
     if (++taken[{row.queue, row.band}] > max) continue;
     if (const auto task = task_subjects_.find(TaskId{row.subject.uuid}); task != task_subjects_.end()) {
       const std::string& trace = subjects_.at(task->second).traceparent;
-      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), kEventSchemaVersion, 0, Token{}, trace});
+      answer.rows.push_back({row.key(), std::string(kTaskReadyKind), EventSchemaVersion(), 0, Token{}, trace});
       continue;
     }
     const MemorySubject& subject = subjects_.at(row.subject);

@@ -180,7 +180,7 @@ struct ClaimRequest {
   SessionId session;
   std::vector<std::string> queues{"default"};
   int max = 1;
-  int known_version = kEventSchemaVersion;
+  int known_version = EventSchemaVersion();
   std::vector<std::string> kinds;  // kinds of subjects this process can run; empty = all
   int max_tasks = 0;               // of the rows at most so many tasks, whatever `kinds` says
   milliseconds min_age{0};         // only rows that have been ready for so long

@@ -136,7 +136,7 @@ void BindTasksAndOutbox(std::span<const CommitItem> items, Params& params) {
   }
   params.List("k_item", k_item).List("k_step", k_step).List("k_attempt", k_attempt).List("k_queue", k_queue).List("k_band", k_band);
   params.List("k_payload", k_payload).List("k_deadline", k_deadline);
-  params.List("k_task", k_task).List("k_unwanted", k_unwanted).Int32("k_version", kEventSchemaVersion);
+  params.List("k_task", k_task).List("k_unwanted", k_unwanted).Int32("k_version", EventSchemaVersion());
   params.List("kc_item", kc_item).List("kc_step", kc_step).List("kc_attempt", kc_attempt);
   params.List("o_item", o_item).List("o_topic", o_topic).List("o_key", o_key).List("o_payload", o_payload);
   params.List("u_item", u_item).List("u_step", u_step).List("u_capability", u_capability).List("u_inputs", u_inputs);

@@ -81,6 +81,7 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& g
   item.kind = std::string(kind.Name());
   item.queue = spec.queue;
   item.band = spec.band;
+  item.required_version = EventSchemaVersion();  // of the event below
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;
   item.traceparent = FormatTraceparent({request.trace.trace_id, RunSpanId(request.subject), request.trace.sampled});

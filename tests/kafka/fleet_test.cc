@@ -8,6 +8,7 @@
 #include "shared/kafka/producer.h"
 #include "tests/support/gated_run.h"
 #include "tests/support/kafka_server.h"
+#include "tests/support/rolling_upgrade.h"
 
 namespace acl::test {
 namespace {
@@ -67,6 +68,11 @@ TEST_F(KafkaFleet, RunsGoThroughMessagesStepByStep) {
                          fleet.Metric(fleet.ApiUrl(1), "acl_relay_messages_total", "outcome=\"sent\"");
   EXPECT_GE(relayed, 100);
   EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from ready"), "0");
+}
+
+TEST_F(KafkaFleet, IsUpgradedProcessByProcessUnderLoad) {
+  TestKafka kafka = TestKafka::OfThisRun();
+  RollingUpgrade(Make(kafka, {{"ACL_LEASE_TTL_MS", "6000"}}));
 }
 
 TEST_F(KafkaFleet, AWorkerKilledInMidStepIsTakenOver) {

@@ -55,7 +55,7 @@ Process& Fleet::StartCoordinator(int n) {
   auto environment = Environment();
   environment["ACL_LISTEN"] = "127.0.0.1:" + std::to_string(node.port);
   environment["ACL_DOORBELL_LISTEN"] = "127.0.0.1:" + std::to_string(node.doorbell);
-  node.process = Process({std::vector<std::string>(1, Binary("acl-coordinator")), environment, folder_ / (name + ".log"), folder_.path()});
+  node.process = Process({std::vector<std::string>(1, Binary("acl-coordinator" + version_)), environment, folder_ / (name + ".log"), folder_.path()});
   return node.process;
 }
 
@@ -68,9 +68,14 @@ Process& Fleet::StartWorker(int n, std::map<std::string, std::string> more, std:
   environment["ACL_WORKER_NAME"] = name;
   environment["ACL_WORK_DIR"] = folder_ / (name + ".work");
   for (const auto& [key, value] : more) environment[key] = value;
-  launcher.push_back(Binary("acl-worker"));
+  launcher.push_back(Binary("acl-worker" + version_));
   node.process = Process({std::move(launcher), environment, folder_ / (name + ".log"), folder_.path()});
   return node.process;
+}
+
+void Fleet::Drain(Process& process) {
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(), 0) << process.Output();
 }
 
 bool Fleet::AwaitReady() {
@@ -97,7 +102,7 @@ HttpReply Fleet::Api(const std::string& method, const std::string& path, const J
 }
 
 RunResult Fleet::Cli(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), Binary("airun"));
+  arguments.insert(arguments.begin(), Binary("airun" + version_));
   auto environment = Environment();
   for (const auto& [name, node] : nodes_) {
     if (node.doorbell != 0 && !environment.contains("ACL_SERVER"))
@@ -106,10 +111,10 @@ RunResult Fleet::Cli(std::vector<std::string> arguments) {
   return RunProgram(arguments, environment, folder_.path());
 }
 
-std::string Fleet::Submit(const std::string& yaml, const Json& more) {
+std::string Fleet::Submit(const std::string& yaml, const Json& more, int coordinator) {
   Json body = {{"workflow", yaml}, {"file", "test.yaml"}};
   body.update(more);
-  const auto reply = Api("POST", "/v1/workflows", body, {{"Idempotency-Key", NewUuid7().ToString()}});
+  const auto reply = Api("POST", "/v1/workflows", body, {{"Idempotency-Key", NewUuid7().ToString()}}, coordinator);
   const Json answer = reply.json();
   if (reply.status / 100 != 2 || !answer.is_object() || !answer.contains("id")) {
     ADD_FAILURE() << "submit: " << reply.status << " " << reply.body << reply.error << "\n" << Logs();

@@ -58,6 +58,10 @@ class Fleet {
   Process& StartWorker(int n, std::map<std::string, std::string> environment = {}, std::vector<std::string> launcher = {});
   Process& coordinator(int n = 0) { return nodes_.at("coordinator-" + std::to_string(n)).process; }
   Process& worker(int n) { return nodes_.at(WorkerName(n)).process; }
+  // Whatever is started from now on is a program of the version to come (tests/versions).
+  void UseNextVersion() { version_ = "-next"; }
+  // SIGTERM, and until it has ended as it should.
+  void Drain(Process& process);
   // Until each process started says that it is ready.
   bool AwaitReady();
 
@@ -73,7 +77,7 @@ class Fleet {
   // airun with this fleet's addresses in its environment.
   RunResult Cli(std::vector<std::string> arguments);
   // Submits a workflow; the id, or a failed test and "".
-  std::string Submit(const std::string& yaml, const Json& more = Json::object());
+  std::string Submit(const std::string& yaml, const Json& more = Json::object(), int coordinator = 0);
   Json Run(const std::string& id);
   std::string StatusOf(const std::string& id);
   // Until the run has this status; else the test fails and says what the run looks like.
@@ -96,6 +100,7 @@ class Fleet {
   std::map<std::string, std::string> Environment() const;
 
   FleetOptions options_;
+  std::string version_;
   std::unique_ptr<TestDatabase> database_;
   TestFolder folder_;
   std::map<std::string, Node> nodes_;

@@ -198,7 +198,7 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
 
   CommitItem incapable = Append(again, session, 1, Disposition::kRelease);
   incapable.requeue = true;
-  incapable.required_version = kEventSchemaVersion + 1;
+  incapable.required_version = EventSchemaVersion() + 1;
   ASSERT_EQ(CommitOne(incapable).kind, Kind::kCommitted);
   EXPECT_TRUE(Claim(session).claimed.empty()) << "needs a newer worker";
   ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok());

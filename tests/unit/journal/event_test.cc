@@ -105,7 +105,7 @@ TEST(Event, ChecksumOfAnotherValueIsFound) {
 TEST(Event, RefusesANewerSchemaAndNamesIt) {
   Event event = samples::SealedEvents(1)[0];
   const Hash256 start = ChainStart(event.subject);
-  event.schema_version = kEventSchemaVersion + 1;
+  event.schema_version = EventSchemaVersion() + 1;
   Seal(event, start);
   Status status = Verify(event, start);
   EXPECT_EQ(status.code(), Code::kCorrupt);

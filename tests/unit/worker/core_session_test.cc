@@ -167,26 +167,26 @@ struct NewerEvents : CoreBench {
 };
 
 TEST_F(NewerEvents, AtTheEndOfTheJournalAreForANewerWorker) {
-  const SubjectId subject = WithEvents({kEventSchemaVersion, kEventSchemaVersion + 2});
+  const SubjectId subject = WithEvents({EventSchemaVersion(), EventSchemaVersion() + 2});
   StartCore();
   Live(milliseconds(10'000));
   EXPECT_EQ(core->counts().claimed, 1) << "it is not claimed again and again";
   EXPECT_EQ(core->held(), 0);
   ASSERT_EQ(told.given_back.size(), 1u);
-  EXPECT_NE(told.given_back[0].find(std::to_string(kEventSchemaVersion + 2)), std::string::npos) << told.given_back[0];
+  EXPECT_NE(told.given_back[0].find(std::to_string(EventSchemaVersion() + 2)), std::string::npos) << told.given_back[0];
   EXPECT_TRUE(told.quarantines.empty());
   const MemorySubject left = Look(subject);
   EXPECT_FALSE(left.quarantined());
   EXPECT_FALSE(left.holder);
-  EXPECT_EQ(left.required_version, kEventSchemaVersion + 2);
+  EXPECT_EQ(left.required_version, EventSchemaVersion() + 2);
   ClaimRequest newer;
   newer.session = memory.OpenSession({.worker_name = "newer", .ttl = kTtl})->session;
-  newer.known_version = kEventSchemaVersion + 2;
+  newer.known_version = EventSchemaVersion() + 2;
   EXPECT_EQ(memory.Claim(newer)->claimed.size(), 1u);
 }
 
 TEST_F(NewerEvents, BehindWhichAnOlderProgramWroteAreDamage) {
-  const SubjectId subject = WithEvents({kEventSchemaVersion + 1, kEventSchemaVersion});
+  const SubjectId subject = WithEvents({EventSchemaVersion() + 1, EventSchemaVersion()});
   StartCore();
   Live(milliseconds(1'000));
   EXPECT_EQ(told.quarantines.size(), 1u);
