@@ -37,6 +37,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       chain_(claimed.head.chain),
       journal_(claimed.head.journal),
       last_timestamp_(claimed.head.last_timestamp),
+      db_seen_(claimed.db_now),
       events_since_snapshot_(restored.replayed),
       delta_bytes_since_snapshot_(restored.delta_bytes_since_snapshot) {
   if (claimed.snapshot) KeepStored(std::move(*claimed.snapshot));
@@ -71,6 +72,7 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
       if (settled) SettleDamage(payload);
       if (damaged_.empty()) damaged_ = DamageIn(payload);
     }
+    db_seen_ = std::max(db_seen_, row.created_at);
     inputs_.emplace_back(InboxInput{row.id, row.kind, std::move(payload)});
     idle_ = false;
   }
@@ -290,8 +292,10 @@ void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, 
   item.waiting = next.waiting;
 }
 
-Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& context) {
+Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& given) {
   ACL_CHECK(!in_flight_, "one item of a subject at a time");
+  BuildContext context = given;
+  context.now = std::max(given.now, db_seen_);
   TakeDueTimers(context.now);
   InFlight work;
   CommitItem& item = work.item;

@@ -68,7 +68,7 @@ class SubjectRun {
   bool Ready(const BuildContext& context) const;
   // The item to commit; nullopt if there is nothing to commit (then `TakeStarts` may still have steps whose effect needs no row first).
   // kInternal: the kind contradicts itself; quarantine the subject.
-  Result<std::optional<CommitItem>> BuildItem(const BuildContext& context);
+  Result<std::optional<CommitItem>> BuildItem(const BuildContext& given);
 
   enum class After { kGoOn, kGone, kReject };
   // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
@@ -155,6 +155,9 @@ class SubjectRun {
   Hash256 chain_{};
   JournalId journal_;
   WallTime last_timestamp_;
+  // The latest time of the database this run was told of. The worker's own count of it lags by what an answer takes, and a timer that the
+  // database fired must not be decided on at a time before its own.
+  WallTime db_seen_;
   std::int64_t read_wake_ = 0;  // the counter up to which the inbox was read
   std::string damaged_;
   bool inbox_wanted_ = false;

@@ -136,7 +136,9 @@ Result<std::vector<CompensationRow>> MemoryQueries::Compensations(const SubjectI
 Result<std::vector<GrantView>> MemoryQueries::Grants(const SubjectId& id) {
   auto subject = Get(id);
   if (!subject) return subject.error();
-  return subject->grants;
+  auto& grants = subject->grants;
+  if (grants.size() > kMaxGrants) grants.erase(grants.begin(), grants.end() - kMaxGrants);
+  return std::move(grants);
 }
 
 Result<std::vector<LeaseView>> MemoryQueries::Leases(int limit) {

@@ -99,6 +99,8 @@ struct Backlog {
   milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none
 };
 
+inline constexpr int kMaxGrants = 100;
+
 class Queries {
  public:
   virtual ~Queries() = default;
@@ -111,7 +113,7 @@ class Queries {
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
   virtual Result<std::vector<TaskView>> Tasks(const SubjectId& subject) = 0;  // in the order of their offering
   virtual Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) = 0;
-  virtual Result<std::vector<GrantView>> Grants(const SubjectId& subject) = 0;
+  virtual Result<std::vector<GrantView>> Grants(const SubjectId& subject) = 0;  // the last kMaxGrants, oldest first
   virtual Result<std::vector<LeaseView>> Leases(int limit) = 0;
   virtual Result<std::vector<SessionRow>> Sessions(bool include_dead) = 0;
   virtual Result<std::vector<QuarantineView>> Quarantined(bool include_released) = 0;

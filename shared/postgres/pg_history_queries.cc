@@ -40,7 +40,8 @@ FROM compensation_rows WHERE subject_id = $subject::uuid ORDER BY compensation_i
                                true);
 const Statement kGrants("query.grants", kRead, R"(
 SELECT g.token, g.session_id, coalesce(w.worker_name, ''), g.head_seq, g.barren, g.granted_at
-FROM lease_history g LEFT JOIN worker_sessions w ON w.session_id = g.session_id WHERE g.subject_id = $subject::uuid ORDER BY g.token)",
+FROM (SELECT * FROM lease_history WHERE subject_id = $subject::uuid ORDER BY token DESC LIMIT $limit::int) g
+LEFT JOIN worker_sessions w ON w.session_id = g.session_id ORDER BY g.token)",
                         true);
 const Statement kLeases("query.leases", kRead, R"(
 SELECT l.subject_id, l.session_id, w.worker_name, l.token, l.acquired_at, w.expires_at
@@ -163,7 +164,7 @@ Result<std::vector<CompensationRow>> PgQueries::Compensations(const SubjectId& s
 
 Result<std::vector<GrantView>> PgQueries::Grants(const SubjectId& subject) {
   if (Status exists = Exists(subject); !exists) return exists.error();
-  return ReadAll<GrantView>(pool_, kGrants, Of(subject), [](const Rows& r, int i) {
+  return ReadAll<GrantView>(pool_, kGrants, Of(subject).Int32("limit", kMaxGrants), [](const Rows& r, int i) {
     SessionId session;  // nil: a direct command
     if (!r.IsNull(i, 1)) session = SessionId{r.Id(i, 1)};
     return GrantView{Token{r.Int(i, 0)}, session, r.Text(i, 2), r.Int(i, 3), int(r.Int(i, 4)), r.Time(i, 5)};

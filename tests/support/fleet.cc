@@ -55,7 +55,8 @@ Process& Fleet::StartCoordinator(int n) {
   auto environment = Environment();
   environment["ACL_LISTEN"] = "127.0.0.1:" + std::to_string(node.port);
   environment["ACL_DOORBELL_LISTEN"] = "127.0.0.1:" + std::to_string(node.doorbell);
-  node.process = Process({std::vector<std::string>(1, Binary("acl-coordinator" + version_)), environment, folder_ / (name + ".log"), folder_.path()});
+  node.process =
+      Process({std::vector<std::string>(1, Binary("acl-coordinator" + version_)), environment, folder_ / (name + ".log"), folder_.path()});
   return node.process;
 }
 

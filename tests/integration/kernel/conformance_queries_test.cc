@@ -118,6 +118,15 @@ TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
   EXPECT_EQ(grants->at(1).token, next.token());
   EXPECT_EQ(grants->at(1).head_seq, 4);
   EXPECT_EQ(grants->at(1).worker_name, "two");
+  // Of many the last are shown.
+  for (int n = 0; n < kMaxGrants; ++n) {
+    ASSERT_TRUE(store().GiveBack(next.subject(), n % 2 == 0 ? two : one, next.token()));
+    next = ClaimOne(n % 2 == 0 ? one : two, next.subject());
+  }
+  grants = queries().Grants(next.subject());
+  ASSERT_EQ(grants->size(), std::size_t(kMaxGrants));
+  EXPECT_EQ(grants->back().token, next.token());
+  EXPECT_LT(grants->front().token, grants->back().token);
 }
 
 TEST_P(QueriesConformance, ATimerIsTheNextWake) {
