@@ -133,8 +133,8 @@ TEST_F(Scaling, CoordinatorsDieAndFreezeAndComeBackLate) {
   };
   ASSERT_TRUE(WaitUntil([&] { return leader() >= 0; }));
   Submit(20, 3);
-  const int frozen = leader();
-  ASSERT_GE(frozen, 0);
+  int frozen = -1;  // between two holders nobody leads
+  ASSERT_TRUE(WaitUntil([&] { return (frozen = leader()) >= 0; }));
   fleet.coordinator(frozen).Signal(SIGSTOP);
   ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(1 - frozen), "acl_loop_held", "relay-0") == 1; }))
       << "the other one takes over";
