@@ -72,7 +72,7 @@ TEST_F(KafkaFleet, RunsGoThroughMessagesStepByStep) {
 
 TEST_F(KafkaFleet, IsUpgradedProcessByProcessUnderLoad) {
   TestKafka kafka = TestKafka::OfThisRun();
-  RollingUpgrade(Make(kafka, {{"ACL_LEASE_TTL_MS", "6000"}}));
+  RollingUpgrade(Make(kafka, {{"ACL_LEASE_TTL_MS", "6000"}}), false);
 }
 
 TEST_F(KafkaFleet, AWorkerKilledInMidStepIsTakenOver) {

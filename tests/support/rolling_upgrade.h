@@ -6,7 +6,8 @@
 
 namespace acl::test {
 
-// The fleet is as yet without processes.
-void RollingUpgrade(Fleet& fleet);
+// The fleet is as yet without processes. `meet`: it does not go on before an old worker has come upon what a new one wrote. (By messages
+// a run comes to the worker that has its partition, and so to the same one again.)
+void RollingUpgrade(Fleet& fleet, bool meet = true);
 
 }  // namespace acl::test
