@@ -128,6 +128,7 @@ SimReport SimWorld::Run() {
   }
   After(Ms(500, 1'500), [this] { Nemesis(); });
   After(Ms(100, 300), [this] { Upkeep(); });
+  After(Ms(100, 300), [this] { Timers(); });
   After(Ms(200, 600), [this] { Clients(); });
   if (messages_) {
     StartRelays();
@@ -215,7 +216,7 @@ void SimWorld::Carry(Worker& worker, Command command) {
   const Micros there = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : Ms(0, 3);
   After(there, [this, &worker, incarnation, sent, command = std::make_shared<Command>(std::move(command))] {
     Report report = CarryOut(worker.carry_out, *command, sent);
-    const Micros back = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : Ms(0, 3);
+    const Micros back = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : random_.Below(4) == 0 ? Ms(0, 80) : Ms(0, 3);
     After(back, [this, &worker, incarnation, report = std::move(report)] { Deliver(worker, incarnation, report); });
   });
 }
@@ -336,8 +337,16 @@ void SimWorld::Nemesis() {
 
 void SimWorld::Upkeep() {
   (void)store_.Reap(1 + int(random_.Below(8))).ok();
-  (void)store_.FireTimers(1 + int(random_.Below(16))).ok();
   After(Ms(100, 400), [this] { Upkeep(); });
+}
+
+// As the duty does: at the time of the next one, so that a run may be woken by a worker whose count of the time is behind.
+void SimWorld::Timers() {
+  const auto answer = store_.FireTimers(1 + int(random_.Below(16)));
+  Micros wait = Ms(100, 400);
+  if (answer && answer->more) wait = Micros(1'000);
+  if (answer && answer->next_fire) wait = std::clamp(*answer->next_fire - clock_.Wall(), Micros(1'000), wait);
+  After(wait, [this] { Timers(); });
 }
 
 // ---- messages

@@ -111,6 +111,7 @@ class SimWorld {
   Status SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done);
   void StartRelays();
   void Upkeep();
+  void Timers();
   void Clients();
   void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
   void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
