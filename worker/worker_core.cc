@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "worker/release_items.h"
 
 namespace acl {
@@ -20,6 +22,7 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
 void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer) {
   if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
   claim_in_flight_ = false;
+  const bool rung = std::exchange(rung_in_flight_, false);
   if (!answer) {
     ++counts_.claim_failures;
     if (answer.code() == Code::kLeaseLost) {
@@ -37,7 +40,12 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     counts_.claims_quarantined += answer->quarantined;
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
   } else if (answer->loaded.empty() && answer->tasks.empty()) {
-    pace_.Empty(now, random_);
+    // What was rung for may have come after this claim had looked.
+    if (rung) {
+      pace_.Hint(now);
+    } else {
+      pace_.Empty(now, random_);
+    }
     return;
   }
   pace_.Found(now);
@@ -366,7 +374,10 @@ void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, 
   }
 }
 
-void WorkerCore::OnWorkHint(SteadyTime now) { pace_.Hint(now); }
+void WorkerCore::OnWorkHint(SteadyTime now) {
+  pace_.Hint(now);
+  rung_in_flight_ = claim_in_flight_;
+}
 
 void WorkerCore::OnDoorbell(SteadyTime now, bool connected) { pace_.SetRung(now, connected); }
 

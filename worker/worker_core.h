@@ -261,6 +261,7 @@ class WorkerCore {
   PollPace pace_;
   std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_;
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
+  bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
   int open_failures_ = 0, commit_failures_ = 0;
   std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;

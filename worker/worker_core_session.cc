@@ -45,7 +45,7 @@ void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<Session
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   reconcile_at_ = now + config_.reconcile_every;
-  heartbeat_in_flight_ = claim_in_flight_ = false;
+  heartbeat_in_flight_ = claim_in_flight_ = rung_in_flight_ = false;
   pace_.Hint(now);
 }
 

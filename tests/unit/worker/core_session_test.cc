@@ -24,6 +24,22 @@ TEST_F(CoreBench, ReconciliationGivesBackAGrantThatWasNeverHeard) {
   EXPECT_GT(Look(subject).token, unheard->claimed[0].token);
 }
 
+TEST_F(CoreBench, ARingWhileAClaimIsOutIsNotLost) {
+  config.poll_min = config.poll_max = milliseconds(3'600'000);  // what is looked for is rung for
+  StartCore();
+  core->OnWorkHint(clock.Steady());
+  auto commands = Take();
+  const auto claim = std::find_if(commands.begin(), commands.end(), [](auto& c) { return std::holds_alternative<command::Claim>(c); });
+  ASSERT_NE(claim, commands.end());
+  const auto deliver = CarryOut(carry_out, *claim, clock.Steady());  // it has looked, its answer is on the way
+  Create(CounterOptions{.steps = 1, .effects = "p"});
+  core->OnWorkHint(clock.Steady());
+  deliver(*core, clock.Steady());
+  EXPECT_EQ(core->held(), 0);
+  Settle();
+  EXPECT_EQ(core->held(), 1);
+}
+
 TEST_F(CoreBench, ADrainFinishesWhatRuns) {
   const SubjectId subject = Create({.steps = 3, .effects = "i"});
   StartCore();
