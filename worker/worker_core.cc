@@ -1,10 +1,6 @@
 #include "worker/worker_core.h"
 
-#include <fmt/format.h>
-
 #include <utility>
-
-#include "worker/release_items.h"
 
 namespace acl {
 
@@ -16,128 +12,6 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
       trust_(config_.session.ttl, config_.trust_margin),
       pace_(config_.poll_min, config_.poll_max),
       tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
-
-// ---- claims
-
-void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer) {
-  if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
-  claim_in_flight_ = false;
-  const bool rung = std::exchange(rung_in_flight_, false);
-  if (!answer) {
-    ++counts_.claim_failures;
-    if (answer.code() == Code::kLeaseLost) {
-      LoseSession(now, answer.message());
-      return;
-    }
-    // What it granted all the same is found as soon as it is old enough to be sure of.
-    if (answer.code() == Code::kOutcomeUnknown && reconcile_at_) reconcile_at_ = std::min(*reconcile_at_, now + config_.session.ttl);
-    observer_.OnUnavailable("claim", answer.error());
-    pace_.Failed(now, random_);
-    return;
-  }
-  if (answer->dropped > 0 || answer->quarantined > 0) {
-    counts_.claims_dropped += answer->dropped;
-    counts_.claims_quarantined += answer->quarantined;
-    observer_.OnClaimMissed(answer->dropped, answer->quarantined);
-  } else if (answer->loaded.empty() && answer->tasks.empty()) {
-    // What was rung for may have come after this claim had looked.
-    if (rung) {
-      pace_.Hint(now);
-    } else {
-      pace_.Empty(now, random_);
-    }
-    return;
-  }
-  pace_.Found(now);
-  for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
-  // A grant older than this is given back by reconciliation, or its session is dead: nothing may begin under it.
-  const SteadyTime start_until = answer->sent + config_.session.ttl - config_.trust_margin;
-  for (ClaimedTask& task : answer->tasks) tasks_.Take(now, std::move(task), start_until);
-  if (state_ != State::kLive) tasks_.GiveBackWaiting("its worker takes nothing new");
-}
-
-void WorkerCore::TakeOn(LoadedSubject& loaded) {
-  Claimed& claimed = loaded.claimed;
-  const SubjectId subject = claimed.subject;
-  const Token token = claimed.token;
-  ++counts_.claimed;
-  if (claimed.barren_takeovers > 0) ++counts_.takeovers;
-  const SubjectKind* kind = kinds_.Find(claimed.kind);
-  if (!kind) {
-    GiveBackGrant(claimed, "no such kind of subject here");
-    return;
-  }
-  if (loaded.required_version) {  // a newer program holds it next: nothing is wrong with it, and this worker does not claim it again
-    GiveBackGrant(claimed,
-                  fmt::format("it needs a worker that knows event schema {}, this one knows {}: a newer program wrote it",
-                              *loaded.required_version, EventSchemaVersion()),
-                  ReleaseFor(claimed, session_, *loaded.required_version));
-    return;
-  }
-  Status sound;
-  if (!loaded.restored) {
-    sound = loaded.restored.error();
-  } else if (loaded.restored->head_seq != claimed.head.seq || loaded.restored->chain != claimed.head.chain ||
-             loaded.restored->state.Root() != claimed.head.state_root) {
-    sound = Error{Code::kCorrupt, fmt::format("the journal ends at event {} with state {}, the head row says event {} with state {}",
-                                              loaded.restored->head_seq, ToHex(loaded.restored->state.Root()), claimed.head.seq,
-                                              ToHex(claimed.head.state_root))};
-  }
-  if (!sound) {
-    if (sound.code() != Code::kCorrupt) {
-      GiveBackGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
-      return;
-    }
-    ++counts_.quarantined;
-    observer_.OnQuarantine(subject, token, "restore failed", sound.message());
-    commands_.push_back(command::Quarantine{subject, session_, token, "restore failed", sound.message()});
-    return;
-  }
-  counts_.events_replayed += loaded.restored->replayed;
-  observer_.OnClaim(claimed, *loaded.restored, *kind);
-  if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
-  const auto run = subjects_.emplace(
-      subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
-  QuarantineIfDamaged(*run.first->second);
-}
-
-void WorkerCore::GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
-  ++counts_.given_back;
-  observer_.OnGiveBack(claimed.subject, claimed.token, why);
-  commands_.push_back(command::GiveBack{claimed.subject, session_, claimed.token, std::move(release)});
-}
-
-void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
-  for (auto it = running_.lower_bound({subject, ""}); it != running_.end() && it->first.first == subject;) {
-    if (stop_steps) it->second.stop.Stop();
-    it = running_.erase(it);
-  }
-  inbox_in_flight_.erase(subject);
-  aside_.erase(subject);
-  subjects_.erase(subject);
-}
-
-void WorkerCore::Lose(const SubjectId& subject, const char* why) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end()) return;
-  ++counts_.subjects_lost;
-  observer_.OnLost(subject, it->second->token(), why);
-  Drop(subject, true);
-}
-
-void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
-  if (run.damaged().empty()) return;
-  QuarantineSubject(SubjectId(run.subject()), "content damaged", std::string(run.damaged()));  // copies: both go with the run
-}
-
-void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end()) return;
-  ++counts_.quarantined;
-  observer_.OnQuarantine(subject, it->second->token(), reason, detail);
-  commands_.push_back(command::Quarantine{subject, session_, it->second->token(), reason, detail});
-  Drop(subject, true);
-}
 
 // ---- commits
 
