@@ -177,7 +177,7 @@ $$;
 
 -- Due rows of one shard in the order of their keys, at most p_max of each queue and band, those behind the given place (its low-water mark);
 -- with the journal's head and
--- the token as hints, and the trace context.
+-- the token as hints, and the trace context; a task's row has that of its subject.
 CREATE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
 RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
 LANGUAGE sql STABLE AS $$
@@ -191,7 +191,8 @@ LANGUAGE sql STABLE AS $$
       AND r.ready_at <= now()
     ORDER BY r.ready_at, r.subject_id LIMIT p_max) d
   LEFT JOIN subject_head h ON h.subject_id = d.subject_id LEFT JOIN leases l ON l.subject_id = d.subject_id
-  LEFT JOIN subjects s ON s.subject_id = d.subject_id
+  LEFT JOIN tasks t ON d.kind = 'task' AND t.task_id = d.subject_id
+  LEFT JOIN subjects s ON s.subject_id = coalesce(t.subject_id, d.subject_id)
 $$;
 
 RESET ROLE;

@@ -1,5 +1,5 @@
 -- migrate:up
--- Rows of tasks that have ended are removed when nothing needs them any more; and messages of tasks carry their run's trace context.
+-- Rows of tasks that have ended are removed when nothing needs them any more.
 SET LOCAL ROLE acl_owner;
 
 CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL;
@@ -24,23 +24,5 @@ BEGIN
   GET DIAGNOSTICS v_tasks = ROW_COUNT;
   RETURN v_tasks;
 END $$;
-
--- As before (0108); a task's row has the trace context of its subject.
-CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
-RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
-LANGUAGE sql STABLE AS $$
-  SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version, coalesce(h.head_seq, 0), coalesce(l.token, 0), now(), s.traceparent
-  FROM ready_lanes() lane
-  LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
-  CROSS JOIN LATERAL (
-    SELECT r.* FROM ready r
-    WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
-      AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
-      AND r.ready_at <= now()
-    ORDER BY r.ready_at, r.subject_id LIMIT p_max) d
-  LEFT JOIN subject_head h ON h.subject_id = d.subject_id LEFT JOIN leases l ON l.subject_id = d.subject_id
-  LEFT JOIN tasks t ON d.kind = 'task' AND t.task_id = d.subject_id
-  LEFT JOIN subjects s ON s.subject_id = coalesce(t.subject_id, d.subject_id)
-$$;
 
 RESET ROLE;
