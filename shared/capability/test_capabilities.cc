@@ -45,6 +45,18 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   echo.open_results = true;
   registry.Add(std::move(echo), Echo);
 
+  CapabilitySpec effect;
+  effect.id = "test.effect";
+  effect.summary = "Gives back what it is given, as a step that may be repeated with its key.";
+  effect.docs =
+      "It does nothing outside, and is treated as if it did: its attempt is durable before it runs, its inputs are journaled. For benchmarks "
+      "and for trying out takeovers.";
+  effect.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()}};
+  effect.open_results = true;
+  effect.effect = EffectClass::kIdempotent;
+  effect.honours_key = true;
+  registry.Add(std::move(effect), Echo);
+
   CapabilitySpec sleep;
   sleep.id = "test.sleep";
   sleep.summary = "Waits.";
