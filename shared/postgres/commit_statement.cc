@@ -72,11 +72,13 @@ w_attempts AS (
   FROM unnest($a_item::int[], $a_step::text[], $a_attempt::int[], $a_at::timestamptz[]) AS a(item, step, attempt, at)
   WHERE ((SELECT ok FROM done))[a.item]),
 w_completions AS (
-  -- Instead of a foreign key: an attempt that is neither in the item nor in the table becomes 0, which the row's check refuses.
+  -- Instead of a foreign key: an attempt that is neither in the item nor in the table becomes 0, which the row's check refuses. A scalar
+  -- subquery: EXISTS has a hashed form, which reads the whole table, and a generic plan took it.
   INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
   SELECT ($subject::uuid[])[c.item], c.step,
-         CASE WHEN c.fused OR EXISTS (SELECT FROM attempt_rows r WHERE r.subject_id = ($subject::uuid[])[c.item] AND r.step_id = c.step
-                                      AND r.attempt_id = c.attempt) THEN c.attempt ELSE 0 END,
+         CASE WHEN c.fused THEN c.attempt
+              ELSE coalesce((SELECT r.attempt_id FROM attempt_rows r WHERE r.subject_id = ($subject::uuid[])[c.item] AND r.step_id = c.step
+                             AND r.attempt_id = c.attempt), 0) END,
          ($token::bigint[])[c.item], c.seq, c.at, c.checksum
   FROM unnest($c_item::int[], $c_step::text[], $c_attempt::int[], $c_fused::boolean[], $c_seq::bigint[], $c_at::timestamptz[], $c_checksum::bytea[])
     AS c(item, step, attempt, fused, seq, at, checksum)
@@ -151,10 +153,10 @@ w_ready AS (
   WHERE ((SELECT ok FROM done))[r.item] ON CONFLICT DO NOTHING))";
 
 constexpr const char* kAnswerFull = R"(
-SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND EXISTS (SELECT FROM leases x WHERE x.subject_id = i.subject)
+SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND coalesce((SELECT true FROM leases x WHERE x.subject_id = i.subject), false)
 FROM item i LEFT JOIN (SELECT n, mine, now_wake FROM kept UNION ALL SELECT n, mine, now_wake FROM given) l ON l.n = i.n ORDER BY i.n)";
 constexpr const char* kAnswerKeep = R"(
-SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND EXISTS (SELECT FROM leases x WHERE x.subject_id = i.subject)
+SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND coalesce((SELECT true FROM leases x WHERE x.subject_id = i.subject), false)
 FROM item i LEFT JOIN kept l ON l.n = i.n ORDER BY i.n)";
 
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite, std::string(kItems) + kGive + kWrites + kFullWrites + kAnswerFull,

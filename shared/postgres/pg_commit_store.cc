@@ -18,7 +18,7 @@ using Outcomes = std::vector<CommitOutcome>;
 // The last event of an item is its evidence; an item without events shows by its attempt, or by a lease given back under its token.
 const Statement kReadBack("commit.read_back", Statement::Kind::kRead, R"(
 SELECT i.n, l.token, l.session_id, l.wake, h.head_seq, e.chain,
-       EXISTS (SELECT FROM attempt_rows a WHERE a.subject_id = i.subject AND a.step_id = i.step AND a.attempt_id = i.attempt AND a.token = i.token)
+       coalesce((SELECT a.token = i.token FROM attempt_rows a WHERE a.subject_id = i.subject AND a.step_id = i.step AND a.attempt_id = i.attempt), false)
 FROM unnest($subject::uuid[], $token::bigint[], $last::bigint[], $step::text[], $attempt::int[])
   WITH ORDINALITY AS i(subject, token, last, step, attempt, n)
 LEFT JOIN leases l ON l.subject_id = i.subject LEFT JOIN subject_head h ON h.subject_id = i.subject
