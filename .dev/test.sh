@@ -1,4 +1,4 @@
-# Tests and benchmarks.
+# Tests.
 
 # Servers of their own for each test run, so that several may run at the same time.
 end_servers() {  # NAME
@@ -59,21 +59,4 @@ run_tests() {
   esac
   build "$preset" "${targets[@]}"
   ctest_with "$servers" "$preset" "${select[@]}" "$@"
-}
-
-bench_locked() {
-  cmake --preset release -B build/bench -DACL_TESTS=ON >"$local_dir/configure-bench.log" 2>&1 || die "cmake failed; its log: .local/configure-bench.log"
-  nice ninja -C build/bench -j "$(jobs)" bench >&2
-}
-
-# run_bench [NAME] [ARG...]: all benchmarks, or tests/bench/NAME_bench.cc, with the release flags; ARGs go to Google Benchmark.
-run_bench() {
-  local name=${1:-*} file
-  [ $# -eq 0 ] || shift
-  need build run test
-  with_lock build-bench bench_locked
-  for file in build/bench/bin/bench_$name; do
-    [ -x "$file" ] || die "bench: no benchmark \"$name\""
-    "$file" "$@"
-  done
 }

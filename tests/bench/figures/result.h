@@ -1,0 +1,66 @@
+#pragma once
+// What a run of the benchmark found, its targets, and both as JSON and as text for people.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/json.h"
+
+namespace acl::bench {
+
+// One window of the load or of the model.
+struct Window {
+  double runs_per_s = 0, steps_per_s = 0, p50_ms = 0, p99_ms = 0, max_ms = 0;
+};
+// Each figure's own median.
+Window MedianOf(const std::vector<Window>& windows);
+double Median(std::vector<double> values);
+
+struct CeilingPoint {
+  int in_flight = 0;
+  Window window;
+};
+
+struct Point {
+  std::string column;
+  int in_flight = 0;
+  Window window;
+  double wal_bytes_per_step = 0, transactions_per_step = 0, flushes_per_step = 0, statements_per_step = 0;
+  double steps_per_commit = 0;                    // of the worker's group commits
+  std::map<std::string, double> cpu_us_per_step;  // by process
+  std::map<std::string, double> peak_mb;          // by process
+  std::int64_t verified_runs = 0;                 // runs whose rows were checked after the point
+};
+
+struct Target {
+  std::string name, goal;
+  std::optional<double> value;  // none: not measured in this run
+  bool met = false;
+  std::string distance;  // "31 % of 60 %"; for people
+};
+
+struct Results {
+  std::string machine;
+  std::vector<std::pair<std::string, std::string>> settings;
+  double flush_us = 0, l1_ms = 0, l2_steps_per_s = 0;
+  std::vector<CeilingPoint> ceiling, slow_ceiling;  // slow: with the longer flush
+  std::vector<Point> points;
+  double best_peer_steps_per_s = 0;  // at 64 in flight; 0: no peer was measured
+
+  const Point* Find(const std::string& column, int in_flight) const;
+  // What the column's points are compared with.
+  const CeilingPoint* CeilingOf(const std::string& column, int in_flight) const;
+};
+
+inline constexpr const char* kSlowColumn = "flush+1ms";
+
+std::vector<Target> TargetsOf(const Results& results);
+Json ToJson(const Results& results);
+std::string TargetsText(const std::vector<Target>& targets);
+std::string CeilingText(const std::vector<CeilingPoint>& ceiling);
+// A line a point, with its heading if `heading`.
+std::string PointText(const Results& results, const Point& point, bool heading);
+
+}  // namespace acl::bench

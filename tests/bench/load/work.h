@@ -1,0 +1,21 @@
+#pragma once
+// The work that is measured: a workflow of ten steps one after another, each of them giving back about 150 bytes of JSON and doing nothing.
+
+#include <string>
+
+namespace acl::bench {
+
+inline constexpr int kSteps = 10;
+
+inline std::string TenSteps(const std::string& capability) {
+  std::string text = "name: bench-ten-steps\nsteps:\n";
+  for (int i = 1; i <= kSteps; ++i) {
+    text += "  - name: step_" + std::to_string(i) + "\n    capability: " + capability + "\n    inputs:\n      outputs:\n" +
+            "        order: order-000" + std::to_string(i) +
+            "\n        amount: 4200\n        currency: EUR\n        note: a line of text as long as such a line tends to be in an order\n"
+            "        ok: true\n        parts: [3, 5, 8]\n";
+  }
+  return text;
+}
+
+}  // namespace acl::bench

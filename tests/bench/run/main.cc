@@ -1,0 +1,204 @@
+// bench-run: starts a PostgreSQL and a fleet of its own on this machine, and measures ten-step runs against the model of the same work.
+// `./dev bench --help` says what it takes. Everything it starts is ended with it, also after Ctrl-C.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "shared/base/clock.h"
+#include "tests/bench/figures/result.h"
+#include "tests/bench/run/machine.h"
+#include "tests/bench/run/measure.h"
+#include "tests/bench/wire/arguments.h"
+
+namespace acl::bench {
+namespace {
+
+constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
+
+  --quick               shorter windows, one round, embedded columns only: two minutes
+  --points 1,16,64,256  runs in flight
+  --columns A,B         embedded, embedded-batch, flush+1ms (default: all; --quick: the first two)
+  --warm-up S, --window S, --rounds N   5, 20, 3 (medians)
+  --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
+  --no-statements       without the short further load that counts statements
+  --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
+  --workers N           1
+  --capability ID       test.effect
+  --programs DIR        where acl-coordinator, acl-worker and airun are, instead of those built by ./dev bench
+  -o json [--out FILE]  the results as JSON on stdout (people's text goes to stderr), or into a file
+
+  ./dev bench micro [NAME] [ARG...]     the benchmarks of single functions (Google Benchmark)
+)";
+
+std::vector<ColumnDef> Columns() {
+  ColumnDef embedded{.name = "embedded"}, batch{.name = "embedded-batch", .batch = true};
+  ColumnDef slow{.name = kSlowColumn, .flush_delay_us = 1000};
+  return {embedded, batch, slow};
+}
+
+struct Options {
+  std::filesystem::path folder, postgres;
+  std::vector<int> points;
+  std::vector<ColumnDef> columns;
+  Pace pace, model_pace;
+  bool ceiling = true, json = false;
+  std::string out;
+};
+
+void TakeSettings(const std::vector<std::string>& texts, std::map<std::string, std::string>* settings) {
+  for (const auto& text : texts) {
+    const auto at = text.find('=');
+    if (at == std::string::npos) throw std::runtime_error("a setting is NAME=VALUE: " + text);
+    (*settings)[text.substr(0, at)] = text.substr(at + 1);
+  }
+}
+
+Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& own) {
+  Options options;
+  const bool quick = arguments->Has("quick");
+  options.folder = arguments->Text("folder", "");
+  options.postgres = arguments->Text("postgres", "");
+  if (options.folder.empty() || options.postgres.empty()) throw std::runtime_error("run it by ./dev bench");
+  stage->tools = own;
+  stage->fleet.programs = arguments->Text("programs", own.string());
+  for (const auto& text : SplitList(arguments->Text("points", "1,16,64,256"))) options.points.push_back(std::stoi(text));
+  const std::string default_columns = quick ? "embedded,embedded-batch" : "embedded,embedded-batch,flush+1ms";
+  for (const auto& name : SplitList(arguments->Text("columns", default_columns))) {
+    const auto all = Columns();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const ColumnDef& column) { return column.name == name; });
+    if (found == all.end()) throw std::runtime_error("no column \"" + name + "\"");
+    options.columns.push_back(*found);
+    options.columns.back().capability = arguments->Text("capability", found->capability);
+  }
+  options.pace = quick ? Pace{1.5, 4, 1} : Pace{5, 20, 3};
+  options.pace.warm_up = arguments->Number("warm-up", options.pace.warm_up);
+  options.pace.window = arguments->Number("window", options.pace.window);
+  options.pace.rounds = arguments->Int("rounds", options.pace.rounds);
+  // The model is alike from its first second on: a third of the time is enough.
+  options.model_pace = {quick ? 0.5 : 2, quick ? 2.5 : std::min(8.0, options.pace.window), options.pace.rounds};
+  options.ceiling = !arguments->Has("no-ceiling");
+  stage->statements = !arguments->Has("no-statements");
+  TakeSettings(arguments->All("worker"), &stage->fleet.worker);
+  TakeSettings(arguments->All("coordinator"), &stage->fleet.coordinator);
+  stage->fleet.workers = arguments->Int("workers", 1);
+  options.out = arguments->Text("out", "");
+  options.json = arguments->Text("o", "") == "json" || !options.out.empty();
+  arguments->RefuseOthers();
+  stage->pace = options.pace;
+  return options;
+}
+
+class Run {
+ public:
+  Run(Options options, Stage stage) : options_(std::move(options)), stage_(std::move(stage)), text_(options_.json ? std::cerr : std::cout) {
+    stage_.tell = [this](const std::string& line) { Say("    " + line); };
+  }
+
+  int operator()() {
+    Server server({options_.folder, options_.postgres, 0, stage_.tools / "bench_slow_flush.so"});
+    stage_.server = &server;
+    stage_.fleet.folder = options_.folder / "fleet";
+    std::filesystem::create_directory(stage_.fleet.folder);
+    results_.machine = MachineText();
+    results_.settings = server.Settings();
+    Say(results_.machine);
+    std::string settings;
+    for (const auto& [name, value] : results_.settings) settings += (settings.empty() ? "" : ", ") + name + " " + value;
+    Say("PostgreSQL " + settings);
+    server.MakeDatabase("bench_template");
+    RunToEnd({stage_.fleet.programs / "airun", "db", "migrate"}, {{"ACL_DATABASE_URL", server.Conninfo("bench_template")}});
+    for (const int delay : {0, 1000}) {
+      std::vector<ColumnDef> columns;
+      for (const auto& column : options_.columns) {
+        if (column.flush_delay_us == delay) columns.push_back(column);
+      }
+      if (columns.empty()) continue;
+      if (delay != 0) server.Restart(delay);
+      if (options_.ceiling) MeasureLimits(delay);
+      for (const auto& column : columns) MeasureColumn(column);
+    }
+    Tell();
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  void Say(const std::string& line) { text_ << line << "\n" << std::flush; }
+
+  void MeasureLimits(int delay) {
+    const double flush = stage_.server->FlushMicros();
+    Say(fmt::format("{}: {:.0f} µs", delay == 0 ? "flush (fdatasync)" : "slow flush", flush));
+    auto& ceiling = delay == 0 ? results_.ceiling : results_.slow_ceiling;
+    if (delay == 0) {
+      results_.flush_us = flush;
+      results_.l1_ms = MeasureModel(stage_, {"l1"}, options_.model_pace).p50_ms;
+      Say(fmt::format("L1, one step a commit: {:.3f} ms", results_.l1_ms));
+      results_.l2_steps_per_s = MeasureModel(stage_, {"l2"}, options_.model_pace).steps_per_s;
+      Say(fmt::format("L2, two connections, 64 steps a commit: {:.0f} steps/s", results_.l2_steps_per_s));
+    }
+    for (const int point : options_.points) {
+      ceiling.push_back({point, MeasureModel(stage_, {"closed", std::to_string(point)}, options_.model_pace)});
+      text_ << CeilingText({ceiling.back()}) << std::flush;
+    }
+  }
+
+  void MeasureColumn(const ColumnDef& column) {
+    for (const int in_flight : options_.points) {
+      try {
+        results_.points.push_back(MeasurePoint(stage_, column, in_flight));
+        text_ << PointText(results_, results_.points.back(), true) << std::flush;
+      } catch (const Stopped&) {
+        throw;
+      } catch (const std::exception& error) {
+        failed_ = true;
+        Say(fmt::format("{} at {}: FAILED, no figure: {}", column.name, in_flight, error.what()));
+      }
+    }
+  }
+
+  void Tell() {
+    Say("");
+    Say(fmt::format("flush {:.0f} µs, L1 {:.3f} ms, L2 {:.0f} steps/s", results_.flush_us, results_.l1_ms, results_.l2_steps_per_s));
+    text_ << CeilingText(results_.ceiling);
+    if (!results_.slow_ceiling.empty()) text_ << "with 1 ms more a flush:\n" << CeilingText(results_.slow_ceiling);
+    for (std::size_t i = 0; i < results_.points.size(); ++i) text_ << PointText(results_, results_.points[i], i == 0);
+    text_ << "\n" << TargetsText(TargetsOf(results_)) << std::flush;
+    if (!options_.json) return;
+    const std::string json = DumpJson(ToJson(results_)) + "\n";
+    if (options_.out.empty()) {
+      std::cout << json << std::flush;
+    } else {
+      std::ofstream(options_.out) << json;
+    }
+  }
+
+  Options options_;
+  Stage stage_;
+  std::ostream& text_;
+  Results results_;
+  bool failed_ = false;
+};
+
+int Main(int argc, char** argv) {
+  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "no-statements"});
+  if (arguments.Has("help") || arguments.Has("h")) {
+    std::cout << kHelp;
+    return 0;
+  }
+  StopOnSignals();
+  Stage stage;
+  Options options = Read(&arguments, &stage, std::filesystem::read_symlink("/proc/self/exe").parent_path());
+  return Run(std::move(options), std::move(stage))();
+}
+
+}  // namespace
+}  // namespace acl::bench
+
+int main(int argc, char** argv) {
+  try {
+    return acl::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench: " << error.what() << "\n";
+    return 1;
+  }
+}

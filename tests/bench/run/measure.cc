@@ -1,0 +1,215 @@
+#include "tests/bench/run/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "tests/bench/run/machine.h"
+#include "tests/bench/wire/database.h"
+
+namespace acl::bench {
+namespace {
+
+constexpr const char* kTemplate = "bench_template";
+constexpr const char* kFleetDatabase = "bench_fleet";
+constexpr const char* kModelDatabase = "bench_model";
+
+Window WindowOf(const Json& line) {
+  return {line.at("runs_per_s"), line.at("steps_per_s"), line.at("p50_ms"), line.at("p99_ms"), line.at("max_ms")};
+}
+
+// Reads a program's marks until it is done; `begin` and `end` are called at each window's ends. The line "done".
+Json Follow(Child* program, double longest_s, const std::function<void()>& begin, const std::function<void(const Json&)>& end) {
+  const auto limit = std::chrono::milliseconds(static_cast<std::int64_t>((longest_s + 90) * 1000));
+  while (auto text = program->ReadLine(limit)) {
+    auto line = ParseJson(*text);
+    if (!line || !line->is_object()) throw std::runtime_error(program->name() + " says: " + *text);
+    const std::string mark = line->value("mark", "");
+    if (mark == "begin") begin();
+    if (mark == "end") end(*line);
+    if (mark == "done") return *line;
+  }
+  throw std::runtime_error(program->name() + " ended early: " + program->LogTail());
+}
+
+// What is counted from one end of a window to the other.
+struct Reading {
+  std::map<std::string, double> cpu_s;
+  double wal_bytes = 0;
+};
+
+class Measurement {
+ public:
+  Measurement(const Stage& stage, const ColumnDef& column, int in_flight) : stage_(stage), column_(column) {
+    point_.column = column.name;
+    point_.in_flight = in_flight;
+  }
+
+  Point Measure() {
+    stage_.server->MakeDatabase(kFleetDatabase, kTemplate);
+    stage_.server->Checkpoint();
+    const std::string conninfo = stage_.server->Conninfo(kFleetDatabase);
+    FleetOptions options = stage_.fleet;
+    for (const auto& [name, value] : column_.coordinator) options.coordinator.emplace(name, value);
+    for (const auto& [name, value] : column_.worker) options.worker.emplace(name, value);
+    Fleet fleet(options, conninfo);
+    const Totals before = Count(&fleet);
+    RunLoad(&fleet, stage_.pace);
+    const Totals after = Count(&fleet);
+    const double steps = static_cast<double>(submitted_ * 10);
+    point_.transactions_per_step = (after.transactions - before.transactions) / steps;
+    point_.flushes_per_step = (after.flushes - before.flushes) / steps;
+    const double commits = after.commits - before.commits;
+    point_.steps_per_commit = commits > 0 ? steps / commits : 0;
+    if (stage_.statements) CountStatements(&fleet);
+    fleet.Stop();
+    Finish();
+    CheckOptions check{conninfo, options.programs / "airun", submitted_};
+    const Checked checked = CheckRuns(check);
+    point_.verified_runs = checked.runs;
+    stage_.tell(fmt::format("checked {} runs, {} events; every hash of {} ({} runs)", checked.runs, checked.events, checked.verify,
+                            checked.verified));
+    stage_.server->DropDatabase(kFleetDatabase);
+    return point_;
+  }
+
+ private:
+  struct Totals {
+    double transactions = 0, flushes = 0, commits = 0;
+  };
+
+  // Sessions hand in what they counted at most once a second, and when they have been idle for as long.
+  Totals Count(Fleet* fleet) {
+    Pause(std::chrono::milliseconds(1300));
+    Database database(stage_.server->Conninfo("postgres"));
+    Totals totals;
+    totals.transactions = database.Number(fmt::format("SELECT xact_commit FROM pg_stat_database WHERE datname = '{}'", kFleetDatabase));
+    totals.flushes = database.Number("SELECT wal_sync FROM pg_stat_wal");
+    totals.commits = fleet->WorkerMetric("acl_commit_batch_size_count");
+    return totals;
+  }
+
+  Reading Read(Fleet* fleet, pid_t load, Database* database) {
+    Reading reading;
+    reading.wal_bytes = database->Number("SELECT pg_current_wal_insert_lsn() - '0/0'");
+    reading.cpu_s["postgres"] = CpuSeconds(stage_.server->pid());
+    reading.cpu_s["coordinator"] = CpuSeconds(fleet->coordinator());
+    for (const auto& worker : fleet->workers()) reading.cpu_s["worker"] += CpuSeconds(worker->pid());
+    reading.cpu_s["load"] = CpuSeconds(load);
+    return reading;
+  }
+
+  void RunLoad(Fleet* fleet, const Pace& pace, bool counted = true) {
+    std::vector<std::string> argv = {stage_.tools / "bench-load",
+                                     "--api",
+                                     fmt::format("127.0.0.1:{}", fleet->api_port()),
+                                     "--in-flight",
+                                     std::to_string(point_.in_flight),
+                                     "--capability",
+                                     column_.capability,
+                                     "--warm-up",
+                                     fmt::format("{}", pace.warm_up),
+                                     "--window",
+                                     fmt::format("{}", pace.window),
+                                     "--rounds",
+                                     std::to_string(pace.rounds)};
+    if (column_.batch) argv.insert(argv.end(), {"--batch", std::to_string(std::clamp(point_.in_flight / 4, 1, 64))});
+    argv.insert(argv.end(), stage_.load_options.begin(), stage_.load_options.end());
+    Child load({argv, {}, stage_.fleet.folder / "load.log", true});
+    Database database(stage_.server->Conninfo("postgres"));
+    Reading begin;
+    const Json done = Follow(
+        &load, pace.rounds * (pace.warm_up + pace.window),
+        [&] {
+          begin = Read(fleet, load.pid(), &database);
+          point_.peak_mb["load"] = Mega(PeakBytes(load.pid()));  // it may have gone by the end of the last window
+        },
+        [&](const Json& line) {
+          if (!counted) return;
+          const Reading end = Read(fleet, load.pid(), &database);
+          const double steps = std::max(1.0, line.at("steps").get<double>());
+          windows_.push_back(WindowOf(line));
+          wal_.push_back((end.wal_bytes - begin.wal_bytes) / steps);
+          for (const auto& [name, seconds] : end.cpu_s) cpu_[name].push_back((seconds - begin.cpu_s.at(name)) * 1e6 / steps);
+          auto& peak = point_.peak_mb;
+          peak["postgres"] = std::max(peak["postgres"], Mega(FamilyBytes(stage_.server->pid())));
+          peak["coordinator"] = Mega(PeakBytes(fleet->coordinator()));
+          double workers = 0;
+          for (const auto& worker : fleet->workers()) workers += Mega(PeakBytes(worker->pid()));
+          peak["worker"] = workers;
+        });
+    load.Wait(std::chrono::seconds(30));
+    fleet->MustRun();
+    submitted_ += done.at("submitted").get<std::int64_t>();
+    if (done.at("errors") != 0 || done.at("submitted") != done.at("completed")) {
+      throw std::runtime_error(
+          fmt::format("the load met {} errors; the first: {}", done.at("errors").get<int>(), done.value("first_error", "")));
+    }
+  }
+
+  void CountStatements(Fleet* fleet) {
+    Database database(stage_.server->Conninfo("postgres"));
+    const auto track = [&](const char* what) {
+      database.Run(fmt::format("ALTER SYSTEM SET pg_stat_statements.track = '{}'", what));
+      database.Run("SELECT pg_reload_conf()");
+      Pause(std::chrono::milliseconds(200));
+    };
+    Database(stage_.server->Conninfo(kFleetDatabase)).Run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements WITH SCHEMA public");
+    track("top");
+    Database asker(stage_.server->Conninfo(kFleetDatabase));
+    asker.Run("SELECT public.pg_stat_statements_reset()");
+    const std::int64_t before = submitted_;
+    RunLoad(fleet, {0.2, 1, 1}, false);
+    track("none");
+    const double steps = static_cast<double>((submitted_ - before) * 10);
+    point_.statements_per_step =
+        asker.Number("SELECT sum(calls) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'") / steps;
+    for (const auto& row : asker.Rows(fmt::format(
+             "SELECT round(calls::numeric / {0}, 4), round((total_exec_time * 1000 / {0})::numeric, 2), round(wal_bytes / {0}), "
+             "left(regexp_replace(query, '\\s+', ' ', 'g'), 90) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' "
+             "ORDER BY total_exec_time DESC LIMIT 8",
+             steps))) {
+      stage_.tell(fmt::format("statement: {} calls, {} µs, {} B WAL a step: {}", row[0], row[1], row[2], row[3]));
+    }
+    asker.Run("DROP EXTENSION pg_stat_statements");
+  }
+
+  void Finish() {
+    point_.window = MedianOf(windows_);
+    point_.wal_bytes_per_step = Median(wal_);
+    for (const auto& [name, values] : cpu_) point_.cpu_us_per_step[name] = Median(values);
+  }
+
+  static double Mega(std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+  const Stage& stage_;
+  const ColumnDef& column_;
+  Point point_;
+  std::int64_t submitted_ = 0;
+  std::vector<Window> windows_;
+  std::vector<double> wal_;
+  std::map<std::string, std::vector<double>> cpu_;
+};
+
+}  // namespace
+
+Window MeasureModel(const Stage& stage, const std::vector<std::string>& what, const Pace& pace) {
+  stage.server->MakeDatabase(kModelDatabase);
+  stage.server->Checkpoint();
+  std::vector<std::string> argv = {stage.tools / "bench-ceiling"};
+  argv.insert(argv.end(), what.begin(), what.end());
+  argv.insert(argv.end(), {"--database", stage.server->Conninfo(kModelDatabase), "--warm-up", fmt::format("{}", pace.warm_up), "--window",
+                           fmt::format("{}", pace.window), "--rounds", std::to_string(pace.rounds)});
+  Child model({argv, {}, stage.fleet.folder / "ceiling.log", true});
+  std::vector<Window> windows;
+  Follow(
+      &model, pace.rounds * (pace.warm_up + pace.window), [] {}, [&](const Json& line) { windows.push_back(WindowOf(line)); });
+  if (model.Wait(std::chrono::seconds(60)) != 0) throw std::runtime_error("the model failed: " + model.LogTail());
+  stage.server->DropDatabase(kModelDatabase);
+  return MedianOf(windows);
+}
+
+Point MeasurePoint(const Stage& stage, const ColumnDef& column, int in_flight) { return Measurement(stage, column, in_flight).Measure(); }
+
+}  // namespace acl::bench
