@@ -7,8 +7,11 @@
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
 #include "coordinator/duties.h"
+#include "coordinator/end_watch.h"
+#include "coordinator/known_specs.h"
 #include "coordinator/relay.h"
 #include "coordinator/request_spans.h"
+#include "coordinator/run_creator.h"
 #include "coordinator/schedules.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
@@ -72,6 +75,9 @@ struct App::Parts {
   std::shared_ptr<const CapabilityRegistry> capabilities;
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
+  KnownSpecs specs{*capabilities};
+  RunCreator creator{*backend.store, [this](const std::string& queue) { RingWork(queue); }};
+  EndWatch ends{*backend.queries};
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;
@@ -126,6 +132,9 @@ struct App::Parts {
                          ids,
                          feed,
                          contents,
+                         specs,
+                         creator,
+                         ends,
                          *backend.schedules,
                          [this] { schedules->Wake(); },
                          MakeBell(),
@@ -190,11 +199,14 @@ struct App::Parts {
   }
 
   Status StartListening() {
-    doorbell =
-        std::make_unique<DoorbellServer>(DoorbellServer::Options{.listen = settings.doorbell_listen,
-                                                                 .metrics = &metrics,
-                                                                 .on_closed = [this](const SubjectId& subject) { feed.Nudge(subject); },
-                                                                 .on_work = [this] { WakeRelays(); }});
+    doorbell = std::make_unique<DoorbellServer>(DoorbellServer::Options{.listen = settings.doorbell_listen,
+                                                                        .metrics = &metrics,
+                                                                        .on_closed =
+                                                                            [this](const SubjectId& subject) {
+                                                                              feed.Nudge(subject);
+                                                                              ends.Nudge(subject);
+                                                                            },
+                                                                        .on_work = [this] { WakeRelays(); }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;
     options.listen = settings.listen;
@@ -213,7 +225,9 @@ struct App::Parts {
     draining = true;
     for (auto& duty : duties) duty->Stop();
     if (sender) sender->Stop();
-    feed.Stop();  // streams end, so that the server can
+    feed.Stop();  // streams end and whoever waits is answered, so that the server can
+    creator.Stop();
+    ends.Stop();
     if (server) server->Stop();
     if (pool) pool->Stop();
     if (doorbell) doorbell->Stop();
@@ -239,6 +253,8 @@ Status App::Start() {
     return Error{status.code(), "queue: " + status.message()};
   }
   parts.MakeDuties();
+  if (auto status = parts.creator.Start(); !status) return status;
+  if (auto status = parts.ends.Start(); !status) return status;
   if (auto status = parts.StartListening(); !status) {
     parts.StopAll();
     return status;

@@ -2,9 +2,13 @@
 
 namespace acl::coordinator {
 
-Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request) {
+Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request) {
   request.subject = maker.ids.New<SubjectId>();
-  auto item = workflow::MakeCreateItem(maker.kind, spec, std::move(request));
+  return workflow::MakeCreateItem(maker.kind, spec, std::move(request));
+}
+
+Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request) {
+  auto item = PrepareRun(maker, spec, std::move(request));
   if (!item) return item.error();
   auto created = maker.store.Create({&*item, 1});
   if (!created) return created.error();

@@ -1,5 +1,5 @@
 #pragma once
-// The one way a coordinator makes a run of a workflow: for POST /v1/workflows, and for schedules.
+// The one way a coordinator makes a run of a workflow: for schedules, and for POST /v1/workflows, where run_creator.h makes many at once.
 
 #include "shared/base/uuid7.h"
 #include "shared/capability/capability.h"
@@ -20,6 +20,8 @@ struct MadeRun {
   std::string queue;
 };
 
+// What the store is to make. `request.subject` is made here. Errors as below, but the store's.
+Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
 // `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
 // stored; else the store's errors.
 Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);

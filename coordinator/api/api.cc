@@ -4,6 +4,7 @@ namespace acl::coordinator {
 
 void AddApiRoutes(Router& router, const ApiContext& api) {
   AddSubmitRoutes(router, api);
+  AddSubmitManyRoutes(router, api);
   AddRunRoutes(router, api);
   AddActionRoutes(router, api);
   AddJournalRoutes(router, api);

@@ -16,8 +16,11 @@
 
 namespace acl::coordinator {
 
+class EndWatch;
 class EventFeed;
 class KnownContents;
+class KnownSpecs;
+class RunCreator;
 
 // Hints to workers (shared/queue/doorbell_server.h). Never needed for correctness; either may be empty.
 struct Bell {
@@ -43,6 +46,9 @@ struct ApiContext {
   Uuid7Maker& ids;
   EventFeed& feed;
   KnownContents& contents;
+  KnownSpecs& specs;
+  RunCreator& creator;
+  EndWatch& ends;
   schedule::ScheduleStore& schedules;
   std::function<void()> schedules_changed;  // may be empty
   Bell bell;
@@ -54,13 +60,14 @@ struct ApiContext {
 void AddApiRoutes(Router& router, const ApiContext& api);
 
 // The parts, one file each.
-void AddSubmitRoutes(Router& router, const ApiContext& api);     // POST /v1/workflows, POST /v1/validate
-void AddRunRoutes(Router& router, const ApiContext& api);        // GET /v1/workflows, /{id}, /{id}/files ...
-void AddActionRoutes(Router& router, const ApiContext& api);     // cancel pause resume signal resolve
-void AddJournalRoutes(Router& router, const ApiContext& api);    // /{id}/events
-void AddContentRoutes(Router& router, const ApiContext& api);    // PUT /v1/contents/{sha256}
-void AddScheduleRoutes(Router& router, const ApiContext& api);   // /v1/schedules
-void AddFleetRoutes(Router& router, const ApiContext& api);      // workers leases quarantine
-void AddReferenceRoutes(Router& router, const ApiContext& api);  // capabilities, openapi, schema
+void AddSubmitRoutes(Router& router, const ApiContext& api);      // POST /v1/workflows, POST /v1/validate
+void AddSubmitManyRoutes(Router& router, const ApiContext& api);  // POST /v1/workflows/batch
+void AddRunRoutes(Router& router, const ApiContext& api);         // GET /v1/workflows, /{id}, /{id}/files ...
+void AddActionRoutes(Router& router, const ApiContext& api);      // cancel pause resume signal resolve
+void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
+void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
+void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
+void AddFleetRoutes(Router& router, const ApiContext& api);       // workers leases quarantine
+void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
 
 }  // namespace acl::coordinator

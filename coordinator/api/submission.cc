@@ -14,6 +14,17 @@ std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool
                                         std::string("/") + member)}));
 }
 
+std::optional<std::string> WrongLabels(const Json& labels) {
+  constexpr std::string_view kRule = "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes";
+  if (labels.size() > 64) return fmt::format("{}; there are {}", kRule, labels.size());
+  for (const auto& [key, value] : labels.items()) {
+    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255) {
+      return fmt::format("{}; '{}' does not fit", kRule, key);
+    }
+  }
+  return std::nullopt;
+}
+
 OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
   Submission out;
   const auto* type = request.Header("content-type");
@@ -53,12 +64,8 @@ OrRefusal<Submission> ReadSubmissionMembers(Json body) {
   out.strict_templates = body.value("strict_templates", false);
   body.erase("file");
   out.hash = CanonicalHash(body);
-  for (const auto& [key, value] : out.labels.items()) {
-    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255 ||
-        out.labels.size() > 64) {
-      return Problem(422, "invalid-request", "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes",
-                     Json::array({ErrorItem("bad-label", "'" + key + "' does not fit", "/labels/" + key)}));
-    }
+  if (auto wrong = WrongLabels(out.labels)) {
+    return Problem(422, "invalid-request", *wrong, Json::array({ErrorItem("bad-label", *wrong, "/labels")}));
   }
   return out;
 }

@@ -22,6 +22,8 @@ struct Submission {
 
 // 422 if the body has the member and it does not fit.
 std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool fits, const char* wanted);
+// What is wrong with a run's labels, if anything.
+std::optional<std::string> WrongLabels(const Json& labels);
 // The body of POST /v1/workflows.
 OrRefusal<Submission> ReadSubmission(const HttpRequest& request);
 // Its members out of a larger object; `hash` is of the object without `file`.

@@ -3,9 +3,11 @@
 
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
+#include "coordinator/api/created.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
+#include "coordinator/known_specs.h"
 #include "coordinator/run_maker.h"
 #include "shared/spec/loader.h"
 
@@ -60,54 +62,57 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
   return out;
 }
 
-HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
-  auto key = ReadIdempotencyKey(request);
-  if (const auto* refusal = RefusalOf(key)) return *refusal;
-  auto read = ReadSubmission(request);
-  if (const auto* refusal = RefusalOf(read)) return *refusal;
-  Submission& submission = ValueOf(read);
-  const auto loaded = LoadWorkflow(submission.text, api.capabilities,
-                                   {.strict = submission.strict, .strict_templates = submission.strict_templates, .for_submit = true});
-  if (!loaded.ok()) return InvalidWorkflow(submission.file, loaded.findings);
-  auto files = ReadFiles(api, submission.files);
-  if (const auto* refusal = RefusalOf(files)) return *refusal;
-
-  workflow::CreateRequest create;
-  create.spec_text = submission.text;
-  create.inputs = std::move(submission.inputs);
-  create.files = std::move(ValueOf(files));
-  create.submitter = request.principal;
-  // The run's spans go below this request's, if it is recorded, else below its caller's.
-  create.trace = request.span;
-  if (request.span.span_id.empty()) create.trace = {request.trace_id, request.caller.span_id, request.caller.sampled};
-  create.labels = std::move(submission.labels);
-  create.request_key = ValueOf(key);
-  create.request_hash = submission.hash;
-  std::vector<Hash256> contents;
-  for (const FileChange& file : create.files) contents.push_back(*file.hash);
-  auto made = MakeRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded.spec, std::move(create));
-  if (!made && made.code() == Code::kInvalid) return Problem(422, "invalid-request", made.message());
+HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::string& file, const std::vector<Hash256>& contents,
+                     const Result<CreateOutcome>& made, const std::optional<EndView>& end, std::chrono::milliseconds waited) {
   if (!made && made.code() == Code::kNotFound) {  // put long ago, and no run referred to it: collected
     for (const Hash256& hash : contents) api.contents.Forget(hash);
     return Problem(422, "invalid-files", "some files of the run do not fit",
                    Json::array({ErrorItem("bad-file", made.message() + ": PUT /v1/contents/{sha256} again", "/files")}));
   }
   if (!made) return ProblemOf(made.error());
-  const CreateOutcome& outcome = made->outcome;
-  if (outcome.kind == CreateOutcome::Kind::kKeyConflict) {
-    return Problem(422, "key-reused",
-                   "this Idempotency-Key was used for another request; the first one made run " + outcome.subject.ToString());
+  const std::string id = made->subject.ToString();
+  if (made->kind == CreateOutcome::Kind::kKeyConflict) {
+    return Problem(422, "key-reused", "this Idempotency-Key was used for another request; the first one made run " + id);
   }
-  auto response = HttpResponse::OfJson(201, {{"id", outcome.subject.ToString()},
-                                             {"name", loaded.spec->name},
-                                             {"url", "/v1/workflows/" + outcome.subject.ToString()},
-                                             {"warnings", FindingsToJson(submission.file, loaded.findings)}});
-  response.With("Location", "/v1/workflows/" + outcome.subject.ToString());
-  if (outcome.kind == CreateOutcome::Kind::kReplayed) {
+  Json body = {{"id", id}, {"name", loaded.spec->name}, {"url", "/v1/workflows/" + id}};
+  if (end) AddEnd(body, *end);
+  body["warnings"] = FindingsToJson(file, loaded.findings);
+  auto response = HttpResponse::OfJson(201, body);
+  response.With("Location", "/v1/workflows/" + id);
+  if (waited.count() > 0) response.With("Preference-Applied", "wait=" + std::to_string(waited.count() / 1000));
+  if (made->kind == CreateOutcome::Kind::kReplayed) {
     Counter(api.idempotency_hits).Add();
-    return response.With("Idempotent-Replayed", "true");
+    response.With("Idempotent-Replayed", "true");
   }
-  api.bell.RingWork(made->queue);
+  return response;
+}
+
+HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
+  auto key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(key)) return *refusal;
+  auto read = ReadSubmission(request);
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  Submission& submission = ValueOf(read);
+  const auto loaded = api.specs.Load(submission.text, submission.strict, submission.strict_templates);
+  if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
+  auto files = ReadFiles(api, submission.files);
+  if (const auto* refusal = RefusalOf(files)) return *refusal;
+
+  workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
+  create.spec_text = std::move(submission.text);
+  create.files = std::move(ValueOf(files));
+  create.request_key = ValueOf(key);
+  create.request_hash = submission.hash;
+  auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create));
+  if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
+  HttpResponse response;
+  response.later = [api, loaded, file = submission.file, wait = ReadWait(request),
+                    item = std::make_shared<CreateItem>(std::move(*item))](const HttpResponse::Answer& answer) {
+    const std::vector<Hash256> contents = item->contents;
+    CreateAndWait(api, std::move(*item), wait, [=](const Result<CreateOutcome>& made, const std::optional<EndView>& end) {
+      answer(Created(api, *loaded, file, contents, made, end, wait));
+    });
+  };
   return response;
 }
 

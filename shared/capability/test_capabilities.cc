@@ -49,7 +49,8 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   effect.id = "test.effect";
   effect.summary = "Gives back what it is given, as a step that may be repeated with its key.";
   effect.docs =
-      "It does nothing outside, and is treated as if it did: its attempt is durable before it runs, its inputs are journaled. For benchmarks "
+      "It does nothing outside, and is treated as if it did: its attempt is durable before it runs, its inputs are journaled. For "
+      "benchmarks "
       "and for trying out takeovers.";
   effect.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()}};
   effect.open_results = true;

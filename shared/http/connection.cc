@@ -1,5 +1,6 @@
 #include "shared/http/connection.h"
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -163,15 +164,40 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     if (auto refusal = CheckContentType(*request_, *route_)) return Respond(std::move(*refusal));
     phase_ = Phase::kHandling;
     stream_.expires_never();
-    if (route_->options.on_server_thread) return Respond(CallHandler(core_.log, *route_, *request_));
-    // The guard keeps the server's thread running until the answer is posted, also while it stops.
-    auto guard = std::make_shared<asio::executor_work_guard<asio::io_context::executor_type>>(core_.io.get_executor());
-    const bool posted = core_.pool->Post([self = shared_from_this(), guard, request = request_, route = route_] {
-      auto response = std::make_shared<HttpResponse>(CallHandler(self->core_.log, *route, *request));
-      asio::post(guard->get_executor(), [self, response, guard] { self->Respond(std::move(*response)); });
+    if (route_->options.on_server_thread) {
+      HttpResponse response = CallHandler(core_.log, *route_, *request_);
+      ACL_CHECK(!response.later, "a route on the server's thread answers at once");
+      return Respond(std::move(response));
+    }
+    auto reply = std::make_shared<Reply>(shared_from_this(), core_.io);
+    const bool posted = core_.pool->Post([reply, request = request_, route = route_, &log = core_.log] {
+      HttpResponse response = CallHandler(log, *route, *request);
+      if (!response.later) return reply->Give(std::move(response));
+      response.later([reply](HttpResponse answer) { reply->Give(std::move(answer)); });
     });
-    if (!posted) Respond(Problem(503, "overloaded", "too many requests are waiting; try again").With("Retry-After", "1"));
+    if (!posted) reply->Give(Problem(503, "overloaded", "too many requests are waiting; try again").With("Retry-After", "1"));
   }
+
+  // Where a handler's answer goes: taken once, from any thread; given up without one it is a 503. It keeps the server's thread running
+  // until then, also while it stops.
+  class Reply {
+   public:
+    Reply(std::shared_ptr<Connection> connection, asio::io_context& io) : connection_(std::move(connection)), guard_(io.get_executor()) {}
+    ~Reply() { Give(Problem(503, "unavailable", "the request was given up; try again").With("Retry-After", "1")); }
+    Reply(const Reply&) = delete;
+    Reply& operator=(const Reply&) = delete;
+
+    void Give(HttpResponse response) {
+      if (given_.exchange(true)) return;
+      auto posted = std::make_shared<HttpResponse>(std::move(response));
+      asio::post(guard_.get_executor(), [connection = std::move(connection_), posted] { connection->Respond(std::move(*posted)); });
+    }
+
+   private:
+    std::shared_ptr<Connection> connection_;
+    asio::executor_work_guard<asio::io_context::executor_type> guard_;
+    std::atomic<bool> given_{false};
+  };
 
   // ---- the answer
   void Respond(HttpResponse response) {

@@ -63,6 +63,10 @@ struct HttpResponse {
   std::string body;
   // Set: `body` is not sent; the head goes out and the stream is handed over (on the server's thread: it must not block).
   std::function<void(std::shared_ptr<HttpStream>)> on_stream;
+  // Set: nothing is sent yet. Called once, on the handler's thread; whoever has the answer gives it to `answer`, from any thread, once.
+  // Dropped without an answer it is a 503. For routes on the pool only.
+  using Answer = std::function<void(HttpResponse)>;
+  std::function<void(Answer answer)> later;
 
   static HttpResponse OfJson(int status, const Json& json);
   static HttpResponse OfText(int status, std::string text, std::string_view content_type = "text/plain; charset=utf-8");

@@ -68,6 +68,16 @@ Result<SubjectView> MemoryQueries::GetSubject(const SubjectId& id) {
   return View(*subject);
 }
 
+Result<std::vector<EndView>> MemoryQueries::Ends(std::span<const SubjectId> subjects) {
+  std::vector<EndView> ends;
+  for (const SubjectId& id : subjects) {
+    if (auto subject = store_.Inspect(id)) {
+      ends.push_back({id, subject->closed, subject->listing ? subject->listing->status : "", subject->error_message});
+    }
+  }
+  return ends;
+}
+
 Result<std::vector<SubjectId>> MemoryQueries::FindByPrefix(const std::string& prefix) {
   std::vector<SubjectId> found;
   if (prefix.size() < 4) return Error{Code::kInvalid, "an id's beginning needs at least 4 characters"};

@@ -13,6 +13,7 @@ class MemoryQueries final : public Queries {
   Result<SubjectView> GetSubject(const SubjectId& subject) override;
   Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) override;
   Result<std::vector<SubjectView>> List(const ListFilter& filter) override;
+  Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) override;
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;
   Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) override;
   Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;

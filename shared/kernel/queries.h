@@ -1,8 +1,10 @@
 #pragma once
-// Reading for people: what the API, the CLI and `verify` ask. Never on the hot path, never decides anything about leases.
+// Reading for people: what the API, the CLI and `verify` ask. Only Ends is on a hot path (whoever waits for runs); nothing here decides
+// anything about leases.
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,12 @@ struct GrantView {  // one row of lease_history
   WallTime granted_at;
 };
 
+struct EndView {  // whether a subject has ended, and how
+  SubjectId subject;
+  bool closed = false;
+  std::string status, error_message;  // of its listing
+};
+
 struct QuarantineView {
   SubjectId subject;
   std::string reason, detail;
@@ -108,6 +116,8 @@ class Queries {
   // Ids starting with this text (at least 4 characters), at most 10: for people who type.
   virtual Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) = 0;
   virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
+  // Of those that exist; in no order.
+  virtual Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) = 0;
   virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) = 0;
   virtual Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) = 0;
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;

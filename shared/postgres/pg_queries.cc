@@ -64,6 +64,10 @@ WHERE y.project_id = $project::uuid AND (cardinality($before::uuid[]) = 0 OR y.s
   AND (cardinality($kind::text[]) = 0 OR y.kind = ($kind::text[])[1])
   AND ($labels::text = '{}' OR y.labels::jsonb @> $labels::jsonb)
 ORDER BY y.subject_id DESC LIMIT $limit::int)");
+const Statement kEnds("query.ends", Statement::Kind::kRead, R"(
+SELECT l.subject_id, l.state = 1, coalesce(y.status, ''), coalesce(y.error_message, '')
+FROM unnest($subjects::uuid[]) AS i(subject) JOIN leases l ON l.subject_id = i.subject LEFT JOIN listings y ON y.subject_id = i.subject)",
+                      true);
 const Statement kPrefix("query.prefix", Statement::Kind::kRead,
                         "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
                         true);
@@ -181,6 +185,21 @@ Result<std::vector<SubjectView>> PgQueries::List(const ListFilter& filter) {
     std::vector<SubjectView> found;
     for (int i = 0; i < rows->size(); ++i) found.push_back(ReadView(*rows, i));
     return found;
+  });
+}
+
+Result<std::vector<EndView>> PgQueries::Ends(std::span<const SubjectId> subjects) {
+  pg::Array ids(pg::Oid::kUuid);
+  for (const SubjectId& subject : subjects) ids.Id(subject.uuid);
+  Params params;
+  auto rows = pg::RunOne(pool_, kEnds, params.List("subjects", ids));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<EndView>>("query.ends", [&] {
+    std::vector<EndView> ends;
+    for (int i = 0; i < rows->size(); ++i) {
+      ends.push_back({SubjectId{rows->Id(i, 0)}, rows->Bool(i, 1), rows->Text(i, 2), rows->Text(i, 3)});
+    }
+    return ends;
   });
 }
 

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
+#include "coordinator/end_watch.h"
+#include "coordinator/known_specs.h"
+#include "coordinator/run_creator.h"
 #include "shared/base/sha256.h"
 #include "shared/capability/standard.h"
 #include "shared/http/url.h"
@@ -37,9 +42,23 @@ class ApiFixture : public ::testing::Test {
       auto view = queries_.GetSubject(run);
       return view && view->state != OpenState::kClosed;
     };
-    api_ = std::make_unique<ApiContext>(
-        ApiContext{store_, queries_, *registry_, *kind_, ids_, feed_, contents_, schedules_, {}, bell, metrics_.counter({"hits", "help"})});
+    api_ = std::make_unique<ApiContext>(ApiContext{store_,
+                                                   queries_,
+                                                   *registry_,
+                                                   *kind_,
+                                                   ids_,
+                                                   feed_,
+                                                   contents_,
+                                                   specs_,
+                                                   creator_,
+                                                   ends_,
+                                                   schedules_,
+                                                   {},
+                                                   bell,
+                                                   metrics_.counter({"hits", "help"})});
     AddApiRoutes(router_, *api_);
+    EXPECT_TRUE(creator_.Start());
+    EXPECT_TRUE(ends_.Start());
   }
 
   struct Answer {
@@ -73,6 +92,11 @@ class ApiFixture : public ::testing::Test {
     request.params = match.params;
     Answer answer;
     answer.response = match.route->handler(request);
+    if (answer.response.later) {
+      std::promise<HttpResponse> later;
+      answer.response.later([&](HttpResponse given) { later.set_value(std::move(given)); });
+      answer.response = later.get_future().get();
+    }
     answer.status = answer.response.status;
     answer.headers = answer.response.headers;
     answer.text = answer.response.body;
@@ -127,6 +151,9 @@ class ApiFixture : public ::testing::Test {
   std::shared_ptr<const SubjectKind> kind_;
   EventFeed feed_{queries_, clock_};
   KnownContents contents_;
+  KnownSpecs specs_{*registry_};
+  RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
+  EndWatch ends_{queries_, {.look_every = milliseconds(20)}};
   test::MemorySchedules schedules_{clock_};
   std::vector<std::string> rung_;
   Bell bell_;

@@ -1,0 +1,64 @@
+#pragma once
+// Who waits for runs to end (Prefer: wait): one thread for all of this process. A hint that a run has ended comes from its worker
+// (doorbell); what is true is asked of the database, many runs at once, and from time to time without a hint.
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "shared/kernel/queries.h"
+#include "shared/runtime/service.h"
+
+namespace acl::coordinator {
+
+class EndWatch final : public Service {
+ public:
+  struct Options {
+    std::size_t max_waiting = 20'000;
+    std::chrono::milliseconds look_every{1'000};  // at what nobody gave a hint of
+    std::size_t at_once = 500;                    // runs asked for in one query
+  };
+  // Nothing: it has not ended in time, or this process stops. Called once, on the watch's thread or in Stop; must not block.
+  using Done = std::function<void(const std::optional<EndView>& end)>;
+
+  explicit EndWatch(Queries& queries) : EndWatch(queries, Options{}) {}
+  EndWatch(Queries& queries, Options options) : queries_(queries), options_(options) {}
+  ~EndWatch() override { Stop(); }
+
+  Status Start() override;
+  void Stop() override;  // whoever waits is told
+
+  // False: too many wait, or it is stopped; `done` is not called then. `soon`: the run may have ended long ago.
+  bool Add(const SubjectId& subject, std::chrono::milliseconds at_most, Done done, bool soon = false);
+  // A hint that it has ended; before or after Add.
+  void Nudge(const SubjectId& subject);
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Waiter {
+    Time until;
+    Done done;
+  };
+
+  void RunUntilStopped();
+  std::vector<SubjectId> TakeDue(Time now);
+  void Look(const std::vector<SubjectId>& subjects);
+  void GiveUp(Time now);
+
+  Queries& queries_;
+  const Options options_;
+  std::mutex lifecycle_, mutex_;
+  std::condition_variable changed_;
+  std::unordered_multimap<SubjectId, Waiter> waiting_;
+  std::vector<SubjectId> nudged_;
+  std::unordered_map<SubjectId, Time> early_;  // nudged while nobody waited: a wait may be about to begin
+  Time look_at_{};
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace acl::coordinator

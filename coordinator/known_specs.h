@@ -1,0 +1,66 @@
+#pragma once
+// Workflows that were loaded lately, so that a thousand runs of one file parse it once. By content hash; the least recently used go first.
+// Thread-safe.
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "shared/base/sha256.h"
+#include "shared/spec/loader.h"
+
+namespace acl::coordinator {
+
+class KnownSpecs {
+ public:
+  explicit KnownSpecs(const CapabilityRegistry& capabilities, std::size_t max_bytes = 8u << 20)
+      : capabilities_(capabilities), max_bytes_(max_bytes) {}
+
+  // As LoadWorkflow for a submission.
+  std::shared_ptr<const Loaded> Load(const std::string& text, bool strict, bool strict_templates) {
+    const std::string key = std::string(strict ? "s" : "-") + (strict_templates ? "t" : "-") + HashBytes(text);
+    {
+      std::lock_guard lock(mutex_);
+      if (auto known = by_key_.find(key); known != by_key_.end()) {
+        recent_.splice(recent_.begin(), recent_, known->second);
+        return recent_.front().loaded;
+      }
+    }
+    auto loaded = std::make_shared<const Loaded>(
+        LoadWorkflow(text, capabilities_, {.strict = strict, .strict_templates = strict_templates, .for_submit = true}));
+    if (!loaded->ok() || text.size() > max_bytes_) return loaded;
+    std::lock_guard lock(mutex_);
+    if (by_key_.contains(key)) return loaded;
+    recent_.push_front({key, text.size(), loaded});
+    by_key_[key] = recent_.begin();
+    bytes_ += text.size();
+    while (bytes_ > max_bytes_) {
+      bytes_ -= recent_.back().size;
+      by_key_.erase(recent_.back().key);
+      recent_.pop_back();
+    }
+    return loaded;
+  }
+
+ private:
+  struct Entry {
+    std::string key;
+    std::size_t size = 0;
+    std::shared_ptr<const Loaded> loaded;
+  };
+  static std::string HashBytes(const std::string& text) {
+    const Hash256 hash = Sha256(text);
+    return std::string(hash.begin(), hash.end());
+  }
+
+  const CapabilityRegistry& capabilities_;
+  const std::size_t max_bytes_;
+  std::mutex mutex_;
+  std::list<Entry> recent_;
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace acl::coordinator
