@@ -64,11 +64,9 @@ void BindJournal(std::span<const CommitItem> items, Params& params) {
   params.List("c_at", c_at).List("c_checksum", c_checksum);
 }
 
-void BindGiving(std::span<const CommitItem> items, bool direct, Params& params) {
-  Array required(Oid::kInt4), not_before(Oid::kTimestamptz), reason(Oid::kText), next_wake(Oid::kTimestamptz), r_item(Oid::kInt4);
-  int n = 0;
+void BindGiving(std::span<const CommitItem> items, Params& params) {
+  Array required(Oid::kInt4), not_before(Oid::kTimestamptz), reason(Oid::kText), next_wake(Oid::kTimestamptz);
   for (const CommitItem& item : items) {
-    ++n;
     if (item.required_version) {
       required.Int32(*item.required_version);
     } else {
@@ -80,23 +78,26 @@ void BindGiving(std::span<const CommitItem> items, bool direct, Params& params) 
     } else {
       reason.Null(), next_wake.Null();
     }
-    if (item.requeue && (direct || item.disposition == Disposition::kRelease)) r_item.Int32(n);
   }
-  params.List("required", required)
-      .List("not_before", not_before)
-      .List("reason", reason)
-      .List("next_wake", next_wake)
-      .List("r_item", r_item);
+  params.List("required", required).List("not_before", not_before).List("reason", reason).List("next_wake", next_wake);
 }
 
-// One statement must not delete and insert the same timer: what is set again is not cleared. A closing item clears all and sets none.
-void BindTimersAndInbox(std::span<const CommitItem> items, bool direct, Params& params) {
-  Array tc_item(Oid::kInt4), tc_id(Oid::kText), t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz), i_item(Oid::kInt4),
-      i_id(Oid::kUuid);
+void BindRequeue(std::span<const CommitItem> items, bool direct, Params& params) {
+  Array r_item(Oid::kInt4);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    for (const InboxId& id : item.consumed_inbox) i_item.Int32(n), i_id.Id(id.uuid);
+    if (item.requeue && (direct || item.disposition == Disposition::kRelease)) r_item.Int32(n);
+  }
+  params.List("r_item", r_item);
+}
+
+// One statement must not delete and insert the same timer: what is set again is not cleared. A closing item clears all and sets none.
+void BindTimers(std::span<const CommitItem> items, bool direct, Params& params) {
+  Array tc_item(Oid::kInt4), tc_id(Oid::kText), t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
     if (!direct && item.disposition == Disposition::kClose) {
       tc_item.Int32(n), tc_id.Null();
       continue;
@@ -109,6 +110,15 @@ void BindTimersAndInbox(std::span<const CommitItem> items, bool direct, Params& 
     for (const auto& [id, at] : set) t_item.Int32(n), t_id.Text(id), t_at.Time(at);
   }
   params.List("tc_item", tc_item).List("tc_id", tc_id).List("t_item", t_item).List("t_id", t_id).List("t_at", t_at);
+}
+
+void BindInbox(std::span<const CommitItem> items, Params& params) {
+  Array i_item(Oid::kInt4), i_id(Oid::kUuid);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
+    for (const InboxId& id : item.consumed_inbox) i_item.Int32(n), i_id.Id(id.uuid);
+  }
   params.List("i_item", i_item).List("i_id", i_id);
 }
 
@@ -160,50 +170,55 @@ void BindContents(std::span<const CommitItem> items, Params& params) {
   params.List("x_item", x_item).List("x_hash", x_hash).List("x_snapshot", x_snapshot);
 }
 
-void BindListingAndSnapshot(std::span<const CommitItem> items, Params& params) {
+void BindListing(std::span<const CommitItem> items, Params& params) {
   Array l_item(Oid::kInt4), l_status(Oid::kText), l_error(Oid::kText), l_started(Oid::kTimestamptz), l_completed(Oid::kTimestamptz);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
+    if (!item.listing) continue;
+    l_item.Int32(n), l_status.Text(item.listing->status), l_error.MaybeText(item.listing->error_message);
+    l_started.MaybeTime(item.listing->started_at), l_completed.MaybeTime(item.listing->completed_at);
+  }
+  params.List("l_item", l_item).List("l_status", l_status).List("l_error", l_error);
+  params.List("l_started", l_started).List("l_completed", l_completed);
+}
+
+void BindSnapshots(std::span<const CommitItem> items, Params& params) {
   Array s_item(Oid::kInt4), s_seq(Oid::kInt8), s_id(Oid::kUuid), s_schema(Oid::kInt4), s_root(Oid::kBytea), s_chain(Oid::kBytea),
       s_state(Oid::kText), s_chunks(Oid::kBytea), s_at(Oid::kTimestamptz);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    if (item.listing) {
-      l_item.Int32(n), l_status.Text(item.listing->status), l_error.MaybeText(item.listing->error_message);
-      l_started.MaybeTime(item.listing->started_at), l_completed.MaybeTime(item.listing->completed_at);
-    }
-    if (item.snapshot) {
-      const Snapshot& s = *item.snapshot;
-      s_item.Int32(n), s_seq.Int64(s.last_event_seq), s_id.Id(s.id), s_schema.Int32(s.schema_version), s_root.Bytes(s.state_root);
-      s_chain.Bytes(s.chain), s_state.MaybeText(s.inline_state), s_at.Time(s.created_at);
-      if (s.inline_state) {
-        s_chunks.Null();
-      } else {
-        s_chunks.Bytes(JoinHashes(s.chunks));
-      }
+    if (!item.snapshot) continue;
+    const Snapshot& s = *item.snapshot;
+    s_item.Int32(n), s_seq.Int64(s.last_event_seq), s_id.Id(s.id), s_schema.Int32(s.schema_version), s_root.Bytes(s.state_root);
+    s_chain.Bytes(s.chain), s_state.MaybeText(s.inline_state), s_at.Time(s.created_at);
+    if (s.inline_state) {
+      s_chunks.Null();
+    } else {
+      s_chunks.Bytes(JoinHashes(s.chunks));
     }
   }
-  params.List("l_item", l_item)
-      .List("l_status", l_status)
-      .List("l_error", l_error)
-      .List("l_started", l_started)
-      .List("l_completed", l_completed);
   params.List("s_item", s_item).List("s_seq", s_seq).List("s_id", s_id).List("s_schema", s_schema).List("s_root", s_root);
   params.List("s_chain", s_chain).List("s_state", s_state).List("s_chunks", s_chunks).List("s_at", s_at);
 }
 
 }  // namespace
 
-Params BindCommit(std::span<const CommitItem> items, bool full, bool direct) {
+Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct) {
   Params params;
   BindItems(items, direct, params);
   BindJournal(items, params);
-  if (full) {
-    BindGiving(items, direct, params);
-    BindTimersAndInbox(items, direct, params);
-    BindTasksAndOutbox(items, params);
-    BindListingAndSnapshot(items, params);
-    BindContents(items, params);
-  }
+  if (form == CommitForm::kKeep) return params;
+  BindGiving(items, params);
+  BindTimers(items, direct, params);
+  BindListing(items, params);
+  if (form == CommitForm::kRun) return params;
+  BindRequeue(items, direct, params);
+  BindInbox(items, params);
+  BindTasksAndOutbox(items, params);
+  BindSnapshots(items, params);
+  BindContents(items, params);
   return params;
 }
 

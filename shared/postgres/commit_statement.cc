@@ -84,7 +84,8 @@ w_completions AS (
     AS c(item, step, attempt, fused, seq, at, checksum)
   WHERE ((SELECT ok FROM done))[c.item]))";
 
-constexpr const char* kFullWrites = R"(,
+// What the start and the end of most runs need besides.
+constexpr const char* kUsualWrites = R"(,
 w_timers_cleared AS (
   DELETE FROM timers t USING unnest($tc_item::int[], $tc_id::text[]) AS c(item, id)
   WHERE t.subject_id = ($subject::uuid[])[c.item] AND (c.id IS NULL OR t.timer_id = c.id) AND ((SELECT ok FROM done))[c.item]),
@@ -93,6 +94,14 @@ w_timers AS (
   SELECT ($subject::uuid[])[t.item], t.id, t.at FROM unnest($t_item::int[], $t_id::text[], $t_at::timestamptz[]) AS t(item, id, at)
   WHERE ((SELECT ok FROM done))[t.item]
   ON CONFLICT (subject_id, timer_id) DO UPDATE SET fire_at = excluded.fire_at),
+w_listing AS (
+  UPDATE listings l SET status = y.status, error_message = coalesce(y.error, l.error_message), started_at = coalesce(y.started, l.started_at),
+    completed_at = coalesce(y.completed, l.completed_at), updated_at = greatest(l.updated_at, ($at::timestamptz[])[y.item])
+  FROM unnest($l_item::int[], $l_status::text[], $l_error::text[], $l_started::timestamptz[], $l_completed::timestamptz[])
+    AS y(item, status, error, started, completed)
+  WHERE l.subject_id = ($subject::uuid[])[y.item] AND ((SELECT ok FROM done))[y.item]))";
+
+constexpr const char* kOtherWrites = R"(,
 w_inbox AS (
   DELETE FROM inbox i USING unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
   WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND ((SELECT ok FROM done))[c.item]),
@@ -124,12 +133,6 @@ w_compensations AS (
   FROM unnest($u_item::int[], $u_step::text[], $u_capability::text[], $u_inputs::text[], $u_status::text[], $u_error::text[], $u_at::timestamptz[])
     AS u(item, step, capability, inputs, status, error, at)
   WHERE ((SELECT ok FROM done))[u.item]),
-w_listing AS (
-  UPDATE listings l SET status = y.status, error_message = coalesce(y.error, l.error_message), started_at = coalesce(y.started, l.started_at),
-    completed_at = coalesce(y.completed, l.completed_at), updated_at = greatest(l.updated_at, ($at::timestamptz[])[y.item])
-  FROM unnest($l_item::int[], $l_status::text[], $l_error::text[], $l_started::timestamptz[], $l_completed::timestamptz[])
-    AS y(item, status, error, started, completed)
-  WHERE l.subject_id = ($subject::uuid[])[y.item] AND ((SELECT ok FROM done))[y.item]),
 w_snapshots AS (
   INSERT INTO snapshot_rows (subject_id, last_event_seq, snapshot_id, schema_version, token, state_root, chain, inline_state, chunks, created_at)
   SELECT ($subject::uuid[])[s.item], s.seq, s.id, s.schema, ($token::bigint[])[s.item], s.root, s.chain, s.state, s.chunks, s.at
@@ -159,24 +162,33 @@ constexpr const char* kAnswerKeep = R"(
 SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND coalesce((SELECT true FROM leases x WHERE x.subject_id = i.subject), false)
 FROM item i LEFT JOIN kept l ON l.n = i.n ORDER BY i.n)";
 
-const Statement kCommitFull("commit.full", Statement::Kind::kWrite, std::string(kItems) + kGive + kWrites + kFullWrites + kAnswerFull,
-                            true);
+const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
+                            std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherWrites + kAnswerFull, true);
+const Statement kCommitRun("commit.run", Statement::Kind::kWrite, std::string(kItems) + kGive + kWrites + kUsualWrites + kAnswerFull, true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, std::string(kItems) + kKeepOnly + kWrites + kAnswerKeep, true);
 
 }  // namespace
 
-const Statement& CommitStatement(bool full) { return full ? kCommitFull : kCommitKeep; }
-
-bool NeedsFullCommit(std::span<const CommitItem> items) {
-  for (const CommitItem& i : items) {
-    if (i.disposition != Disposition::kKeep || i.requeue || !i.timers_set.empty() || !i.timers_cleared.empty() || !i.tasks.empty() ||
-        !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() || i.listing ||
-        i.snapshot || !i.contents.empty()) {
-      return true;
-    }
-    if (std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) return true;
+const Statement& CommitStatement(CommitForm form) {
+  switch (form) {
+    case CommitForm::kKeep: return kCommitKeep;
+    case CommitForm::kRun: return kCommitRun;
+    case CommitForm::kFull: break;
   }
-  return false;
+  return kCommitFull;
+}
+
+CommitForm FormOf(std::span<const CommitItem> items) {
+  CommitForm form = CommitForm::kKeep;
+  for (const CommitItem& i : items) {
+    if (i.requeue || !i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() ||
+        !i.consumed_inbox.empty() || i.snapshot || !i.contents.empty() ||
+        std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
+      return CommitForm::kFull;
+    }
+    if (i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing) form = CommitForm::kRun;
+  }
+  return form;
 }
 
 std::optional<std::string> WhatIsWrong(const CommitItem& item) {

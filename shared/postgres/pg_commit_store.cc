@@ -40,13 +40,13 @@ Status CheckBatch(std::span<const CommitItem> items) {
 
 // Runs the statement; if an item is bad, halves the batch until the bad one stands alone. `landed` says whether part of it was kept.
 Status CommitPart(pg::Pool& pool, std::span<const CommitItem> items, Outcomes& outcomes, bool& landed) {
-  bool full = pg::NeedsFullCommit(items);
+  const pg::CommitForm form = pg::FormOf(items);
   pg::SqlError details;
   Result<pg::Rows> rows = Error{};
   for (int attempt = 1;; ++attempt) {
     auto taken = pool.Take();
     if (!taken) return taken.error();
-    rows = (*taken)->Run(pg::CommitStatement(full), pg::BindCommit(items, full, false), &details);
+    rows = (*taken)->Run(pg::CommitStatement(form), pg::BindCommit(items, form, false), &details);
     if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
   }
   if (rows) {
@@ -192,7 +192,7 @@ Result<std::optional<CommitOutcome>> PgStore::DirectOnce(const SubjectId& subjec
   }
   std::span<const CommitItem> one(&*stored, 1);
   pg::SqlError details;
-  auto rows = connection.Run(pg::CommitStatement(true), pg::BindCommit(one, true, true), &details);
+  auto rows = connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true), &details);
   if (!rows) {
     if (details.item_is_bad()) return std::optional(CommitOutcome{Kind::kRejected, 0, rows.message()});
     return rows.error();

@@ -8,11 +8,16 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
+const std::vector<Stage::Edit> kCloseWhateverCame = {{"commit.full", "AND g.now_wake = g.wake ", ""},
+                                                     {"commit.full", " AND l.wake = g.wake", ""},
+                                                     {"commit.run", "AND g.now_wake = g.wake ", ""},
+                                                     {"commit.run", " AND l.wake = g.wake", ""}};
+
 class MutantIsolation : public IsolationTest {
  protected:
   void SetUp() override { expect_clean_ = false; }
   static std::vector<Stage::Edit> OnCommits(const std::string& from, const std::string& to) {
-    return {{"commit.full", from, to}, {"commit.keep", from, to}};
+    return {{"commit.full", from, to}, {"commit.run", from, to}, {"commit.keep", from, to}};
   }
 };
 
@@ -66,7 +71,7 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
-  Prepare({{"commit.full", "AND g.now_wake = g.wake ", ""}, {"commit.full", " AND l.wake = g.wake", ""}});
+  Prepare(kCloseWhateverCame);
   Holder holder = ClaimNew(*a_, Open(*a_));
   Gate gate(*stage_, "commit_snapshot_taken", *a_);
   auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
@@ -78,7 +83,7 @@ TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAReleasedSubjectSleepsOnItsSignal) {
-  Prepare({{"commit.full", "AND g.now_wake = g.wake ", ""}, {"commit.full", " AND l.wake = g.wake", ""}});
+  Prepare(kCloseWhateverCame);
   Holder holder = ClaimNew(*a_, Open(*a_));
   ASSERT_TRUE(b_->store().Post(NewPost(holder.subject())));
   EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kCommitted);
