@@ -23,6 +23,19 @@ run_micro() {
   done
 }
 
+# Only the columns over Kafka need what the first use of it fetches.
+needs_kafka() {
+  case " $* " in
+    *" --help "* | *" -h "*) return 1 ;;
+    *" --columns "*) [[ " $* " = *" --columns "*kafka* ]] ;;
+    *) [[ " $* " != *" --quick "* ]] ;;
+  esac
+}
+
+end_bench() {  # NAME
+  [ ! -d "$local_dir/kafka/$1" ] || kafka remove "$1"
+}
+
 # run_bench [OPTION...]: whole fleets against the ceiling (tests/bench/run); run_bench micro ...: single functions.
 run_bench() {
   need build run test
@@ -31,8 +44,16 @@ run_bench() {
     run_micro "$@"
     return
   fi
+  if needs_kafka "$@"; then with_lock setup kafka_install; fi
   with_lock build-bench bench_locked fleet
-  local home
+  local home code=0
   home=$(pg_home)
-  exec "$top/build/bench/bin/bench-run" --folder "$home/bench-$$" --postgres "$pg_bin" "$@"
+  trap 'end_bench "bench-$$"' EXIT
+  "$top/build/bench/bin/bench-run" --folder "$home/bench-$$" --postgres "$pg_bin" --dev "$top/dev" --local "$local_dir" --broker "bench-$$" "$@" &
+  bench_pid=$!
+  trap 'kill -TERM "$bench_pid" 2>/dev/null || true' INT TERM
+  wait "$bench_pid" || code=$?
+  # A signal ends the wait before it ends the program.
+  while kill -0 "$bench_pid" 2>/dev/null; do wait "$bench_pid" || code=$?; done
+  return "$code"
 }

@@ -164,30 +164,27 @@ std::string CeilingText(const std::vector<CeilingPoint>& ceiling) {
   return text;
 }
 
-std::string PointText(const Results& results, const Point& point, bool heading) {
-  std::string text;
-  if (heading) {
-    text += fmt::format("{:<18}{:>5} {:>8} {:>9} {:>6} {:>8} {:>6} {:>8} {:>6} | {:>6} {:>6} {:>6} {:>6} {:>6} | CPU µs a step: {}\n",
-                        "column", "N", "runs/s", "steps/s", "share", "p50 ms", "×ceil", "p99 ms", "×ceil", "WAL B", "tx", "flush", "stmt",
-                        "batch", "postgres coordinator worker load | peak MB: the same");
-  }
+std::string PointHeading() {
+  return fmt::format(
+      "{:<22}{:>5} {:>8} {:>9} {:>6} {:>8} {:>6} {:>8} {:>6} | {:>6} {:>6} {:>6} {:>6} {:>6} | CPU in µs a step, peak memory in MB\n",
+      "column", "N", "runs/s", "steps/s", "share", "p50 ms", "×ceil", "p99 ms", "×ceil", "WAL B", "tx", "flush", "stmt", "batch");
+}
+
+std::string PointText(const Results& results, const Point& point) {
   const CeilingPoint* limit = results.CeilingOf(point.column, point.in_flight);
   const auto over = [&](double Window::*figure, double factor, const char* unit) {
     return limit ? fmt::format("{:.{}f}{}", Share(point.window.*figure, limit->window.*figure) * factor, factor > 1 ? 0 : 2, unit) : "-";
   };
-  text += fmt::format("{:<18}{:>5} {:>8.0f} {:>9.0f} {:>6} {:>8.2f} {:>6} {:>8.2f} {:>6} | {:>6.0f} {:>6.3f} {:>6.3f} {:>6.3f} {:>6.1f} |",
-                      point.column, point.in_flight, point.window.runs_per_s, point.window.steps_per_s,
-                      over(&Window::steps_per_s, 100, "%"), point.window.p50_ms, over(&Window::p50_ms, 1, ""), point.window.p99_ms,
-                      over(&Window::p99_ms, 1, ""), point.wal_bytes_per_step, point.transactions_per_step, point.flushes_per_step,
-                      point.statements_per_step, point.steps_per_commit);
-  for (const auto* by_process : {&point.cpu_us_per_step, &point.peak_mb}) {
-    for (const char* process : {"postgres", "coordinator", "worker", "load"}) {
-      const auto found = by_process->find(process);
-      text += fmt::format(" {:>6.1f}", found == by_process->end() ? 0 : found->second);
-    }
-    text += by_process == &point.cpu_us_per_step ? " |" : "\n";
+  std::string text = fmt::format(
+      "{:<22}{:>5} {:>8.0f} {:>9.0f} {:>6} {:>8.2f} {:>6} {:>8.2f} {:>6} | {:>6.0f} {:>6.3f} {:>6.3f} {:>6.3f} {:>6.1f} |", point.column,
+      point.in_flight, point.window.runs_per_s, point.window.steps_per_s, over(&Window::steps_per_s, 100, "%"), point.window.p50_ms,
+      over(&Window::p50_ms, 1, ""), point.window.p99_ms, over(&Window::p99_ms, 1, ""), point.wal_bytes_per_step,
+      point.transactions_per_step, point.flushes_per_step, point.statements_per_step, point.steps_per_commit);
+  for (const auto& [process, micros] : point.cpu_us_per_step) {
+    const auto peak = point.peak_mb.find(process);
+    text += fmt::format(" {} {:.1f} ({:.0f})", process, micros, peak == point.peak_mb.end() ? 0 : peak->second);
   }
-  return text;
+  return text + "\n";
 }
 
 std::string TargetsText(const std::vector<Target>& targets) {

@@ -60,7 +60,8 @@ std::vector<Target> TargetsOf(const Results& results);
 Json ToJson(const Results& results);
 std::string TargetsText(const std::vector<Target>& targets);
 std::string CeilingText(const std::vector<CeilingPoint>& ceiling);
-// A line a point, with its heading if `heading`.
-std::string PointText(const Results& results, const Point& point, bool heading);
+// A line a point.
+std::string PointHeading();
+std::string PointText(const Results& results, const Point& point);
 
 }  // namespace acl::bench

@@ -119,8 +119,8 @@ class Load {
 };
 
 std::string WorkflowText(Arguments* arguments) {
-  const std::string file = arguments->Text("workflow", "");
-  if (file.empty()) return TenSteps(arguments->Text("capability", "test.effect"));
+  const std::string file = arguments->Text("workflow", ""), capability = arguments->Text("capability", "test.effect");
+  if (file.empty()) return TenSteps(capability);
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();

@@ -7,6 +7,17 @@ namespace acl::bench {
 
 inline constexpr int kSteps = 10;
 
+// The same, each step a PUT to a handler in another process at this port, which answers with as much.
+inline std::string TenHandledSteps(int port) {
+  std::string text = "name: bench-ten-handled-steps\nsteps:\n";
+  for (int i = 1; i <= kSteps; ++i) {
+    text += "  - name: step_" + std::to_string(i) +
+            "\n    capability: net.http.put\n    inputs: {url: 'http://127.0.0.1:" + std::to_string(port) + "/step/" + std::to_string(i) +
+            "', body: '{}'}\n";
+  }
+  return text;
+}
+
 inline std::string TenSteps(const std::string& capability) {
   std::string text = "name: bench-ten-steps\nsteps:\n";
   for (int i = 1; i <= kSteps; ++i) {

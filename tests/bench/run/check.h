@@ -8,8 +8,9 @@ namespace acl::bench {
 
 struct Checked {
   std::int64_t runs = 0, events = 0;
-  int verified = 0;    // runs whose every hash was computed again by `airun verify`
-  std::string verify;  // "all" or "a sample"
+  int verified = 0;                // runs whose every hash was computed again by `airun verify`
+  std::string verify;              // "all" or "a sample"
+  double sql_s = 0, verify_s = 0;  // what the checks took
 };
 
 struct CheckOptions {
@@ -18,7 +19,7 @@ struct CheckOptions {
   std::int64_t runs = 0;    // how many must be there, all COMPLETED
   int steps = 10;           // of each
   bool own_commits = true;  // each step of a run was durable before the next began: as many transactions as steps, and one for the start
-  std::int64_t verify_all_up_to = 3000;  // events; more of them: a sample of runs, as `sample` says
+  std::int64_t verify_all_up_to = 0;  // events; more of them: a sample of runs, as `sample` says
   int sample = 24;
 };
 

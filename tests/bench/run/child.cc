@@ -89,7 +89,7 @@ Child::Child(const ChildOptions& options) : name_(std::filesystem::path(options.
 
 Child::~Child() {
   if (!Reap()) {
-    kill(pid_, SIGKILL);
+    kill(-pid_, SIGKILL);  // and what it started
     waitpid(pid_, nullptr, 0);
   }
   if (out_ >= 0) close(out_);

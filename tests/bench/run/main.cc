@@ -18,10 +18,12 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
 
   --quick               shorter windows, one round, embedded columns only: two minutes
   --points 1,16,64,256  runs in flight
-  --columns A,B         embedded, embedded-batch, flush+1ms (default: all; --quick: the first two)
+  --columns A,B         embedded, embedded-batch (submitted in batches), flush+1ms (of PostgreSQL's log), kafka (with local continuation),
+                        kafka-no-continuation, http-handler (steps are requests to another process); default: all; --quick: the first two
   --warm-up S, --window S, --rounds N   5, 20, 3 (medians)
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
-  --no-statements       without the short further load that counts statements
+  --verify-all EVENTS   up to so many events `airun verify --all` reads every hash after a point (30000); of more, a sample of runs
+  --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
   --workers N           1
   --capability ID       test.effect
@@ -31,12 +33,6 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   ./dev bench micro [NAME] [ARG...]     the benchmarks of single functions (Google Benchmark)
 )";
 
-std::vector<ColumnDef> Columns() {
-  ColumnDef embedded{.name = "embedded"}, batch{.name = "embedded-batch", .batch = true};
-  ColumnDef slow{.name = kSlowColumn, .flush_delay_us = 1000};
-  return {embedded, batch, slow};
-}
-
 struct Options {
   std::filesystem::path folder, postgres;
   std::vector<int> points;
@@ -45,6 +41,12 @@ struct Options {
   bool ceiling = true, json = false;
   std::string out;
 };
+
+std::string Names(const std::vector<ColumnDef>& columns) {
+  std::string text;
+  for (const auto& column : columns) text += (text.empty() ? "" : ",") + column.name;
+  return text;
+}
 
 void TakeSettings(const std::vector<std::string>& texts, std::map<std::string, std::string>* settings) {
   for (const auto& text : texts) {
@@ -63,9 +65,9 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   stage->tools = own;
   stage->fleet.programs = arguments->Text("programs", own.string());
   for (const auto& text : SplitList(arguments->Text("points", "1,16,64,256"))) options.points.push_back(std::stoi(text));
-  const std::string default_columns = quick ? "embedded,embedded-batch" : "embedded,embedded-batch,flush+1ms";
+  const std::string default_columns = quick ? "embedded,embedded-batch" : Names(AllColumns());
   for (const auto& name : SplitList(arguments->Text("columns", default_columns))) {
-    const auto all = Columns();
+    const auto all = AllColumns();
     const auto found = std::find_if(all.begin(), all.end(), [&](const ColumnDef& column) { return column.name == name; });
     if (found == all.end()) throw std::runtime_error("no column \"" + name + "\"");
     options.columns.push_back(*found);
@@ -77,8 +79,12 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   options.pace.rounds = arguments->Int("rounds", options.pace.rounds);
   // The model is alike from its first second on: a third of the time is enough.
   options.model_pace = {quick ? 0.5 : 2, quick ? 2.5 : std::min(8.0, options.pace.window), options.pace.rounds};
+  stage->verify_all_up_to = static_cast<std::int64_t>(arguments->Number("verify-all", static_cast<double>(stage->verify_all_up_to)));
+  stage->dev = arguments->Text("dev", "");
+  stage->local = arguments->Text("local", "");
+  stage->broker = arguments->Text("broker", "");
   options.ceiling = !arguments->Has("no-ceiling");
-  stage->statements = !arguments->Has("no-statements");
+  stage->show_statements = arguments->Has("statements");
   TakeSettings(arguments->All("worker"), &stage->fleet.worker);
   TakeSettings(arguments->All("coordinator"), &stage->fleet.coordinator);
   stage->fleet.workers = arguments->Int("workers", 1);
@@ -143,10 +149,11 @@ class Run {
   }
 
   void MeasureColumn(const ColumnDef& column) {
+    text_ << PointHeading();
     for (const int in_flight : options_.points) {
       try {
         results_.points.push_back(MeasurePoint(stage_, column, in_flight));
-        text_ << PointText(results_, results_.points.back(), true) << std::flush;
+        text_ << PointText(results_, results_.points.back()) << std::flush;
       } catch (const Stopped&) {
         throw;
       } catch (const std::exception& error) {
@@ -161,7 +168,8 @@ class Run {
     Say(fmt::format("flush {:.0f} µs, L1 {:.3f} ms, L2 {:.0f} steps/s", results_.flush_us, results_.l1_ms, results_.l2_steps_per_s));
     text_ << CeilingText(results_.ceiling);
     if (!results_.slow_ceiling.empty()) text_ << "with 1 ms more a flush:\n" << CeilingText(results_.slow_ceiling);
-    for (std::size_t i = 0; i < results_.points.size(); ++i) text_ << PointText(results_, results_.points[i], i == 0);
+    if (!results_.points.empty()) text_ << PointHeading();
+    for (const Point& point : results_.points) text_ << PointText(results_, point);
     text_ << "\n" << TargetsText(TargetsOf(results_)) << std::flush;
     if (!options_.json) return;
     const std::string json = DumpJson(ToJson(results_)) + "\n";
@@ -180,7 +188,7 @@ class Run {
 };
 
 int Main(int argc, char** argv) {
-  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "no-statements"});
+  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "statements"});
   if (arguments.Has("help") || arguments.Has("h")) {
     std::cout << kHelp;
     return 0;

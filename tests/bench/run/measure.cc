@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 
+#include "tests/bench/load/work.h"
 #include "tests/bench/run/machine.h"
 #include "tests/bench/wire/database.h"
 
@@ -33,6 +35,13 @@ Json Follow(Child* program, double longest_s, const std::function<void()>& begin
   throw std::runtime_error(program->name() + " ended early: " + program->LogTail());
 }
 
+// A quarter of them, at most 64, and none left over.
+int BatchOf(int in_flight) {
+  int batch = std::clamp(in_flight / 4, 1, 64);
+  while (in_flight % batch != 0) --batch;
+  return batch;
+}
+
 // What is counted from one end of a window to the other.
 struct Reading {
   std::map<std::string, double> cpu_s;
@@ -51,8 +60,18 @@ class Measurement {
     stage_.server->Checkpoint();
     const std::string conninfo = stage_.server->Conninfo(kFleetDatabase);
     FleetOptions options = stage_.fleet;
-    for (const auto& [name, value] : column_.coordinator) options.coordinator.emplace(name, value);
-    for (const auto& [name, value] : column_.worker) options.worker.emplace(name, value);
+    auto settings = column_.settings;
+    std::unique_ptr<Child> handler;
+    if (column_.handler) {
+      handler = std::make_unique<Child>(ChildOptions{{stage_.tools / "bench-handler"}, {}, stage_.fleet.folder / "handler.log", true});
+      handled_ = stage_.fleet.folder / "handled.yaml";
+      std::ofstream(handled_) << TenHandledSteps(std::stoi(handler->ReadLine(std::chrono::seconds(10)).value_or("0")));
+      others_["handler"] = handler->pid();
+    }
+    if (column_.kafka) StartBroker(&settings);
+    for (auto* all : {&options.coordinator, &options.worker}) {
+      for (const auto& [name, value] : settings) all->emplace(name, value);
+    }
     Fleet fleet(options, conninfo);
     const Totals before = Count(&fleet);
     RunLoad(&fleet, stage_.pace);
@@ -62,14 +81,15 @@ class Measurement {
     point_.flushes_per_step = (after.flushes - before.flushes) / steps;
     const double commits = after.commits - before.commits;
     point_.steps_per_commit = commits > 0 ? steps / commits : 0;
-    if (stage_.statements) CountStatements(&fleet);
+    CountStatements(&fleet);
     fleet.Stop();
     Finish();
     CheckOptions check{conninfo, options.programs / "airun", submitted_};
+    check.verify_all_up_to = stage_.verify_all_up_to;
     const Checked checked = CheckRuns(check);
     point_.verified_runs = checked.runs;
-    stage_.tell(fmt::format("checked {} runs, {} events; every hash of {} ({} runs)", checked.runs, checked.events, checked.verify,
-                            checked.verified));
+    stage_.tell(fmt::format("checked {} runs, {} events in {:.1f} s; every hash of {} ({} runs) in {:.1f} s", checked.runs, checked.events,
+                            checked.sql_s, checked.verify, checked.verified, checked.verify_s));
     stage_.server->DropDatabase(kFleetDatabase);
     return point_;
   }
@@ -97,6 +117,7 @@ class Measurement {
     reading.cpu_s["coordinator"] = CpuSeconds(fleet->coordinator());
     for (const auto& worker : fleet->workers()) reading.cpu_s["worker"] += CpuSeconds(worker->pid());
     reading.cpu_s["load"] = CpuSeconds(load);
+    for (const auto& [name, pid] : others_) reading.cpu_s[name] = CpuSeconds(pid);
     return reading;
   }
 
@@ -114,8 +135,8 @@ class Measurement {
                                      fmt::format("{}", pace.window),
                                      "--rounds",
                                      std::to_string(pace.rounds)};
-    if (column_.batch) argv.insert(argv.end(), {"--batch", std::to_string(std::clamp(point_.in_flight / 4, 1, 64))});
-    argv.insert(argv.end(), stage_.load_options.begin(), stage_.load_options.end());
+    if (column_.batch) argv.insert(argv.end(), {"--batch", std::to_string(BatchOf(point_.in_flight))});
+    if (column_.handler) argv.insert(argv.end(), {"--workflow", handled_});
     Child load({argv, {}, stage_.fleet.folder / "load.log", true});
     Database database(stage_.server->Conninfo("postgres"));
     Reading begin;
@@ -134,6 +155,7 @@ class Measurement {
           for (const auto& [name, seconds] : end.cpu_s) cpu_[name].push_back((seconds - begin.cpu_s.at(name)) * 1e6 / steps);
           auto& peak = point_.peak_mb;
           peak["postgres"] = std::max(peak["postgres"], Mega(FamilyBytes(stage_.server->pid())));
+          for (const auto& [name, pid] : others_) peak[name] = Mega(PeakBytes(pid));
           peak["coordinator"] = Mega(PeakBytes(fleet->coordinator()));
           double workers = 0;
           for (const auto& worker : fleet->workers()) workers += Mega(PeakBytes(worker->pid()));
@@ -165,14 +187,29 @@ class Measurement {
     const double steps = static_cast<double>((submitted_ - before) * 10);
     point_.statements_per_step =
         asker.Number("SELECT sum(calls) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'") / steps;
-    for (const auto& row : asker.Rows(fmt::format(
+    if (stage_.show_statements) ShowStatements(&asker, steps);
+    asker.Run("DROP EXTENSION pg_stat_statements");
+  }
+
+  void ShowStatements(Database* asker, double steps) {
+    for (const auto& row : asker->Rows(fmt::format(
              "SELECT round(calls::numeric / {0}, 4), round((total_exec_time * 1000 / {0})::numeric, 2), round(wal_bytes / {0}), "
              "left(regexp_replace(query, '\\s+', ' ', 'g'), 90) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' "
              "ORDER BY total_exec_time DESC LIMIT 8",
              steps))) {
       stage_.tell(fmt::format("statement: {} calls, {} µs, {} B WAL a step: {}", row[0], row[1], row[2], row[3]));
     }
-    asker.Run("DROP EXTENSION pg_stat_statements");
+  }
+
+  // A broker that runs from the first point over Kafka on (`./dev bench` ends it), and topics of this point alone.
+  void StartBroker(std::map<std::string, std::string>* settings) {
+    std::string address = RunToEnd({stage_.dev, "kafka", "start", stage_.broker});
+    address.erase(address.find_last_not_of('\n') + 1);
+    std::ifstream(stage_.local / "kafka" / stage_.broker / "pid") >> others_["kafka"];
+    (*settings)["ACL_QUEUE_DRIVER"] = "kafka";
+    (*settings)["ACL_KAFKA_BOOTSTRAP"] = address;
+    (*settings)["ACL_KAFKA_PREFIX"] = fmt::format("{}-{}", column_.name, point_.in_flight);
+    RunToEnd({stage_.fleet.programs / "airun", "queue", "init", "default", "--partitions", "4", "--replication", "1"}, *settings);
   }
 
   void Finish() {
@@ -186,6 +223,8 @@ class Measurement {
   const Stage& stage_;
   const ColumnDef& column_;
   Point point_;
+  std::map<std::string, pid_t> others_;  // whose time is counted too
+  std::filesystem::path handled_;
   std::int64_t submitted_ = 0;
   std::vector<Window> windows_;
   std::vector<double> wal_;
@@ -193,6 +232,15 @@ class Measurement {
 };
 
 }  // namespace
+
+std::vector<ColumnDef> AllColumns() {
+  return {{.name = "embedded"},
+          {.name = "embedded-batch", .batch = true},
+          {.name = kSlowColumn, .flush_delay_us = 1000},
+          {.name = "kafka", .kafka = true},
+          {.name = "kafka-no-continuation", .kafka = true, .settings = {{"ACL_LOCAL_CONTINUATION", "false"}}},
+          {.name = "http-handler", .handler = true}};
+}
 
 Window MeasureModel(const Stage& stage, const std::vector<std::string>& what, const Pace& pace) {
   stage.server->MakeDatabase(kModelDatabase);

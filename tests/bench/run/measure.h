@@ -19,13 +19,17 @@ struct Pace {
   int rounds = 3;
 };
 
+// A column of the results: one way to run the same work.
 struct ColumnDef {
   std::string name;
-  bool batch = false;
-  int flush_delay_us = 0;
+  bool batch = false;      // submitted in batches
+  int flush_delay_us = 0;  // of PostgreSQL
+  bool kafka = false;      // over a broker of the runner's own
+  bool handler = false;    // steps are requests to another process
   std::string capability = "test.effect";
-  std::map<std::string, std::string> coordinator, worker;  // settings of this column
+  std::map<std::string, std::string> settings;  // of coordinator and worker
 };
+std::vector<ColumnDef> AllColumns();
 
 // Everything that a point needs and that stays between points.
 struct Stage {
@@ -33,8 +37,10 @@ struct Stage {
   std::filesystem::path tools;  // where bench-load and bench-ceiling are
   FleetOptions fleet;
   Pace pace;
-  std::vector<std::string> load_options;
-  bool statements = true;  // a short further load in which the statements are counted
+  std::filesystem::path dev, local;  // the checkout's ./dev, which runs the broker, and where it keeps what is private to this machine
+  std::string broker;                // its name
+  bool show_statements = false;      // those that cost most, from the short further load in which they are counted
+  std::int64_t verify_all_up_to = 30'000;  // events; of more, `airun verify` reads a sample of runs
   std::function<void(const std::string&)> tell;
 };
 

@@ -1,0 +1,130 @@
+#include "tests/bench/figures/result.h"
+
+#include <gtest/gtest.h>
+
+namespace acl::bench {
+namespace {
+
+Point PointOf(const std::string& column, int in_flight, double steps_per_s, double p50, double p99) {
+  Point point;
+  point.column = column;
+  point.in_flight = in_flight;
+  point.window = {steps_per_s / 10, steps_per_s, p50, p99, p99 * 2};
+  point.wal_bytes_per_step = 1500;
+  point.transactions_per_step = 0.02;
+  point.statements_per_step = 0.04;
+  point.steps_per_commit = 50;
+  point.cpu_us_per_step = {{"postgres", 20.0}, {"worker", 10.0}};
+  point.peak_mb = {{"worker", 60.0}};
+  return point;
+}
+
+Results Measured() {
+  Results results;
+  results.machine = "a machine";
+  results.settings = {{"fsync", "on"}};
+  results.flush_us = 100;
+  results.l1_ms = 0.25;
+  results.l2_steps_per_s = 90'000;
+  results.ceiling = {{1, {400, 4000, 2, 3, 4}}, {64, {5000, 50'000, 12, 20, 30}}};
+  results.points = {PointOf("embedded", 1, 3000, 3, 12), PointOf("embedded", 64, 31'000, 20, 40)};
+  return results;
+}
+
+const Target& Named(const std::vector<Target>& targets, const std::string& name) {
+  static const Target none{"missing", "", {}, false, ""};
+  for (const Target& target : targets) {
+    if (target.name == name) return target;
+  }
+  ADD_FAILURE() << "no target " << name;
+  return none;
+}
+
+TEST(Medians, OfOddEvenAndNone) {
+  EXPECT_EQ(Median({3, 1, 2}), 2);
+  EXPECT_EQ(Median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(Median({}), 0);
+  const Window window = MedianOf({{1, 10, 5, 9, 0}, {2, 30, 4, 8, 0}, {3, 20, 6, 7, 0}});
+  EXPECT_EQ(window.runs_per_s, 2);
+  EXPECT_EQ(window.steps_per_s, 20);
+  EXPECT_EQ(window.p50_ms, 5);
+  EXPECT_EQ(window.p99_ms, 8);
+}
+
+TEST(Targets, AreComparedWithTheCeilingOfTheSameRun) {
+  const auto targets = TargetsOf(Measured());
+  const Target& share = Named(targets, "embedded at 64: steps/s");
+  EXPECT_DOUBLE_EQ(share.value.value_or(0), 62);
+  EXPECT_TRUE(share.met);
+  EXPECT_TRUE(Named(targets, "embedded at 1: p50").met);
+  const Target& slow = Named(targets, "embedded at 1: p99");
+  EXPECT_DOUBLE_EQ(slow.value.value_or(0), 4);
+  EXPECT_FALSE(slow.met);
+  EXPECT_EQ(slow.distance, "1.33 × too much");
+  EXPECT_TRUE(Named(targets, "embedded at 64: WAL").met);
+  EXPECT_TRUE(Named(targets, "embedded at 64: transactions").met);  // 0.02 x 50
+  EXPECT_FALSE(Named(targets, "embedded at 64: statements").met);   // 0.04 x 50
+}
+
+TEST(Targets, WhatWasNotMeasuredIsNotMet) {
+  auto results = Measured();
+  results.ceiling.clear();
+  for (const Target& target : TargetsOf(results)) {
+    if (target.goal.find("ceiling") == std::string::npos) continue;
+    EXPECT_FALSE(target.value.has_value()) << target.name;
+    EXPECT_FALSE(target.met) << target.name;
+  }
+}
+
+TEST(Targets, TheSlowColumnHasACeilingOfItsOwn) {
+  auto results = Measured();
+  results.points.push_back(PointOf(kSlowColumn, 64, 12'000, 40, 50));
+  results.slow_ceiling = {{64, {2000, 20'000, 30, 40, 50}}};
+  EXPECT_DOUBLE_EQ(Named(TargetsOf(results), "flush+1ms at 64: steps/s").value.value_or(0), 60);
+}
+
+TEST(Targets, ThePeerIsCompared) {
+  auto results = Measured();
+  results.best_peer_steps_per_s = 3100;
+  std::vector<Target> peers;
+  for (const Target& target : TargetsOf(results)) {
+    if (target.goal.find("peer") != std::string::npos) peers.push_back(target);
+  }
+  ASSERT_EQ(peers.size(), 1u);
+  EXPECT_DOUBLE_EQ(peers[0].value.value_or(0), 10);
+  EXPECT_TRUE(peers[0].met);
+}
+
+TEST(ResultsJson, HasWhatIsAskedFor) {
+  const Json json = ToJson(Measured());
+  EXPECT_EQ(json.at("l1_ms"), 0.25);
+  EXPECT_EQ(json.at("l2_steps_per_s"), 90'000);
+  ASSERT_EQ(json.at("ceiling").size(), 2u);
+  EXPECT_EQ(json["ceiling"][1], Json({{"in_flight", 64}, {"steps_per_s", 50'000.0}, {"p50_ms", 12.0}, {"p99_ms", 20.0}}));
+  ASSERT_EQ(json.at("points").size(), 2u);
+  const Json& point = json["points"][1];
+  for (const char* name :
+       {"column", "in_flight", "steps_per_s", "share_of_ceiling", "p50_ms", "p99_ms", "wal_bytes_per_step", "cpu_us_per_step"}) {
+    EXPECT_TRUE(point.contains(name)) << name;
+  }
+  EXPECT_DOUBLE_EQ(point["share_of_ceiling"], 0.62);
+  EXPECT_EQ(point["cpu_us_per_step"]["postgres"], 20);
+  EXPECT_EQ(point["cpu_us_per_step_all"], 30);
+  for (const Json& target : json.at("targets")) {
+    for (const char* name : {"name", "goal", "value", "met"}) EXPECT_TRUE(target.contains(name)) << name;
+  }
+}
+
+TEST(ResultsText, SaysWhatIsMissing) {
+  const std::string text = TargetsText(TargetsOf(Measured()));
+  EXPECT_NE(text.find("✔"), std::string::npos);
+  EXPECT_NE(text.find("✘ 1.33 × too much"), std::string::npos);
+  EXPECT_NE(text.find("not measured in this run:"), std::string::npos);
+  const Results results = Measured();
+  const std::string line = PointText(results, results.points[1]);
+  EXPECT_NE(line.find("62%"), std::string::npos) << line;
+  EXPECT_NE(line.find("worker 10.0 (60)"), std::string::npos) << line;
+}
+
+}  // namespace
+}  // namespace acl::bench
