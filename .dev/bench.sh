@@ -18,7 +18,8 @@ run_micro() {
   [ $# -eq 0 ] || shift
   with_lock build-bench bench_locked micro
   for file in build/bench/bin/bench_$name; do
-    [[ -x $file && $file != *.so ]] || die "bench: no benchmark \"$name\""
+    [[ $file != *.so ]] || continue
+    [ -x "$file" ] || die "bench: no benchmark \"$name\""
     "$file" "$@"
   done
 }
@@ -30,6 +31,17 @@ needs_kafka() {
     *" --columns "*) [[ " $* " = *" --columns "*kafka* ]] ;;
     *) [[ " $* " != *" --quick "* ]] ;;
   esac
+}
+
+# measure_peers FILE OPTION...: the peers at the points that are asked for, a line each into FILE.
+measure_peers() {
+  local file=$1 points=1,16,64,256 warm_up=5 window=20; shift
+  if [[ " $* " = *" --quick "* ]]; then warm_up=2 window=5; fi
+  while [ $# -gt 0 ]; do
+    if [ "$1" = --points ]; then points=${2:-}; fi
+    shift
+  done
+  bench_peers "$points" "$warm_up" "$window" >"$file" || say "bench: not every peer gave a figure"
 }
 
 end_bench() {  # NAME
@@ -46,10 +58,13 @@ run_bench() {
   fi
   if needs_kafka "$@"; then with_lock setup kafka_install; fi
   with_lock build-bench bench_locked fleet
-  local home code=0
+  local home code=0 peers_file=$local_dir/bench-peers.jsonl
   home=$(pg_home)
+  rm -f "$peers_file"
+  if [[ " $* " = *" --peers "* ]]; then measure_peers "$peers_file" "$@"; fi
   trap 'end_bench "bench-$$"' EXIT
-  "$top/build/bench/bin/bench-run" --folder "$home/bench-$$" --postgres "$pg_bin" --dev "$top/dev" --local "$local_dir" --broker "bench-$$" "$@" &
+  "$top/build/bench/bin/bench-run" --folder "$home/bench-$$" --postgres "$pg_bin" --dev "$top/dev" --local "$local_dir" --broker "bench-$$" \
+    --peers-file "$peers_file" "$@" &
   bench_pid=$!
   trap 'kill -TERM "$bench_pid" 2>/dev/null || true' INT TERM
   wait "$bench_pid" || code=$?

@@ -22,6 +22,22 @@ Target AtMost(const std::string& name, double bound, std::optional<double> value
   return target;
 }
 
+// Steps a second of a column at 64 in flight over those of a peer, or of the best one.
+std::optional<double> OverPeers(const Results& results, const std::string& column, const std::string& name) {
+  const Point* point = results.Find(column, 64);
+  double best = 0;
+  for (const Peer& peer : results.peers) {
+    if (peer.in_flight == 64 && (name.empty() || peer.name == name)) best = std::max(best, peer.window.steps_per_s);
+  }
+  return point && best > 0 ? std::optional(point->window.steps_per_s / best) : std::nullopt;
+}
+
+double Sum(const std::map<std::string, double>& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) sum += value;
+  return sum;
+}
+
 struct Bounds {
   int in_flight;
   double share;  // of the ceiling's steps a second, percent; 0: none asked for
@@ -85,9 +101,9 @@ std::vector<Target> TargetsOf(const Results& results) {
   AddShares(results, kSlowColumn, &targets);
   const Point* point = results.Find("embedded", 64);
   const auto figure = [&](double Point::*of) { return point ? std::optional(point->*of) : std::nullopt; };
-  std::optional<double> peers;
-  if (point && results.best_peer_steps_per_s > 0) peers = point->window.steps_per_s / results.best_peer_steps_per_s;
-  targets.push_back(AtLeast("embedded at 64: steps/s", 10, peers, "× the best peer"));
+  targets.push_back(AtLeast("embedded at 64: steps/s", 10, OverPeers(results, "embedded", ""), "× the best peer"));
+  targets.push_back(
+      AtLeast("kafka-no-continuation at 64: steps/s", 2, OverPeers(results, "kafka-no-continuation", "restate"), "× Restate"));
   targets.push_back(AtMost("embedded at 64: WAL", 1600, figure(&Point::wal_bytes_per_step), "B a step"));
   std::optional<double> transactions;
   if (point) transactions = point->transactions_per_step * point->steps_per_commit;
@@ -135,17 +151,21 @@ Json ToJson(const Results& results) {
                 {"flushes_per_step", point.flushes_per_step},
                 {"statements_per_step", point.statements_per_step > 0 ? Json(point.statements_per_step) : Json()},
                 {"steps_per_commit", point.steps_per_commit}};
-    double sum = 0;
-    Json by_process = Json::object();
-    for (const auto& [name, micros] : point.cpu_us_per_step) {
-      by_process[name] = micros;
-      sum += micros;
-    }
-    one["cpu_us_per_step"] = std::move(by_process);
-    one["cpu_us_per_step_all"] = sum;
+    one["cpu_us_per_step"] = point.cpu_us_per_step;
+    one["cpu_us_per_step_all"] = Sum(point.cpu_us_per_step);
     one["peak_mb"] = point.peak_mb;
     one["verified_runs"] = point.verified_runs;
     out["points"].push_back(std::move(one));
+  }
+  out["peers"] = Json::array();
+  for (const Peer& peer : results.peers) {
+    out["peers"].push_back({{"peer", peer.name},
+                            {"in_flight", peer.in_flight},
+                            {"steps_per_s", peer.window.steps_per_s},
+                            {"p50_ms", peer.window.p50_ms},
+                            {"p99_ms", peer.window.p99_ms},
+                            {"cpu_us_per_step", peer.cpu_us_per_step},
+                            {"cpu_us_per_step_all", Sum(peer.cpu_us_per_step)}});
   }
   out["targets"] = Json::array();
   for (const Target& target : TargetsOf(results)) {
@@ -153,6 +173,36 @@ Json ToJson(const Results& results) {
         {{"name", target.name}, {"goal", target.goal}, {"value", target.value ? Json(*target.value) : Json()}, {"met", target.met}});
   }
   return out;
+}
+
+std::optional<Peer> PeerOf(const std::string& line) {
+  const auto json = ParseJson(line);
+  if (!json || !json->is_object()) return std::nullopt;
+  Peer peer;
+  peer.name = json->value("peer", "");
+  peer.in_flight = json->value("in_flight", 0);
+  peer.window.runs_per_s = json->value("runs_per_s", 0.0);
+  peer.window.steps_per_s = json->value("steps_per_s", 0.0);
+  peer.window.p50_ms = json->value("p50_ms", 0.0);
+  peer.window.p99_ms = json->value("p99_ms", 0.0);
+  peer.cpu_us_per_step = json->value("cpu_us_per_step", std::map<std::string, double>());
+  if (peer.name.empty() || peer.in_flight <= 0 || peer.window.steps_per_s <= 0 || json->value("errors", 0) != 0) return std::nullopt;
+  return peer;
+}
+
+std::string PeersText(const Results& results) {
+  std::string text;
+  for (const Peer& peer : results.peers) {
+    text += fmt::format("{:<22}{:>5} {:>8.0f} {:>9.0f} {:>6} {:>8.2f} {:>6} {:>8.2f} {:>6} | CPU {:.0f} µs a step;", peer.name,
+                        peer.in_flight, peer.window.runs_per_s, peer.window.steps_per_s, "", peer.window.p50_ms, "", peer.window.p99_ms, "",
+                        Sum(peer.cpu_us_per_step));
+    for (const Point& point : results.points) {
+      if (point.in_flight != peer.in_flight) continue;
+      text += fmt::format(" {} {:.1f} ×", point.column, point.window.steps_per_s / peer.window.steps_per_s);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string CeilingText(const std::vector<CeilingPoint>& ceiling) {

@@ -34,6 +34,16 @@ struct Point {
   std::int64_t verified_runs = 0;                 // runs whose rows were checked after the point
 };
 
+// Another engine at the same work, as .dev/peers.sh measured it on this machine just before.
+struct Peer {
+  std::string name;
+  int in_flight = 0;
+  Window window;
+  std::map<std::string, double> cpu_us_per_step;
+};
+// Of a line that it prints; nothing if the line is something else.
+std::optional<Peer> PeerOf(const std::string& line);
+
 struct Target {
   std::string name, goal;
   std::optional<double> value;  // none: not measured in this run
@@ -47,7 +57,7 @@ struct Results {
   double flush_us = 0, l1_ms = 0, l2_steps_per_s = 0;
   std::vector<CeilingPoint> ceiling, slow_ceiling;  // slow: with the longer flush
   std::vector<Point> points;
-  double best_peer_steps_per_s = 0;  // at 64 in flight; 0: no peer was measured
+  std::vector<Peer> peers;
 
   const Point* Find(const std::string& column, int in_flight) const;
   // What the column's points are compared with.
@@ -59,6 +69,8 @@ inline constexpr const char* kSlowColumn = "flush+1ms";
 std::vector<Target> TargetsOf(const Results& results);
 Json ToJson(const Results& results);
 std::string TargetsText(const std::vector<Target>& targets);
+// The peers, and how many times as many steps a second the columns made.
+std::string PeersText(const Results& results);
 std::string CeilingText(const std::vector<CeilingPoint>& ceiling);
 // A line a point.
 std::string PointHeading();

@@ -21,6 +21,7 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --columns A,B         embedded, embedded-batch (submitted in batches), flush+1ms (of PostgreSQL's log), kafka (with local continuation),
                         kafka-no-continuation, http-handler (steps are requests to another process); default: all; --quick: the first two
   --warm-up S, --window S, --rounds N   5, 20, 3 (medians)
+  --peers               first measure Restate, DBOS and Temporal's dev server at the same work (tests/bench/peers), then compare
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
   --verify-all EVENTS   up to so many events `airun verify --all` reads every hash after a point (30000); of more, a sample of runs
   --statements          show the statements that cost most, from the short further load in which they are counted
@@ -39,7 +40,7 @@ struct Options {
   std::vector<ColumnDef> columns;
   Pace pace, model_pace;
   bool ceiling = true, json = false;
-  std::string out;
+  std::string out, peers;
 };
 
 std::string Names(const std::vector<ColumnDef>& columns) {
@@ -73,7 +74,7 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
     options.columns.push_back(*found);
     options.columns.back().capability = arguments->Text("capability", found->capability);
   }
-  options.pace = quick ? Pace{1.5, 4, 1} : Pace{5, 20, 3};
+  options.pace = quick ? Pace{1, 3, 1} : Pace{5, 20, 3};
   options.pace.warm_up = arguments->Number("warm-up", options.pace.warm_up);
   options.pace.window = arguments->Number("window", options.pace.window);
   options.pace.rounds = arguments->Int("rounds", options.pace.rounds);
@@ -83,6 +84,8 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   stage->dev = arguments->Text("dev", "");
   stage->local = arguments->Text("local", "");
   stage->broker = arguments->Text("broker", "");
+  arguments->Has("peers");  // ./dev bench has measured them
+  options.peers = arguments->Text("peers-file", "");
   options.ceiling = !arguments->Has("no-ceiling");
   stage->show_statements = arguments->Has("statements");
   TakeSettings(arguments->All("worker"), &stage->fleet.worker);
@@ -107,6 +110,10 @@ class Run {
     stage_.fleet.folder = options_.folder / "fleet";
     std::filesystem::create_directory(stage_.fleet.folder);
     results_.machine = MachineText();
+    std::ifstream peers(options_.peers);
+    for (std::string line; std::getline(peers, line);) {
+      if (auto peer = PeerOf(line)) results_.peers.push_back(*peer);
+    }
     results_.settings = server.Settings();
     Say(results_.machine);
     std::string settings;
@@ -170,6 +177,7 @@ class Run {
     if (!results_.slow_ceiling.empty()) text_ << "with 1 ms more a flush:\n" << CeilingText(results_.slow_ceiling);
     if (!results_.points.empty()) text_ << PointHeading();
     for (const Point& point : results_.points) text_ << PointText(results_, point);
+    text_ << PeersText(results_);
     text_ << "\n" << TargetsText(TargetsOf(results_)) << std::flush;
     if (!options_.json) return;
     const std::string json = DumpJson(ToJson(results_)) + "\n";
@@ -188,7 +196,7 @@ class Run {
 };
 
 int Main(int argc, char** argv) {
-  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "statements"});
+  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "statements", "peers"});
   if (arguments.Has("help") || arguments.Has("h")) {
     std::cout << kHelp;
     return 0;

@@ -46,7 +46,7 @@ TEST(Histogram, WhatCannotBeIsKeptInItsRange) {
   times.Add(-5);
   times.Add(INT64_MAX);
   EXPECT_EQ(times.count(), 2);
-  EXPECT_EQ(times.QuantileMs(0.5), 0);
+  EXPECT_NEAR(times.QuantileMs(0.5), 0, 1e-6);
   EXPECT_GT(times.QuantileMs(1), 1e8);
 }
 

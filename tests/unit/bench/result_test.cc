@@ -85,14 +85,35 @@ TEST(Targets, TheSlowColumnHasACeilingOfItsOwn) {
 
 TEST(Targets, ThePeerIsCompared) {
   auto results = Measured();
-  results.best_peer_steps_per_s = 3100;
-  std::vector<Target> peers;
-  for (const Target& target : TargetsOf(results)) {
-    if (target.goal.find("peer") != std::string::npos) peers.push_back(target);
+  for (
+      const char* line :
+      {R"({"peer":"dbos","in_flight":64,"steps_per_s":3100,"runs_per_s":310,"p50_ms":200,"p99_ms":300,"errors":0,"cpu_us_per_step":{"sdk":400}})",
+       R"({"peer":"restate","in_flight":64,"steps_per_s":3000,"runs_per_s":300,"p50_ms":200,"p99_ms":300,"errors":0})",
+       R"({"peer":"dbos","in_flight":16,"steps_per_s":9000,"runs_per_s":900,"p50_ms":2,"p99_ms":3,"errors":0})"}) {
+    const auto peer = PeerOf(line);
+    ASSERT_TRUE(peer.has_value()) << line;
+    results.peers.push_back(*peer);
   }
-  ASSERT_EQ(peers.size(), 1u);
-  EXPECT_DOUBLE_EQ(peers[0].value.value_or(0), 10);
-  EXPECT_TRUE(peers[0].met);
+  results.points.push_back(PointOf("kafka-no-continuation", 64, 7500, 10, 20));
+  const auto targets = TargetsOf(results);
+  std::vector<Target> best;
+  for (const Target& target : targets) {
+    if (target.goal.find("best peer") != std::string::npos) best.push_back(target);
+  }
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_DOUBLE_EQ(best[0].value.value_or(0), 10);
+  EXPECT_TRUE(best[0].met);
+  const Target& hop = Named(targets, "kafka-no-continuation at 64: steps/s");
+  EXPECT_DOUBLE_EQ(hop.value.value_or(0), 2.5);
+  EXPECT_TRUE(hop.met);
+  EXPECT_NE(PeersText(results).find("embedded 10.0 ×"), std::string::npos) << PeersText(results);
+  EXPECT_EQ(ToJson(results).at("peers").size(), 3u);
+}
+
+TEST(Peers, WhatFailedIsNone) {
+  EXPECT_FALSE(PeerOf("no JSON").has_value());
+  EXPECT_FALSE(PeerOf(R"({"peer":"dbos","in_flight":64,"steps_per_s":3100,"errors":3})").has_value());
+  EXPECT_FALSE(PeerOf(R"({"peer":"dbos","in_flight":64})").has_value());
 }
 
 TEST(ResultsJson, HasWhatIsAskedFor) {
