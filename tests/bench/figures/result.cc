@@ -101,9 +101,9 @@ std::vector<Target> TargetsOf(const Results& results) {
   AddShares(results, kSlowColumn, &targets);
   const Point* point = results.Find("embedded", 64);
   const auto figure = [&](double Point::*of) { return point ? std::optional(point->*of) : std::nullopt; };
-  targets.push_back(AtLeast("embedded at 64: steps/s", 10, OverPeers(results, "embedded", ""), "× the best peer"));
+  targets.push_back(AtLeast("embedded at 64: beside peers", 10, OverPeers(results, "embedded", ""), "× the best peer"));
   targets.push_back(
-      AtLeast("kafka-no-continuation at 64: steps/s", 2, OverPeers(results, "kafka-no-continuation", "restate"), "× Restate"));
+      AtLeast("kafka-no-continuation at 64: beside Restate", 2, OverPeers(results, "kafka-no-continuation", "restate"), "× Restate"));
   targets.push_back(AtMost("embedded at 64: WAL", 1600, figure(&Point::wal_bytes_per_step), "B a step"));
   std::optional<double> transactions;
   if (point) transactions = point->transactions_per_step * point->steps_per_commit;

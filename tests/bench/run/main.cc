@@ -23,7 +23,8 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --warm-up S, --window S, --rounds N   5, 20, 3 (medians)
   --peers               first measure Restate, DBOS and Temporal's dev server at the same work (tests/bench/peers), then compare
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
-  --verify-all EVENTS   up to so many events `airun verify --all` reads every hash after a point (30000); of more, a sample of runs
+  --verify-all EVENTS   up to so many events (30000) `airun verify` restores all runs after a point, of more a sample; every row is
+                        counted and every hash computed again in any case
   --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
   --workers N           1

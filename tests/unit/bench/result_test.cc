@@ -103,7 +103,7 @@ TEST(Targets, ThePeerIsCompared) {
   ASSERT_EQ(best.size(), 1u);
   EXPECT_DOUBLE_EQ(best[0].value.value_or(0), 10);
   EXPECT_TRUE(best[0].met);
-  const Target& hop = Named(targets, "kafka-no-continuation at 64: steps/s");
+  const Target& hop = Named(targets, "kafka-no-continuation at 64: beside Restate");
   EXPECT_DOUBLE_EQ(hop.value.value_or(0), 2.5);
   EXPECT_TRUE(hop.met);
   EXPECT_NE(PeersText(results).find("embedded 10.0 ×"), std::string::npos) << PeersText(results);
