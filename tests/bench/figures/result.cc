@@ -126,6 +126,7 @@ Json ToJson(const Results& results) {
     return list;
   };
   Json out = {{"machine", results.machine},
+              {"busy_before", results.busy_before},
               {"postgresql", Json::object()},
               {"flush_us", results.flush_us},
               {"l1_ms", results.l1_ms},

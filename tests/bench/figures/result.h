@@ -53,6 +53,7 @@ struct Target {
 
 struct Results {
   std::string machine;
+  double busy_before = 0;  // processors at work for others, before anything was started
   std::vector<std::pair<std::string, std::string>> settings;
   double flush_us = 0, l1_ms = 0, l2_steps_per_s = 0;
   std::vector<CeilingPoint> ceiling, slow_ceiling;  // slow: with the longer flush

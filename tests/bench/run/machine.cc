@@ -75,6 +75,14 @@ std::string MachineText() {
                      Field(Read("/etc/os-release"), "PRETTY_NAME"), kernel.release);
 }
 
+double BusySeconds() {
+  std::istringstream fields(Read("/proc/stat"));
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft_interrupts = 0, stolen = 0;
+  fields >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts >> stolen;
+  return (user + nice + system + interrupts + soft_interrupts + stolen) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 double CpuSeconds(pid_t pid) {
   double seconds = OwnCpu(pid, true);
   for (const pid_t child : Children(pid)) seconds += OwnCpu(child, false);

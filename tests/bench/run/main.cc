@@ -106,6 +106,10 @@ class Run {
   }
 
   int operator()() {
+    const double busy = BusySeconds();
+    Pause(std::chrono::seconds(1));
+    results_.busy_before = BusySeconds() - busy;
+    SayIfBusy();
     Server server({options_.folder, options_.postgres, 0, stage_.tools / "bench_slow_flush.so"});
     stage_.server = &server;
     stage_.fleet.folder = options_.folder / "fleet";
@@ -138,6 +142,12 @@ class Run {
 
  private:
   void Say(const std::string& line) { text_ << line << "\n" << std::flush; }
+
+  void SayIfBusy() {
+    if (results_.busy_before <= 0.2) return;
+    Say(fmt::format("The machine was busy with other things before ({:.1f} processors): these figures are worth little.",
+                    results_.busy_before));
+  }
 
   void MeasureLimits(int delay) {
     const double flush = stage_.server->FlushMicros();
@@ -173,6 +183,7 @@ class Run {
 
   void Tell() {
     Say("");
+    SayIfBusy();
     Say(fmt::format("flush {:.0f} µs, L1 {:.3f} ms, L2 {:.0f} steps/s", results_.flush_us, results_.l1_ms, results_.l2_steps_per_s));
     text_ << CeilingText(results_.ceiling);
     if (!results_.slow_ceiling.empty()) text_ << "with 1 ms more a flush:\n" << CeilingText(results_.slow_ceiling);
