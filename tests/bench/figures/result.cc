@@ -111,6 +111,11 @@ std::vector<Target> TargetsOf(const Results& results) {
   std::optional<double> statements;
   if (point && point->statements_per_step > 0) statements = point->statements_per_step * point->steps_per_commit;
   targets.push_back(AtMost("embedded at 64: statements", 1.05, statements, "a group commit"));
+  targets.push_back(AtLeast("submit, a run a request", 5000, results.submit_runs_per_s, "runs/s"));
+  targets.push_back(AtLeast("submit, in batches", 5000, results.submit_batch_runs_per_s, "runs/s"));
+  targets.push_back(
+      AtMost(fmt::format("a step in a run of {} steps: CPU", results.long_run_steps), 1.2, results.long_run_cost, "× in one of 10"));
+  targets.push_back(AtMost("idle fleet", 10, results.idle_statements_per_s, "statements/s"));
   return targets;
 }
 

@@ -59,6 +59,9 @@ struct Results {
   std::vector<CeilingPoint> ceiling, slow_ceiling;  // slow: with the longer flush
   std::vector<Point> points;
   std::vector<Peer> peers;
+  // Beside throughput; not measured in every run.
+  std::optional<double> submit_runs_per_s, submit_batch_runs_per_s, idle_statements_per_s, long_run_cost;
+  int long_run_steps = 0;
 
   const Point* Find(const std::string& column, int in_flight) const;
   // What the column's points are compared with.

@@ -1,9 +1,11 @@
 // bench-load: keeps a number of runs in flight through the API and says how long each takes from its submission to its result.
 //
-//   bench-load --api HOST:PORT --in-flight N [--batch B] [--capability ID] [--workflow FILE] [--warm-up S] [--window S] [--rounds R]
+//   bench-load --api HOST:PORT --in-flight N [--batch B] [--no-wait] [--capability ID] [--workflow FILE] [--warm-up S] [--window S]
+//   [--rounds R]
 //
 // A run is one POST /v1/workflows with `Prefer: wait`, whose answer comes when the run has ended; with --batch B, B runs in one
 // POST /v1/workflows/batch. What has not COMPLETED in the answer is an error and never counted.
+// With --no-wait the answer comes when the run is there, and that is what is measured.
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -37,16 +39,18 @@ bool AllCompleted(const Answer& answer, int batch) {
          Occurrences(answer.body, "\"closed\":true") == batch;
 }
 
+bool AllTaken(const Answer& answer, int batch) { return answer.status == 201 && Occurrences(answer.body, "\"id\":\"") == batch; }
+
 class Load {
  public:
-  Load(const std::string& host, int port, int in_flight, int batch, const std::string& workflow) : batch_(batch) {
+  Load(const std::string& host, int port, int in_flight, int batch, bool wait, const std::string& workflow) : batch_(batch), wait_(wait) {
     Json body = {{"workflow", workflow}};
     if (batch > 0) {
       body["runs"] = Json::array();
       for (int i = 0; i < batch; ++i) body["runs"].push_back(Json::object());
     }
     request_ = RequestText("POST", batch > 0 ? "/v1/workflows/batch" : "/v1/workflows", host + ":" + std::to_string(port),
-                           "Prefer: wait=30\r\n", DumpJson(body));
+                           wait ? "Prefer: wait=30\r\n" : "", DumpJson(body));
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < in_flight / Runs(); ++i) {
       connections_.push_back(std::make_unique<Connection>(host, port));
@@ -97,9 +101,9 @@ class Load {
     if (!answer) return;
     --waiting_;
     const std::int64_t now = rounds->Now();
-    if (AllCompleted(*answer, Runs())) {
+    if (wait_ ? AllCompleted(*answer, Runs()) : AllTaken(*answer, Runs())) {
       completed_ += Runs();
-      rounds->Count(connections_[i]->began(), now, Runs(), Runs() * kSteps);
+      rounds->Count(connections_[i]->began(), now, Runs(), wait_ ? Runs() * kSteps : 0);
     } else {
       ++errors_;
       if (first_error_.empty()) first_error_ = "HTTP " + std::to_string(answer->status) + " " + std::string(answer->body.substr(0, 500));
@@ -108,6 +112,7 @@ class Load {
   }
 
   int batch_;
+  bool wait_;
   std::string request_;
   int epoll_ = -1;
   std::vector<std::unique_ptr<Connection>> connections_;
@@ -130,17 +135,18 @@ std::string WorkflowText(Arguments* arguments) {
 
 int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  Arguments arguments(argc, argv);
+  Arguments arguments(argc, argv, {"no-wait"});
   const auto api = ParseHostPort(arguments.Text("api", "127.0.0.1:8733"));
   if (!api) throw std::runtime_error("--api is HOST:PORT");
   const int in_flight = arguments.Int("in-flight", 1), batch = arguments.Int("batch", 0);
   if (in_flight < 1 || in_flight > 4096 || batch < 0 || (batch > 0 && in_flight % batch != 0)) {
     throw std::runtime_error("--in-flight is 1 to 4096, and a multiple of --batch");
   }
+  const bool wait = !arguments.Has("no-wait");
   const std::string workflow = WorkflowText(&arguments);
   const Rounds rounds(arguments.Number("warm-up", 5), arguments.Number("window", 20), arguments.Int("rounds", 1));
   arguments.RefuseOthers();
-  return Load(api->host, api->port, in_flight, batch, workflow).Run(rounds);
+  return Load(api->host, api->port, in_flight, batch, wait, workflow).Run(rounds);
 }
 
 }  // namespace

@@ -7,6 +7,17 @@ namespace acl::bench {
 
 inline constexpr int kSteps = 10;
 
+inline std::string SequentialSteps(const std::string& capability, int steps) {
+  std::string text = "name: bench-" + std::to_string(steps) + "-steps\nsteps:\n";
+  for (int i = 1; i <= steps; ++i) {
+    text += "  - name: step_" + std::to_string(i) + "\n    capability: " + capability + "\n    inputs: {outputs: {order: order-000" +
+            std::to_string(i) +
+            ", amount: 4200, currency: EUR, note: a line of text as long as such a line tends to be in an order, ok: true, parts: [3, 5, "
+            "8]}}\n";
+  }
+  return text;
+}
+
 // The same, each step a PUT to a handler in another process at this port, which answers with as much.
 inline std::string TenHandledSteps(int port) {
   std::string text = "name: bench-ten-handled-steps\nsteps:\n";
@@ -18,15 +29,6 @@ inline std::string TenHandledSteps(int port) {
   return text;
 }
 
-inline std::string TenSteps(const std::string& capability) {
-  std::string text = "name: bench-ten-steps\nsteps:\n";
-  for (int i = 1; i <= kSteps; ++i) {
-    text += "  - name: step_" + std::to_string(i) + "\n    capability: " + capability + "\n    inputs:\n      outputs:\n" +
-            "        order: order-000" + std::to_string(i) +
-            "\n        amount: 4200\n        currency: EUR\n        note: a line of text as long as such a line tends to be in an order\n"
-            "        ok: true\n        parts: [3, 5, 8]\n";
-  }
-  return text;
-}
+inline std::string TenSteps(const std::string& capability) { return SequentialSteps(capability, kSteps); }
 
 }  // namespace acl::bench

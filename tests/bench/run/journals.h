@@ -6,7 +6,8 @@
 
 namespace acl::bench {
 
-// How many events were read. Throws with the first one that does not verify.
-std::int64_t VerifyJournals(const std::string& conninfo, int threads);
+// How many events were read. Throws with the first one that does not verify. `apart`: large texts may lie elsewhere, and are covered by
+// their hash only; without it an event without its text is an error.
+std::int64_t VerifyJournals(const std::string& conninfo, int threads, bool apart = false);
 
 }  // namespace acl::bench

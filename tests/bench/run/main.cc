@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "tests/bench/figures/result.h"
+#include "tests/bench/run/limits.h"
 #include "tests/bench/run/machine.h"
 #include "tests/bench/run/measure.h"
 #include "tests/bench/wire/arguments.h"
@@ -25,6 +26,8 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
   --verify-all EVENTS   up to so many events (30000) `airun verify` restores all runs after a point, of more a sample; every row is
                         counted and every hash computed again in any case
+  --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 1000 (--long-steps N);
+                        done unless --quick, --points or --columns are said
   --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
   --workers N           1
@@ -40,7 +43,8 @@ struct Options {
   std::vector<int> points;
   std::vector<ColumnDef> columns;
   Pace pace, model_pace;
-  bool ceiling = true, json = false;
+  bool ceiling = true, json = false, limits = false;
+  int long_steps = 1000;  // the text of a workflow is 256 KiB at most
   std::string out, peers;
 };
 
@@ -87,6 +91,8 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   stage->broker = arguments->Text("broker", "");
   arguments->Has("peers");  // ./dev bench has measured them
   options.peers = arguments->Text("peers-file", "");
+  options.limits = arguments->Has("limits") || !(quick || arguments->Has("points") || arguments->Has("columns"));
+  options.long_steps = arguments->Int("long-steps", options.long_steps);
   options.ceiling = !arguments->Has("no-ceiling");
   stage->show_statements = arguments->Has("statements");
   TakeSettings(arguments->All("worker"), &stage->fleet.worker);
@@ -115,6 +121,7 @@ class Run {
     stage_.fleet.folder = options_.folder / "fleet";
     std::filesystem::create_directory(stage_.fleet.folder);
     results_.machine = MachineText();
+    results_.long_run_steps = options_.long_steps;
     std::ifstream peers(options_.peers);
     for (std::string line; std::getline(peers, line);) {
       if (auto peer = PeerOf(line)) results_.peers.push_back(*peer);
@@ -124,8 +131,8 @@ class Run {
     std::string settings;
     for (const auto& [name, value] : results_.settings) settings += (settings.empty() ? "" : ", ") + name + " " + value;
     Say("PostgreSQL " + settings);
-    server.MakeDatabase("bench_template");
-    RunToEnd({stage_.fleet.programs / "airun", "db", "migrate"}, {{"ACL_DATABASE_URL", server.Conninfo("bench_template")}});
+    server.MakeDatabase(kTemplateDatabase);
+    RunToEnd({stage_.fleet.programs / "airun", "db", "migrate"}, {{"ACL_DATABASE_URL", server.Conninfo(kTemplateDatabase)}});
     for (const int delay : {0, 1000}) {
       std::vector<ColumnDef> columns;
       for (const auto& column : options_.columns) {
@@ -136,6 +143,7 @@ class Run {
       if (options_.ceiling) MeasureLimits(delay);
       for (const auto& column : columns) MeasureColumn(column);
     }
+    if (options_.limits) MeasureOthers();
     Tell();
     return failed_ ? 1 : 0;
   }
@@ -181,6 +189,26 @@ class Run {
     }
   }
 
+  void MeasureOthers() {
+    stage_.server->Restart(0);
+    const auto measure = [&](const char* what, std::optional<double>* into, const std::function<double()>& how) {
+      try {
+        *into = how();
+        Say(fmt::format("{}: {:.2f}", what, **into));
+      } catch (const Stopped&) {
+        throw;
+      } catch (const std::exception& error) {
+        failed_ = true;
+        Say(fmt::format("{}: FAILED, no figure: {}", what, error.what()));
+      }
+    };
+    measure("submit, a run a request, runs/s", &results_.submit_runs_per_s, [&] { return MeasureSubmit(stage_, false); });
+    measure("submit, in batches, runs/s", &results_.submit_batch_runs_per_s, [&] { return MeasureSubmit(stage_, true); });
+    measure("idle fleet, statements/s", &results_.idle_statements_per_s, [&] { return MeasureIdle(stage_); });
+    measure("a step of a long run, × one of a short", &results_.long_run_cost,
+            [&] { return MeasureLongRuns(stage_, options_.long_steps); });
+  }
+
   void Tell() {
     Say("");
     SayIfBusy();
@@ -208,7 +236,7 @@ class Run {
 };
 
 int Main(int argc, char** argv) {
-  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "statements", "peers"});
+  Arguments arguments(argc, argv, {"quick", "help", "h", "no-ceiling", "statements", "peers", "limits"});
   if (arguments.Has("help") || arguments.Has("h")) {
     std::cout << kHelp;
     return 0;

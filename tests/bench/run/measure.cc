@@ -8,13 +8,12 @@
 
 #include "tests/bench/load/work.h"
 #include "tests/bench/run/machine.h"
+#include "tests/bench/run/statements.h"
 #include "tests/bench/wire/database.h"
 
 namespace acl::bench {
 namespace {
 
-constexpr const char* kTemplate = "bench_template";
-constexpr const char* kFleetDatabase = "bench_fleet";
 constexpr const char* kModelDatabase = "bench_model";
 
 Window WindowOf(const Json& line) {
@@ -56,9 +55,7 @@ class Measurement {
   }
 
   Point Measure() {
-    stage_.server->MakeDatabase(kFleetDatabase, kTemplate);
-    stage_.server->Checkpoint();
-    const std::string conninfo = stage_.server->Conninfo(kFleetDatabase);
+    const std::string conninfo = FreshDatabase(stage_);
     FleetOptions options = stage_.fleet;
     auto settings = column_.settings;
     std::unique_ptr<Child> handler;
@@ -171,34 +168,13 @@ class Measurement {
   }
 
   void CountStatements(Fleet* fleet) {
-    Database database(stage_.server->Conninfo("postgres"));
-    const auto track = [&](const char* what) {
-      database.Run(fmt::format("ALTER SYSTEM SET pg_stat_statements.track = '{}'", what));
-      database.Run("SELECT pg_reload_conf()");
-      Pause(std::chrono::milliseconds(200));
-    };
-    Database(stage_.server->Conninfo(kFleetDatabase)).Run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements WITH SCHEMA public");
-    track("top");
-    Database asker(stage_.server->Conninfo(kFleetDatabase));
-    asker.Run("SELECT public.pg_stat_statements_reset()");
+    StatementCount count(*stage_.server, kFleetDatabase);
     const std::int64_t before = submitted_;
     RunLoad(fleet, {0.2, 1, 1}, false);
-    track("none");
-    const double steps = static_cast<double>((submitted_ - before) * 10);
-    point_.statements_per_step =
-        asker.Number("SELECT sum(calls) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'") / steps;
-    if (stage_.show_statements) ShowStatements(&asker, steps);
-    asker.Run("DROP EXTENSION pg_stat_statements");
-  }
-
-  void ShowStatements(Database* asker, double steps) {
-    for (const auto& row : asker->Rows(fmt::format(
-             "SELECT round(calls::numeric / {0}, 4), round((total_exec_time * 1000 / {0})::numeric, 2), round(wal_bytes / {0}), "
-             "left(regexp_replace(query, '\\s+', ' ', 'g'), 90) FROM public.pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' "
-             "ORDER BY total_exec_time DESC LIMIT 8",
-             steps))) {
-      stage_.tell(fmt::format("statement: {} calls, {} µs, {} B WAL a step: {}", row[0], row[1], row[2], row[3]));
-    }
+    const double steps = static_cast<double>((submitted_ - before) * kSteps);
+    point_.statements_per_step = count.Calls() / steps;
+    if (!stage_.show_statements) return;
+    for (const auto& line : count.Costliest(steps)) stage_.tell(line);
   }
 
   // A broker that runs from the first point over Kafka on (`./dev bench` ends it), and topics of this point alone.
@@ -240,6 +216,12 @@ std::vector<ColumnDef> AllColumns() {
           {.name = "kafka", .kafka = true},
           {.name = "kafka-no-continuation", .kafka = true, .settings = {{"ACL_LOCAL_CONTINUATION", "false"}}},
           {.name = "http-handler", .handler = true}};
+}
+
+std::string FreshDatabase(const Stage& stage) {
+  stage.server->MakeDatabase(kFleetDatabase, kTemplateDatabase);
+  stage.server->Checkpoint();
+  return stage.server->Conninfo(kFleetDatabase);
 }
 
 Window MeasureModel(const Stage& stage, const std::vector<std::string>& what, const Pace& pace) {

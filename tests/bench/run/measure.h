@@ -44,6 +44,11 @@ struct Stage {
   std::function<void(const std::string&)> tell;
 };
 
+inline constexpr const char* kTemplateDatabase = "bench_template";  // empty, with the schema
+inline constexpr const char* kFleetDatabase = "bench_fleet";
+// A copy of the template, in place of the last fleet's; its conninfo.
+std::string FreshDatabase(const Stage& stage);
+
 // l1, l2 or closed N.
 Window MeasureModel(const Stage& stage, const std::vector<std::string>& what, const Pace& pace);
 // A fresh database, a fleet, the load, and the checks of everything that was submitted; throws if anything is wrong.

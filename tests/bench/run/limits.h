@@ -1,0 +1,17 @@
+#pragma once
+// Targets beside throughput: how fast runs are taken in, what an idle fleet asks of the database, and whether a step of a long run costs
+// more than one of a short run.
+
+#include "tests/bench/figures/result.h"
+#include "tests/bench/run/measure.h"
+
+namespace acl::bench {
+
+// Runs a second that the API takes in while no worker runs, 64 requests (or runs, in batches of 16) in flight.
+double MeasureSubmit(const Stage& stage, bool batch);
+// Statements a second of a coordinator and a worker that have nothing to do.
+double MeasureIdle(const Stage& stage);
+// CPU of everything but the load, a step: of four runs of `steps` steps at once, over that of ten-step runs, four in flight.
+double MeasureLongRuns(const Stage& stage, int steps);
+
+}  // namespace acl::bench
