@@ -161,6 +161,10 @@ void PrintEvent(Session* session, const Json& event, bool payload) {
     session->Print(TextOf(event, "event_seq") + "  " + ShortTime(TextOf(event, "timestamp")) + "  " +
                    session->Paint(Colour::kBlue, TextOf(event, "event_type")) + (step.empty() ? "" : "  " + step) +
                    session->Paint(Colour::kDim, "  token " + TextOf(event, "fencing_token")));
+    for (const Json& also : body.value("also", Json::array())) {  // of the same event
+      session->Print(std::string(TextOf(event, "event_seq").size() + 2, ' ') + "and  " +
+                     session->Paint(Colour::kBlue, TextOf(also, "type")) + "  " + TextOf(also, "step_id"));
+    }
     if (payload) session->Print("    " + body.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   session->world.out.flush();

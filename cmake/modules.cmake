@@ -99,6 +99,11 @@ function(acl_binary name main)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/${main})
   acl_link(${name} PRIVATE ${ARGN})
   acl_precompile(${name})
+  if(NOT ACL_SANITIZE)   # a sanitizer brings an allocator of its own
+    target_link_options(${name} PRIVATE -Wl,--push-state,--no-as-needed)
+    target_link_libraries(${name} PRIVATE mimalloc)   # malloc of the whole program (docs/performance.md)
+    target_link_options(${name} PRIVATE -Wl,--pop-state)
+  endif()
   if(ACL_SANITIZE)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)   # the tests are what runs there; still built when named
   endif()

@@ -77,7 +77,7 @@ struct App::Parts {
   KnownContents contents;
   KnownSpecs specs{*capabilities};
   RunCreator creator{*backend.store, [this](const std::string& queue) { RingWork(queue); }};
-  EndWatch ends{*backend.queries};
+  EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;

@@ -7,7 +7,6 @@
 namespace acl::coordinator {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 namespace {
 constexpr std::size_t kMaxEarly = 20'000;
@@ -18,7 +17,7 @@ constexpr milliseconds kTryAgain{100};
 Status EndWatch::Start() {
   std::lock_guard lock(lifecycle_);
   ACL_CHECK(!thread_.joinable(), "started twice");
-  look_at_ = steady_clock::now() + options_.look_every;
+  look_at_ = clock_.Steady() + options_.look_every;
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "end-watch");
     RunUntilStopped();
@@ -43,7 +42,7 @@ void EndWatch::Stop() {
 }
 
 bool EndWatch::Add(const SubjectId& subject, milliseconds at_most, Done done, bool soon) {
-  const Time now = steady_clock::now();
+  const SteadyTime now = clock_.Steady();
   {
     std::lock_guard lock(mutex_);
     if (stopping_ || waiting_.size() >= options_.max_waiting) return false;
@@ -61,7 +60,7 @@ void EndWatch::Nudge(const SubjectId& subject) {
     if (stopping_) return;
     if (!waiting_.contains(subject)) {
       if (early_.size() >= kMaxEarly) early_.clear();
-      early_[subject] = steady_clock::now();
+      early_[subject] = clock_.Steady();
       return;
     }
     nudged_.push_back(subject);
@@ -70,7 +69,7 @@ void EndWatch::Nudge(const SubjectId& subject) {
 }
 
 // Under the lock. Hints first; everything when its time has come.
-std::vector<SubjectId> EndWatch::TakeDue(Time now) {
+std::vector<SubjectId> EndWatch::TakeDue(SteadyTime now) {
   std::vector<SubjectId> due = std::exchange(nudged_, {});
   if (now >= look_at_) {
     look_at_ = now + options_.look_every;
@@ -90,7 +89,7 @@ void EndWatch::Look(const std::vector<SubjectId>& subjects) {
     {
       std::lock_guard lock(mutex_);
       if (!ends) {  // the database is away: again soon
-        look_at_ = std::min(look_at_, steady_clock::now() + kTryAgain);
+        look_at_ = std::min(look_at_, clock_.Steady() + kTryAgain);
         return;
       }
       for (const EndView& end : *ends) {
@@ -104,7 +103,7 @@ void EndWatch::Look(const std::vector<SubjectId>& subjects) {
   }
 }
 
-void EndWatch::GiveUp(Time now) {
+void EndWatch::GiveUp(SteadyTime now) {
   std::vector<Done> told;
   {
     std::lock_guard lock(mutex_);
@@ -118,12 +117,13 @@ void EndWatch::GiveUp(Time now) {
 }
 
 void EndWatch::RunUntilStopped() {
-  Time give_up_at = steady_clock::now();
+  SteadyTime give_up_at = clock_.Steady();
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    changed_.wait_until(lock, std::min(look_at_, give_up_at), [this] { return stopping_ || !nudged_.empty(); });
+    changed_.wait_for(lock, std::max(std::min(look_at_, give_up_at) - clock_.Steady(), SteadyTime::duration(0)),
+                      [this] { return stopping_ || !nudged_.empty(); });
     if (stopping_) return;
-    const Time now = steady_clock::now();
+    const SteadyTime now = clock_.Steady();
     const std::vector<SubjectId> due = TakeDue(now);
     lock.unlock();
     if (!due.empty()) Look(due);

@@ -25,8 +25,8 @@ class EndWatch final : public Service {
   // Nothing: it has not ended in time, or this process stops. Called once, on the watch's thread or in Stop; must not block.
   using Done = std::function<void(const std::optional<EndView>& end)>;
 
-  explicit EndWatch(Queries& queries) : EndWatch(queries, Options{}) {}
-  EndWatch(Queries& queries, Options options) : queries_(queries), options_(options) {}
+  EndWatch(Queries& queries, const Clock& clock) : EndWatch(queries, clock, Options{}) {}
+  EndWatch(Queries& queries, const Clock& clock, Options options) : queries_(queries), clock_(clock), options_(options) {}
   ~EndWatch() override { Stop(); }
 
   Status Start() override;
@@ -38,25 +38,25 @@ class EndWatch final : public Service {
   void Nudge(const SubjectId& subject);
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
   struct Waiter {
-    Time until;
+    SteadyTime until;
     Done done;
   };
 
   void RunUntilStopped();
-  std::vector<SubjectId> TakeDue(Time now);
+  std::vector<SubjectId> TakeDue(SteadyTime now);
   void Look(const std::vector<SubjectId>& subjects);
-  void GiveUp(Time now);
+  void GiveUp(SteadyTime now);
 
   Queries& queries_;
+  const Clock& clock_;
   const Options options_;
   std::mutex lifecycle_, mutex_;
   std::condition_variable changed_;
   std::unordered_multimap<SubjectId, Waiter> waiting_;
   std::vector<SubjectId> nudged_;
-  std::unordered_map<SubjectId, Time> early_;  // nudged while nobody waited: a wait may be about to begin
-  Time look_at_{};
+  std::unordered_map<SubjectId, SteadyTime> early_;  // nudged while nobody waited: a wait may be about to begin
+  SteadyTime look_at_{};
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -16,10 +16,20 @@ class PollPace {
   PollPace(milliseconds min, milliseconds max) : min_(min), plain_max_(max), max_(max), wait_(min) {}
 
   void Hint(SteadyTime now) {
-    next_ = now;
+    next_ = std::max(now, not_before_);
     wait_ = min_;
   }
   void Found(SteadyTime now) { Hint(now); }
+  // Less than was asked for: that was all there is. Who makes more rings; it is looked for soon in any case.
+  void FoundAll(SteadyTime now, Random& random) {
+    wait_ = min_;
+    Empty(now, random);
+  }
+  // Busy: the next look waits as long as the last one took, so that it finds more at once.
+  void Breathe(SteadyTime until) {
+    not_before_ = until;
+    next_ = std::max(next_, until);
+  }
   void Empty(SteadyTime now, Random& random) {
     next_ = now + wait_ / 2 + milliseconds(std::int64_t(double(wait_.count()) / 2 * random.Unit()));
     wait_ = std::min(max_, wait_ * 2);
@@ -37,7 +47,7 @@ class PollPace {
 
  private:
   milliseconds min_, plain_max_, max_, wait_;
-  SteadyTime next_{};
+  SteadyTime next_{}, not_before_{};
 };
 
 }  // namespace acl

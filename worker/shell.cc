@@ -63,11 +63,13 @@ WorkerShell::Status WorkerShell::status() const {
 }
 
 void WorkerShell::Post(Report report) {
+  bool first;
   {
     std::lock_guard lock(mutex_);
+    first = reports_.empty();
     reports_.push_back(std::move(report));
   }
-  changed_.notify_all();
+  if (first) changed_.notify_all();  // else the deciding thread has been told, or looks before it sleeps
 }
 
 void WorkerShell::RunUntilStopped() {
@@ -77,7 +79,15 @@ void WorkerShell::RunUntilStopped() {
     lock.unlock();
     for (Report& report : reports) report(core_, clock_.Steady());
     std::vector<Command> commands = core_.TakeCommands(clock_.Steady());
-    for (Command& command : commands) Dispatch(std::move(command));
+    std::vector<StepRunner::Job> steps;
+    for (Command& command : commands) {
+      if (auto* step = std::get_if<command::RunStep>(&command)) {
+        steps.push_back(JobOf(std::move(*step)));
+      } else {
+        Dispatch(std::move(command));
+      }
+    }
+    if (!steps.empty()) runner_.RunMany(std::move(steps));
     const SteadyTime wake = core_.NextWake(clock_.Steady());
     lock.lock();
     status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
@@ -86,19 +96,18 @@ void WorkerShell::RunUntilStopped() {
   }
 }
 
+StepRunner::Job WorkerShell::JobOf(command::RunStep step) {
+  const SubjectId subject = step.call.subject;
+  const Token token = step.call.token;
+  const std::string step_id = step.call.step.step_id;
+  const int attempt_id = step.call.attempt_id;
+  return {std::move(step.call), step.stop, [this, subject, token, step_id, attempt_id](StepResult result) {
+            auto given = std::make_shared<StepResult>(std::move(result));
+            Post([=](WorkerCore& core, SteadyTime now) { core.OnStepDone(now, subject, token, step_id, attempt_id, std::move(*given)); });
+          }};
+}
+
 void WorkerShell::Dispatch(Command command) {
-  if (auto* run = std::get_if<command::RunStep>(&command)) {
-    const SubjectId subject = run->call.subject;
-    const Token token = run->call.token;
-    const std::string step_id = run->call.step.step_id;
-    const int attempt_id = run->call.attempt_id;
-    runner_.Run(std::move(run->call), run->stop, [this, subject, token, step_id, attempt_id](StepResult result) {
-      Post([=, result = std::move(result)](WorkerCore& core, SteadyTime now) {
-        core.OnStepDone(now, subject, token, step_id, attempt_id, result);
-      });
-    });
-    return;
-  }
   BlockingPool& pool = std::holds_alternative<command::Heartbeat>(command) || std::holds_alternative<command::OpenSession>(command)
                            ? heartbeats_
                        : std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command) ? commits_

@@ -49,6 +49,7 @@ class WorkerShell {
   void Post(Report report);
   void RunUntilStopped();
   void Dispatch(Command command);
+  StepRunner::Job JobOf(command::RunStep step);
 
   const Clock& clock_;
   StepRunner& runner_;

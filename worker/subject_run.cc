@@ -127,36 +127,54 @@ bool SubjectRun::Ready(const BuildContext& context) const {
 }
 
 Status SubjectRun::Fold(InFlight& work, const EventDraft& draft, WallTime now) {
-  auto event = FoldDraft(kind_, work.next_state, draft);
-  if (!event) return event.error();
-  CommitItem& item = work.item;
-  event->subject = subject_;
-  event->seq = item.base_seq + std::int64_t(item.events.size()) + 1;
-  event->journal = journal_;
-  event->token = token_;
-  event->timestamp = std::max(now, item.last_timestamp);
-  Seal(*event, item.chain);
-  item.chain = event->chain;
-  item.last_timestamp = event->timestamp;
-  work.delta_bytes += event->payload->size();
-  item.events.push_back(std::move(*event));
+  const bool joins = work.open && kind_.Joins(work.open->type, draft.type);
+  if (work.open && !joins) SealOpen(work, now);
+  auto folded = acl::Fold(kind_, work.next_state, draft);
+  if (!folded) return folded.error();
+  ++work.drafts;
+  if (joins) {
+    work.open->Join(std::move(*folded));
+  } else {
+    work.open = std::move(*folded);
+    work.item.last_timestamp = std::max(now, work.item.last_timestamp);
+  }
   return {};
+}
+
+void SubjectRun::SealOpen(InFlight& work, WallTime now) {
+  CommitItem& item = work.item;
+  Event event;
+  event.type = work.open->type;
+  event.subject = subject_;
+  event.seq = item.base_seq + std::int64_t(item.events.size()) + 1;
+  event.journal = journal_;
+  event.token = token_;
+  event.timestamp = std::max(now, item.last_timestamp);
+  const Json payload = PayloadOf(std::move(*work.open), work.next_state.Root());
+  work.open.reset();
+  event.payload = DumpJson(payload);
+  Seal(event, item.chain, payload);
+  item.chain = event.chain;
+  item.last_timestamp = event.timestamp;
+  work.delta_bytes += event.payload->size();
+  item.events.push_back(std::move(event));
 }
 
 Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
   CommitItem& item = work.item;
   Decision decision = kind_.Decide(work.next_state, input, std::max(now, item.last_timestamp));
-  const std::int64_t before = item.base_seq + std::int64_t(item.events.size());
+  std::vector<std::int64_t> landed;  // by draft: the event it stands in
   for (const EventDraft& draft : decision.events) {
     Status folded = Fold(work, draft, now);
     if (!folded) return folded;
+    landed.push_back(LastSeq(work));
   }
   item.attempts.insert(item.attempts.end(), decision.attempts.begin(), decision.attempts.end());
   for (CompletionRow& row : decision.completions) {
     if (row.event_seq < 1 || row.event_seq > std::int64_t(decision.events.size())) {
       return Error{Code::kInternal, fmt::format("kind '{}': completion of '{}' names no event of its decision", kind_.Name(), row.step_id)};
     }
-    row.event_seq += before;
+    row.event_seq = landed[std::size_t(row.event_seq - 1)];
     row.completed_at = item.last_timestamp;
     item.completions.push_back(std::move(row));
   }
@@ -231,10 +249,10 @@ Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextConte
   for (StartStep& start : next.start) {
     const int attempt_id = attempt_counts_[start.step_id] + 1;
     if (start.target || NeedsRowFirst(start.effect)) {
-      const std::size_t events_before = work.item.events.size();
+      const int before = work.drafts;
       Status decided = Decide(work, StartingInput{start, attempt_id}, context.now);
       if (!decided) return decided;
-      if (work.item.events.size() == events_before) continue;  // refused: the state has moved on
+      if (work.drafts == before) continue;  // refused: the state has moved on
       work.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
     }
     if (start.target) {
@@ -329,6 +347,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   Next next;
   Status planned = PlanStarts(work, context, next);
   if (!planned) return planned.error();
+  if (work.open) SealOpen(work, context.now);
   ChooseDisposition(work, context, next);
   // A timer set again by this very item must not be cleared by it.
   std::erase_if(item.timers_cleared, [&](const std::string& id) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/kernel/fold.h"
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
@@ -114,7 +115,9 @@ class SubjectRun {
   };
   // What an item takes with it; put back if it does not land.
   struct InFlight {
-    CommitItem item;
+    CommitItem item;  // its events are sealed; the last may still be open
+    std::optional<Folded> open;
+    int drafts = 0;  // folded so far
     Document next_state;
     std::vector<Input> inputs;
     std::vector<StartStep> starts;
@@ -132,6 +135,11 @@ class SubjectRun {
   void TakeDueTimers(WallTime now);
   Status Decide(InFlight& work, const Input& input, WallTime now);
   Status Fold(InFlight& work, const EventDraft& draft, WallTime now);
+  // Numbers, words and seals the open event.
+  void SealOpen(InFlight& work, WallTime now);
+  static std::int64_t LastSeq(const InFlight& work) {
+    return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0);
+  }
   Status PlanStarts(InFlight& work, const BuildContext& context, Next& next);
   Status TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
   bool SnapshotComes(std::int64_t events, std::size_t delta_bytes) const;

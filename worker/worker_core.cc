@@ -38,6 +38,12 @@ void WorkerCore::FormBatch(SteadyTime now) {
     batch.items.push_back(std::move(it->second.item));
     it = aside_.erase(it);
   }
+  // Attempts that start with this batch, or with what lies aside, have their slots already.
+  const auto starts = [](const CommitItem& item) { return int(item.attempts.size()) - int(item.tasks.size()); };
+  int promised = 0;
+  for (const CommitItem& item : batch.items) promised += starts(item);
+  for (const auto& [subject, aside] : aside_) promised += starts(aside.item);
+  context.free_slots -= promised;
   // One pass over all subjects, beginning where the last batch ended.
   auto it = subjects_.lower_bound(next_in_turn_);
   std::vector<std::pair<SubjectId, std::string>> broken;
@@ -51,14 +57,13 @@ void WorkerCore::FormBatch(SteadyTime now) {
       continue;
     }
     if (item->has_value()) {
+      promised += starts(**item);
       if (!SetAside(**item)) batch.items.push_back(std::move(**item));
     } else {
       TellRecorded(run);
       DispatchStarts(now, run);
     }
-    context.free_slots = FreeSlots();
-    for (const CommitItem& promised : batch.items) context.free_slots -= int(promised.attempts.size() - promised.tasks.size());
-    for (const auto& [waiting, aside] : aside_) context.free_slots -= int(aside.item.attempts.size() - aside.item.tasks.size());
+    context.free_slots = FreeSlots() - promised;
   }
   next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
@@ -328,10 +333,11 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     }
     consider(inbox_retry_at_);
     for (const auto& [key, step] : running_) consider(step.drop_at);
+    if (batch_) return std::max(next, now);  // its answer comes first: no timer is taken before
     const WallTime db_now = trust_.DatabaseTime(now);
     for (const auto& [subject, run] : subjects_) {
       auto timer = run->NextTimer();
-      if (timer && !batch_ && !run->in_flight() && !run->inbox_wanted()) consider(now + std::max<WallTime::duration>(*timer - db_now, {}));
+      if (timer && !run->in_flight() && !run->inbox_wanted()) consider(now + std::max<WallTime::duration>(*timer - db_now, {}));
     }
   }
   return std::max(next, now);

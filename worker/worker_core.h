@@ -263,6 +263,7 @@ class WorkerCore {
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
+  int claim_asked_ = 0;                            // rows, by the claim that is out
   int open_failures_ = 0, commit_failures_ = 0;
   std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;
   std::map<StepKey, RunningStep> running_;

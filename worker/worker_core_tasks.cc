@@ -14,6 +14,7 @@ void WorkerCore::Claim() {
   request.max_tasks = TaskRoom();
   request.max = RunRoom() > 0 ? RunRoom() : request.max_tasks;
   request.kinds = RunRoom() > 0 ? kinds_.Names() : std::vector<std::string>{std::string(kTaskReadyKind)};
+  claim_asked_ = request.max;
   commands_.push_back(command::Claim{std::move(request)});
 }
 

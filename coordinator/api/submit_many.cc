@@ -1,6 +1,8 @@
 // POST /v1/workflows/batch: many runs of one workflow with one request.
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "coordinator/api/created.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
@@ -17,7 +19,8 @@ constexpr std::size_t kMaxRuns = 1'000;
 // The answers of all runs; whoever puts the last one sends it.
 class Answers {
  public:
-  Answers(std::size_t runs, HttpResponse::Answer answer) : left_(runs), runs_(runs), answer_(std::move(answer)) {}
+  Answers(std::size_t runs, std::chrono::milliseconds waited, HttpResponse::Answer answer)
+      : left_(runs), runs_(runs), waited_(waited), answer_(std::move(answer)) {}
 
   void Put(std::size_t at, Json one) {
     std::unique_lock lock(mutex_);
@@ -26,13 +29,16 @@ class Answers {
     lock.unlock();
     Json body = {{"runs", Json::array()}};
     for (Json& run : runs_) body["runs"].push_back(std::move(run));
-    answer_(HttpResponse::OfJson(201, body));
+    HttpResponse response = HttpResponse::OfJson(201, body);
+    if (waited_.count() > 0) response.With("Preference-Applied", "wait=" + std::to_string(waited_.count() / 1000));
+    answer_(std::move(response));
   }
 
  private:
   std::mutex mutex_;
   std::size_t left_;
   std::vector<Json> runs_;
+  const std::chrono::milliseconds waited_;
   const HttpResponse::Answer answer_;
 };
 
@@ -69,6 +75,8 @@ std::optional<std::string> WrongRun(const Json& run) {
 }
 
 HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
+  auto common_key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(common_key)) return *refusal;
   auto read = ReadObject(request, {"workflow", "file", "strict", "strict_templates", "runs"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Json body = std::move(ValueOf(read));
@@ -96,7 +104,11 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
       if (!wrong) {
         auto create = RequestOf(request, runs[i].value("inputs", Json::object()), labels);
         create.spec_text = common.text;
-        if (runs[i].contains("idempotency_key")) create.request_key = runs[i]["idempotency_key"].get<std::string>();
+        if (runs[i].contains("idempotency_key")) {
+          create.request_key = runs[i]["idempotency_key"].get<std::string>();
+        } else if (ValueOf(common_key)) {
+          create.request_key = fmt::format("{}/{}", *ValueOf(common_key), i);
+        }
         if (create.request_key) create.request_hash = CanonicalHash({{"workflow", ToHex(common.hash)}, {"run", runs[i]}});
         auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create));
         if (item) {
@@ -112,7 +124,7 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
 
   HttpResponse response;
   response.later = [api, items, wait = ReadWait(request)](const HttpResponse::Answer& answer) {
-    auto answers = std::make_shared<Answers>(items->size(), answer);
+    auto answers = std::make_shared<Answers>(items->size(), wait, answer);
     for (std::size_t i = 0; i < items->size(); ++i) {
       CreateAndWait(api, std::move((*items)[i]), wait, [=](const Result<CreateOutcome>& made, const std::optional<EndView>& end) {
         answers->Put(i, AnswerOf(api, made, end));

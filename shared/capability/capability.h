@@ -58,6 +58,7 @@ struct CapabilitySpec {
   UndoKind undo = UndoKind::kNone;
   std::chrono::seconds default_timeout{300};
   bool needs_confirmation = false;
+  bool quick = false;  // it computes on small values and never waits: many are run one after the other on one thread
 };
 
 // What one call may use.

@@ -68,6 +68,7 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
                 Out("architecture", "string", "x86_64, aarch64 ..."), OutIf("platform", "string", "verbose only"),
                 OutIf("python_version", "string", "verbose only; always empty")};
   os.effect = EffectClass::kRead;
+  os.quick = true;
   registry.Add(std::move(os), GetOs);
 
   CapabilitySpec env;
@@ -97,6 +98,7 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
                      {.name = "timezone", .type = "string", .description = "utc, local or an IANA name", .default_value = Json("utc")}};
   time.results = {Out("timestamp", "string", "the time"), Out("timezone", "string", "as given")};
   time.effect = EffectClass::kRead;
+  time.quick = true;
   registry.Add(std::move(time), GetTime);
 }
 

@@ -86,6 +86,7 @@ void AddJson(CapabilityRegistry& registry) {
   parse.docs = "The result is JSON text again: one line, `, ` and `: ` between, non-ASCII escaped, key order kept.";
   parse.parameters = {JsonText("json_string"), Flag("strict", true, "has no effect; parsing is always strict")};
   parse.results = {Out("data", "string", "JSON text"), OutSuccess()};
+  parse.quick = true;
   registry.Add(std::move(parse), Parse);
 
   CapabilitySpec stringify;
@@ -96,6 +97,7 @@ void AddJson(CapabilityRegistry& registry) {
       {.name = "data", .type = "any", .description = "JSON text, or a value by a template that is one whole reference", .required = true},
       Flag("pretty", false, "indented by 2")};
   stringify.results = {Out("json_string", "string", "JSON text"), OutSuccess()};
+  stringify.quick = true;
   registry.Add(std::move(stringify), Stringify);
 
   CapabilitySpec get;
@@ -107,6 +109,7 @@ void AddJson(CapabilityRegistry& registry) {
   get.parameters = {JsonText("json_string"),
                     {.name = "path", .type = "string", .description = "keys and list indexes with dots between", .required = true}};
   get.results = {Out("value", "string", "the value as text"), OutSuccess()};
+  get.quick = true;
   registry.Add(std::move(get), Get);
 }
 

@@ -1,6 +1,7 @@
 #include "shared/capability/runner.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <exception>
@@ -18,6 +19,7 @@ namespace {
 using Outcome = StepResult::Outcome;
 using std::chrono::steady_clock;
 
+constexpr const char* kNoRoom = "the worker is stopping or has too many calls waiting";
 constexpr std::size_t kMaxErrorBytes = 8u << 10;
 
 // The longest a call may take when neither the step nor the capability says so.
@@ -89,6 +91,7 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
     : registry_(registry),
       config_(config),
       max_queued_(options.max_queued),
+      max_threads_(std::max(1, options.threads)),
       traceparent_(options.traceparent ? options.traceparent : [](const StepCall& call) { return FormatTraceparent(call.trace); }),
       folder_(std::move(folder)),
       contents_(contents, folder_->path() + "/contents", options.max_kept_bytes) {
@@ -97,11 +100,10 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
       step_seconds_[spec->id] = options.metrics->histogram(names::kStepTime, {{"capability", spec->id}});
     }
   }
-  for (int i = 0; i < std::max(1, options.threads); ++i) threads_.emplace_back([this] { Work(); });
 }
 
 CapabilityRunner::~CapabilityRunner() {
-  std::deque<Job> dropped;
+  std::deque<Work> dropped;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -109,40 +111,73 @@ CapabilityRunner::~CapabilityRunner() {
     for (auto& [number, stop] : running_) stop.Stop();
   }
   wake_.notify_all();
-  for (auto& job : dropped) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
+  for (auto& work : dropped) {
+    for (auto& job : work) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
+  }
   for (auto& thread : threads_) thread.join();
 }
 
-void CapabilityRunner::Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!stopping_ && queue_.size() < max_queued_) {
-      queue_.push_back(Job{std::move(call), std::move(stop), std::move(done)});
-      done = nullptr;
-    }
-  }
-  if (done) {
-    done(Ended(Outcome::kNotStarted, "the worker is stopping or has too many calls waiting"));
-  } else {
-    wake_.notify_one();
-  }
+void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
+  Work one;
+  one.push_back({std::move(call), std::move(stop), std::move(done)});
+  for (Job& job : Queue(std::move(one))) job.done(Ended(Outcome::kNotStarted, kNoRoom));
 }
 
-void CapabilityRunner::Work() {
+void CapabilityRunner::RunMany(std::vector<Job> jobs) {
+  Work quick;
+  for (Job& job : jobs) {
+    if (IsQuick(job.call)) {
+      quick.push_back(std::move(job));
+    } else {
+      Run(std::move(job.call), std::move(job.stop), std::move(job.done));
+    }
+  }
+  for (Job& job : Queue(std::move(quick))) job.done(Ended(Outcome::kNotStarted, kNoRoom));
+}
+
+bool CapabilityRunner::IsQuick(const StepCall& call) const {
+  const auto name = call.step.call.is_object() ? call.step.call.find(kCallCapability) : call.step.call.end();
+  const CapabilitySpec* spec =
+      name != call.step.call.end() && name->is_string() ? registry_.Find(name->get_ref<const std::string&>()) : nullptr;
+  return spec != nullptr && spec->quick;
+}
+
+CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
+  if (work.empty()) return work;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_ || queued_ + work.size() > max_queued_) return work;
+    queued_ += work.size();
+    queue_.push_back(std::move(work));
+    if (idle_ < int(queue_.size()) && int(threads_.size()) < max_threads_) threads_.emplace_back([this] { RunWork(); });
+  }
+  wake_.notify_one();
+  return {};
+}
+
+void CapabilityRunner::RunWork() {
+  pthread_setname_np(pthread_self(), "step");
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::unique_lock lock(mutex_);
+    ++idle_;
     wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    --idle_;
     if (queue_.empty()) return;
-    Job job = std::move(queue_.front());
+    Work work = std::move(queue_.front());
     queue_.pop_front();
-    std::uint64_t number = next_number_++;
-    running_.emplace(number, job.stop);
+    queued_ -= work.size();
+    const std::uint64_t first = next_number_;
+    next_number_ += work.size();
+    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(first + i, work[i].stop);
     lock.unlock();
-    StepResult result = Call(job.call, job.stop);
+    std::vector<StepResult> results;
+    for (const Job& job : work) results.push_back(Call(job.call, job.stop));
     lock.lock();
-    running_.erase(number);
+    for (std::size_t i = 0; i < work.size(); ++i) running_.erase(first + i);
     lock.unlock();
-    job.done(std::move(result));
+    for (std::size_t i = 0; i < work.size(); ++i) work[i].done(std::move(results[i]));
+    work.clear();
+    lock.lock();
   }
 }
 

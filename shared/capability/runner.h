@@ -21,8 +21,8 @@
 namespace acl {
 
 struct RunnerOptions {
-  std::string work_folder;  // files are laid out and contents kept below it
-  int threads = 8;
+  std::string work_folder;                  // files are laid out and contents kept below it
+  int threads = 8;                          // at most; each is made when it is first needed
   std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
   std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
   Metrics* metrics = nullptr;               // acl_step_seconds by capability; may be null
@@ -38,21 +38,20 @@ class CapabilityRunner final : public StepRunner {
   // Stops what runs, answers what is queued with kNotStarted, and returns when every `done` has been called.
   ~CapabilityRunner() override;
 
-  void Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) override;
+  void Run(StepCall call, StopToken stop, Done done) override;
+  void RunMany(std::vector<Job> jobs) override;
 
   // One call on this thread.
   StepResult Call(const StepCall& call, const StopToken& stop);
 
  private:
-  struct Job {
-    StepCall call;
-    StopToken stop;
-    std::function<void(StepResult)> done;
-  };
-
   CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config, const RunnerOptions& options,
                    std::unique_ptr<WorkFolder> folder);
-  void Work();
+  using Work = std::vector<Job>;  // run one after the other
+  // Gives back what there is no room for.
+  Work Queue(Work work);
+  void RunWork();
+  bool IsQuick(const StepCall& call) const;
   StepResult CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs, const StepCall& call,
                          const StopToken& stop);
   std::string AttemptFolder(const StepCall& call) const;
@@ -60,13 +59,16 @@ class CapabilityRunner final : public StepRunner {
   const CapabilityRegistry& registry_;
   const CapabilityConfig config_;
   const std::size_t max_queued_;
+  const int max_threads_;
   const std::function<std::string(const StepCall&)> traceparent_;
   std::unique_ptr<WorkFolder> folder_;
   ContentCache contents_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> queue_;
+  std::deque<Work> queue_;
+  std::size_t queued_ = 0;                         // jobs in it
+  int idle_ = 0;                                   // threads that wait
   std::map<std::string, Histogram> step_seconds_;  // by capability; made once, then only read
   std::map<std::uint64_t, StopToken> running_;     // by the number of the call
   std::uint64_t next_number_ = 0;

@@ -13,6 +13,14 @@ StepResult Fail(const Json& parameters, CallContext&) { return Failed(StringOf(p
 
 StepResult Echo(const Json& parameters, CallContext&) { return Done(parameters.at("outputs")); }
 
+StepResult Effect(const Json& parameters, CallContext&) {
+  Json outputs = parameters.at("outputs");
+  const double size = NumberOf(parameters, "size", 0);
+  if (!(size >= 0 && size <= 65'536)) return Failed("size must be 0 to 65536");
+  if (size > 0) outputs["text"] = std::string(std::size_t(size), 'a');
+  return Done(std::move(outputs));
+}
+
 StepResult Sleep(const Json& parameters, CallContext& context) {
   double seconds = NumberOf(parameters, "seconds", 1);
   if (!(seconds >= 0 && seconds <= 86'400)) return Failed("seconds must be 0 to 86400");
@@ -35,6 +43,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   fail.docs = "For trying out retries, compensation and rollback.";
   fail.parameters = {{.name = "message", .type = "string", .description = "the error", .default_value = Json("test.fail was called")},
                      Flag("retryable", true, "false: no further attempt is made")};
+  fail.quick = true;
   registry.Add(std::move(fail), Fail);
 
   CapabilitySpec echo;
@@ -43,6 +52,7 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   echo.docs = "For trying out templates and state: `inputs: {outputs: {answer: 42}}`.";
   echo.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()}};
   echo.open_results = true;
+  echo.quick = true;
   registry.Add(std::move(echo), Echo);
 
   CapabilitySpec effect;
@@ -52,11 +62,14 @@ void AddTestHelpers(CapabilityRegistry& registry) {
       "It does nothing outside, and is treated as if it did: its attempt is durable before it runs, its inputs are journaled. For "
       "benchmarks "
       "and for trying out takeovers.";
-  effect.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()}};
+  effect.parameters = {
+      {.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()},
+      {.name = "size", .type = "integer", .description = "0 to 65536: with an output `text` of so many bytes", .default_value = Json(0)}};
   effect.open_results = true;
   effect.effect = EffectClass::kIdempotent;
   effect.honours_key = true;
-  registry.Add(std::move(effect), Echo);
+  effect.quick = true;
+  registry.Add(std::move(effect), Effect);
 
   CapabilitySpec sleep;
   sleep.id = "test.sleep";

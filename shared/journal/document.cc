@@ -20,7 +20,7 @@ bool Visit(const Document::Node* node, const std::function<bool(const std::strin
 }  // namespace
 
 const Json* Document::Find(std::string_view key) const {
-  const Node* leaf = trie::Find(root_, Sha256(key));
+  const Node* leaf = trie::Find(root_, trie::PathOf(key));
   return leaf ? &leaf->value : nullptr;
 }
 
@@ -33,7 +33,7 @@ void Document::Set(std::string_view key, Json value) {
   root_ = trie::Insert(root_, trie::MakeLeaf(std::string(key), std::move(value)));
 }
 
-void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, Sha256(key)); }
+void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, trie::PathOf(key)); }
 
 Hash256 Document::Root() const { return trie::RootHash(root_); }
 

@@ -136,11 +136,11 @@ Status Document::Apply(const Json& patch) {
     if (storable && value) storable = CheckStorable(*value, kEntryLimits);
     if (!storable) return {Code::kInvalid, fmt::format("JSON Patch: entry {}: {}", DumpJson(Json(key)), storable.message())};
   }
-  trie::NodePtr root = root_;
+  std::vector<trie::Change> changes;
   for (auto& [key, value] : working.changed()) {
-    root = value ? trie::Insert(root, trie::MakeLeaf(key, std::move(*value))) : trie::Remove(root, Sha256(key));
+    changes.push_back({trie::PathOf(key), value ? trie::MakeLeaf(key, std::move(*value)) : nullptr});
   }
-  root_ = std::move(root);
+  root_ = trie::Apply(root_, std::move(changes));
   return {};
 }
 

@@ -67,8 +67,17 @@ void Seal(Event& event, const Hash256& previous_chain) {
   ACL_CHECK(event.payload.has_value(), "an event without a payload cannot be sealed");
   auto payload = ParsePayload(event);
   ACL_CHECK(payload.ok(), "the payload of an event is not JSON");
-  event.checksum = CanonicalHash(*payload);
+  Seal(event, previous_chain, *payload);
+}
+
+void HashPayload(Event& event, const Json& payload) {
+  ACL_CHECK(event.payload.has_value(), "an event without a payload cannot be sealed");
+  event.checksum = CanonicalHash(payload);
   event.content_hash = Sha256(*event.payload);
+}
+
+void Seal(Event& event, const Hash256& previous_chain, const Json& payload) {
+  HashPayload(event, payload);
   event.chain = ChainNext(previous_chain, event);
 }
 

@@ -44,6 +44,10 @@ std::string ChainHeader(const Event& event);
 Hash256 ChainNext(const Hash256& previous, const Event& event);
 // Fills checksum, content_hash and chain from payload and the rest. ACL_CHECK: the payload is JSON text (DumpJson of something storable).
 void Seal(Event& event, const Hash256& previous_chain);
+// The same for whoever has the value that the payload is the text of.
+void Seal(Event& event, const Hash256& previous_chain, const Json& payload);
+// The part of it that only the payload decides: checksum and content hash.
+void HashPayload(Event& event, const Json& payload);
 // kCorrupt with what was expected, if checksum, content hash or chain do not hold, or the schema version is newer than ours.
 // A removed payload verifies by its hashes.
 Status Verify(const Event& event, const Hash256& previous_chain);
@@ -55,6 +59,9 @@ Result<Json> ParsePayload(const Event& event);
 // The chain before the first event of a subject: SHA-256("acl-journal-v1", subject id bytes).
 Hash256 ChainStart(const SubjectId& subject);
 
+// What happened in the same moment and needs no row of its own: facts, each with its "type" (docs/events.md). Its delta stands with the
+// others.
+inline constexpr std::string_view kAlsoKey = "also";
 // Payload of an event that changes state: the kind's facts, then "state_delta" (RFC 6902) and "state_root" (hex).
 inline constexpr std::string_view kDeltaKey = "state_delta";
 inline constexpr std::string_view kRootKey = "state_root";

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shared/journal/document.h"
 
@@ -28,6 +29,15 @@ namespace trie {
 using NodePtr = std::shared_ptr<const Document::Node>;
 
 NodePtr MakeLeaf(std::string key, Json value);
+// SHA-256(key); of short keys remembered by the thread, for most are asked for again and again.
+Hash256 PathOf(std::string_view key);
+// One entry put (a leaf) or removed (no leaf).
+struct Change {
+  Hash256 path{};
+  NodePtr leaf;
+};
+// All at once: every inner node above them is made, and hashed, once. The same root if nothing changes. ACL_CHECK: no path twice.
+NodePtr Apply(const NodePtr& root, std::vector<Change> changes);
 // Inserts the leaf, or puts it in the place of the leaf of the same key.
 NodePtr Insert(const NodePtr& root, const NodePtr& leaf);
 // The same root if there is no such path.

@@ -9,9 +9,24 @@
 
 namespace acl {
 
-// Asks the kind for the delta, applies it to `state` and returns an event with type and payload: the facts, then state_delta and
-// state_root if the state changed. Sequence, token, timestamp and hashes are the caller's (Seal). kInternal if the delta does not
-// apply: a bug of the kind; `state` is unchanged then.
+// An event being made: what happened, and what it does to the state.
+struct Folded {
+  std::string type;
+  Json facts = Json::object();
+  Json delta = Json::array();
+  Json also = Json::array();  // facts of what joined it, each with its "type"
+
+  // Takes in what happened next, whose delta applies after this one's.
+  void Join(Folded next);
+};
+// Asks the kind for the delta and applies it to `state`. kInternal if it does not apply: a bug of the kind; `state` is unchanged then.
+Result<Folded> Fold(const SubjectKind& kind, Document& state, const EventDraft& draft);
+// The payload: the facts, "also" if something joined it, then state_delta and state_root if the state changed; `root` is that after it.
+Json PayloadOf(Folded folded, const Hash256& root);
+
+// Both, with the payload's hashes. Asks the kind for the delta, applies it to `state` and returns an event with type and payload: the
+// facts, then state_delta and state_root if the state changed. Sequence, token, timestamp and hashes are the caller's (Seal). kInternal if
+// the delta does not apply: a bug of the kind; `state` is unchanged then.
 Result<Event> FoldDraft(const SubjectKind& kind, Document& state, const EventDraft& draft);
 
 }  // namespace acl

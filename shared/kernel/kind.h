@@ -151,6 +151,8 @@ class SubjectKind {
   // `now` is the event time (database time + own steady clock): every fire_at and deadline is computed from it.
   virtual Decision Decide(const Document& state, const Input& input, WallTime now) const = 0;
   virtual Json Evolve(const Document& state, const EventDraft& draft) const = 0;
+  // Whether what is decided next in the same commit may stand in the event before it instead of in one of its own (fold.h, `also`).
+  virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
   // Of the request that made the subject, for log lines and spans of everything that is done for it.
   virtual SubjectTrace Trace(const Document& /*state*/) const { return {}; }

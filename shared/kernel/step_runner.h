@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "shared/kernel/kind.h"
 
@@ -32,7 +33,18 @@ class StopToken {
 
 class StepRunner {
  public:
+  using Done = std::function<void(StepResult)>;
+  struct Job {
+    StepCall call;
+    StopToken stop;
+    Done done;
+  };
+
   virtual ~StepRunner() = default;
+  // Steps that are to start at the same time: a runner may do what is quick in one go, which costs less than a thread each.
+  virtual void RunMany(std::vector<Job> jobs) {
+    for (Job& job : jobs) Run(std::move(job.call), job.stop, std::move(job.done));
+  }
   // Runs one attempt to its end; `done` is called exactly once, from any thread. Never blocks the caller.
   virtual void Run(StepCall call, StopToken stop, std::function<void(StepResult)> done) = 0;
 };

@@ -49,7 +49,11 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
       event.journal = first_journal;
       event.token = token;
       event.timestamp = now;
-      Seal(event, previous);
+      if (event.checksum == Hash256{}) {
+        Seal(event, previous);
+      } else {  // its payload was hashed when it was made (fold.h)
+        event.chain = ChainNext(previous, event);
+      }
       previous = event.chain;
       e_item.Int32(number), e_seq.Int64(event.seq), e_type.Text(event.type), e_schema.Int32(event.schema_version);
       e_producer.Text(event.producer_version), e_at.Time(now), e_checksum.Bytes(event.checksum), e_content.Bytes(event.content_hash);

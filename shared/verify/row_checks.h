@@ -18,7 +18,8 @@ struct EventFact {
   int attempt_id = 0;     // 0: none
   bool has_undo = false;  // completed with a compensation that calls something
 };
-EventFact FactOf(const Event& event, const std::optional<Json>& payload);
+// What an event says, and what joined it (`also`), in order.
+std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& payload);
 
 // Events, attempts, completions and snapshots were written under tokens that were granted, and within the grant's part of the journal;
 // the lease row's token is the newest (invariant 4).

@@ -67,20 +67,40 @@ void CheckLog(const SubjectRows& rows, const std::vector<EventFact>& events, Rep
 
 }  // namespace
 
-EventFact FactOf(const Event& event, const std::optional<Json>& payload) {
+namespace {
+
+void Read(const Json& facts, EventFact& fact) {
+  fact.step_id = TextOf(facts, "step_id");
+  for (const char* member : {"attempt", "attempt_id"}) {
+    if (auto it = facts.find(member); it != facts.end() && it->is_number_integer()) fact.attempt_id = it->get<int>();
+  }
+  const std::string undo = TextOf(facts, "undo");
+  fact.has_undo = !undo.empty() && undo != "files";
+}
+
+}  // namespace
+
+std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& payload) {
   EventFact fact;
   fact.seq = event.seq;
   fact.token = event.token;
   fact.what = WhatOf(event.type);
   fact.readable = payload.has_value() && payload->is_object();
-  if (!fact.readable) return fact;
-  fact.step_id = TextOf(*payload, "step_id");
-  for (const char* member : {"attempt", "attempt_id"}) {
-    if (auto it = payload->find(member); it != payload->end() && it->is_number_integer()) fact.attempt_id = it->get<int>();
+  if (!fact.readable) return {fact};
+  Read(*payload, fact);
+  std::vector<EventFact> facts = {fact};
+  const auto also = payload->find(kAlsoKey);
+  if (also == payload->end() || !also->is_array()) return facts;
+  for (const Json& joined : *also) {
+    EventFact& next = facts.emplace_back();
+    next.seq = event.seq;
+    next.token = event.token;
+    next.readable = true;
+    if (!joined.is_object()) continue;
+    next.what = WhatOf(TextOf(joined, "type"));
+    Read(joined, next);
   }
-  const std::string undo = TextOf(*payload, "undo");
-  fact.has_undo = !undo.empty() && undo != "files";
-  return fact;
+  return facts;
 }
 
 void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report) {

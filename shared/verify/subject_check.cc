@@ -23,7 +23,9 @@ SubjectCheck::SubjectCheck(const SubjectRows& rows, const ContentSource& content
 
 SubjectCheck::~SubjectCheck() = default;
 
-void SubjectCheck::Feed(const Event& event) { parts_->facts.push_back(FactOf(event, parts_->walk.Step(event))); }
+void SubjectCheck::Feed(const Event& event) {
+  for (EventFact& fact : FactsOf(event, parts_->walk.Step(event))) parts_->facts.push_back(std::move(fact));
+}
 
 // What the state itself says about other tables: only its kind can read it.
 void SubjectCheck::Parts::CheckKind(const Document& state) {

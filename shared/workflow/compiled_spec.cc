@@ -68,20 +68,32 @@ std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const
   return target;
 }
 
+std::shared_ptr<const CompiledSpec> SpecCache::Known(const std::string& hash) const {
+  std::lock_guard lock(mutex_);
+  auto it = by_hash_.find(hash);
+  if (it == by_hash_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, it->second);
+  return it->second->second;
+}
+
 Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Document& state) const {
-  std::string hash = TextOf(Lookup(state, kRunKey), "spec_hash");
-  {
-    std::lock_guard lock(mutex_);
-    if (auto it = by_hash_.find(hash); it != by_hash_.end()) {
-      entries_.splice(entries_.begin(), entries_, it->second);
-      return it->second->second;
-    }
-  }
+  const std::string hash = TextOf(Lookup(state, kRunKey), "spec_hash");
+  if (auto known = Known(hash)) return known;
   const Json* json = Lookup(state, kSpecKey);
   if (!json) return Error{Code::kCorrupt, "the run's state holds no spec"};
-  if (ToHex(CanonicalHash(*json)) != hash)
+  return Learn(hash, *json);
+}
+
+Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Json& run, const Json& spec) const {
+  const std::string hash = TextOf(&run, "spec_hash");
+  if (auto known = Known(hash)) return known;
+  return Learn(hash, spec);
+}
+
+Result<std::shared_ptr<const CompiledSpec>> SpecCache::Learn(const std::string& hash, const Json& json) const {
+  if (ToHex(CanonicalHash(json)) != hash)
     return Error{Code::kCorrupt, fmt::format("the run's spec does not have the hash {} of its run record", hash)};
-  auto spec = SpecFromJson(*json);
+  auto spec = SpecFromJson(json);
   if (!spec) return Error{Code::kCorrupt, fmt::format("the run's spec cannot be read: {}", spec.message())};
   auto compiled = CompiledSpec::Make(std::move(*spec), *capabilities_);
   if (!compiled) return Error{Code::kCorrupt, compiled.message()};

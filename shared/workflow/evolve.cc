@@ -6,6 +6,7 @@
 #include "shared/journal/json_patch.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/ready_set.h"
+#include "shared/workflow/record_patch.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -382,27 +383,11 @@ class Evolution {
 
   // -- the patch
 
-  // One operation for every member that differs, so that the journal says what changed and not what is.
-  static void Differences(Json& patch, std::string_view key, const Json& before, const Json& after) {
-    for (auto it = after.begin(); it != after.end(); ++it) {
-      auto old = before.find(it.key());
-      if (old == before.end() || *old != it.value()) patch.push_back(PatchAdd({std::string(key), it.key()}, it.value()));
-    }
-    for (auto it = before.begin(); it != before.end(); ++it) {
-      if (!after.contains(it.key())) patch.push_back(PatchRemove({std::string(key), it.key()}));
-    }
-  }
-
   Json Patch() {
     Json patch = Json::array();
-    if (!run_json_.is_null()) Differences(patch, kRunKey, *run_.json, run_json_);
+    if (!run_json_.is_null()) PatchMembers(patch, kRunKey, *run_.json, run_json_);
     if (instance_) {
-      std::string key = StepKey(instance_->step_id);
-      if (record_.json) {
-        Differences(patch, key, *record_.json, step_json_);
-      } else {
-        patch.push_back(PatchAdd({key}, step_json_));
-      }
+      PatchRecord(patch, StepKey(instance_->step_id), record_.json, std::move(step_json_));
       Json& json = ProgressJson();
       json["done"] = progress_.done;
       SetList(json, "open", progress_.open);
@@ -417,7 +402,7 @@ class Evolution {
       SetNumber(json, "global", progress_.global);
       SetNumber(json, "not_undone", progress_.not_undone);
       SetText(json, "failed", progress_.failed);
-      Differences(patch, kProgressKey, *Lookup(state_, kProgressKey), json);
+      PatchRecord(patch, std::string(kProgressKey), Lookup(state_, kProgressKey), std::move(json));
     }
     ready_.AppendTo(patch);
     for (Json& operation : more_) patch.push_back(std::move(operation));
@@ -468,9 +453,7 @@ Json Created(const CompiledSpec& spec, const Document& state, const EventDraft& 
 Json EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& draft) {
   if (draft.type == event::kWorkflowCreated) {
     if (state.size() != 0) return Impossible("workflow.created on a state that is not empty");
-    auto spec = SpecFromJson(draft.carried[std::string(kSpecKey)]);
-    if (!spec) return Impossible(spec.message());
-    auto compiled = CompiledSpec::Make(std::move(*spec), specs.capabilities());
+    auto compiled = specs.Of(draft.carried[std::string(kRunKey)], draft.carried[std::string(kSpecKey)]);
     if (!compiled) return Impossible(compiled.message());
     return Created(**compiled, state, draft);
   }

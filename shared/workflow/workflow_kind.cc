@@ -16,6 +16,12 @@ class WorkflowKind final : public SubjectKind {
 
   std::string_view Name() const override { return "workflow"; }
 
+  // The promise of the next step with the result of the one before: one row a step.
+  bool Joins(std::string_view event, std::string_view next) const override {
+    return next == event::kStepStarted &&
+           (event == event::kStepCompleted || event == event::kWorkflowStarted || event == event::kStepStarted);
+  }
+
   Decision Decide(const Document& state, const Input& input, WallTime now) const override {
     auto spec = specs_.Of(state);
     if (!spec || !ReadRun(state)) {

@@ -153,7 +153,7 @@ class ApiFixture : public ::testing::Test {
   KnownContents contents_;
   KnownSpecs specs_{*registry_};
   RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
-  EndWatch ends_{queries_, {.look_every = milliseconds(20)}};
+  EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
   std::vector<std::string> rung_;
   Bell bell_;

@@ -1,5 +1,5 @@
 -- migrate:up
--- The claim with fewer statements (docs/performance.md): all lanes in one look, token and history in one, what is rare only when it is
+-- What a step and a run cost (docs/performance.md). The claim with fewer statements: all lanes in one look, token and history in one, what is rare only when it is
 -- there. The rules are those of 0108.
 SET LOCAL ROLE acl_owner;
 
@@ -94,7 +94,9 @@ END $$;
 -- Ready rows to grant, locked: first band first, the queues in the order they are named, the shards from a random one on. The lanes are looked at
 -- one after the other and only until there are enough. At most p_tasks of the rows are tasks'; p_without: these are locked by us already.
 CREATE FUNCTION pick_ready(p_queues text[], p_max int, p_version int, p_kinds text[], p_until timestamptz, p_tasks int, p_without uuid[])
-RETURNS ready[] LANGUAGE sql VOLATILE AS $$
+RETURNS ready[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE v_ready ready[];
+BEGIN
   WITH lane AS MATERIALIZED (
     SELECT b.band, q.queue, (f.first + s.shard) % 4 AS shard
     FROM (SELECT floor(random() * 4)::int AS first) f, generate_series(0, 3) AS b(band), unnest(p_queues) WITH ORDINALITY AS q(queue, n), generate_series(0, 3) AS s(shard)
@@ -109,8 +111,9 @@ RETURNS ready[] LANGUAGE sql VOLATILE AS $$
     LIMIT p_max),
   -- Tasks beyond the room for them stay where they are.
   counted AS (SELECT p.row, row_number() OVER (PARTITION BY (p.row).kind = 'task' ORDER BY (p.row).band, (p.row).ready_at, (p.row).subject_id) AS n FROM picked p)
-  SELECT coalesce(array_agg(k.row) FILTER (WHERE (k.row).kind <> 'task' OR k.n <= p_tasks), '{}') FROM counted k
-$$;
+  SELECT coalesce(array_agg(k.row) FILTER (WHERE (k.row).kind <> 'task' OR k.n <= p_tasks), '{}') INTO v_ready FROM counted k;
+  RETURN v_ready;
+END $$;
 
 CREATE OR REPLACE FUNCTION claim_subjects(p_session uuid, p_queues text[], p_max int, p_version int, p_kinds text[], p_min_age_ms bigint DEFAULT 0, p_tasks int DEFAULT 0)
 RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
@@ -122,7 +125,7 @@ BEGIN
   PERFORM lock_live_session(p_session);
   v_ready := pick_ready(p_queues, p_max, p_version, p_kinds, v_until, p_tasks, '{}');
   -- Tasks for which there is no room may have stood before others.
-  IF p_tasks > 0 AND cardinality(v_ready) < p_max THEN
+  IF p_tasks > 0 AND cardinality(v_ready) < p_max AND p_tasks <= (SELECT count(*) FROM unnest(v_ready) r WHERE r.kind = 'task') THEN
     v_ready := v_ready || pick_ready(p_queues, p_max - cardinality(v_ready), p_version, p_kinds, v_until, 0, ARRAY(SELECT r.subject_id FROM unnest(v_ready) r));
   END IF;
   IF cardinality(v_ready) > p_max THEN
@@ -130,6 +133,26 @@ BEGIN
   END IF;
   -- hold: claim_ready_locked
   RETURN QUERY SELECT * FROM grant_ready(p_session, v_ready);
+END $$;
+
+-- The promise of a step stands with the event before it (`also`, docs/events.md): whose inputs they are is said by the path of the operation.
+CREATE OR REPLACE VIEW step_inputs AS
+SELECT e.subject_id, replace(replace(substr(split_part(op ->> 'path', '/', 2), 6), '~1', '/'), '~0', '~') AS step_id,
+       min(coalesce(op #>> '{value,call,inputs}', op #>> '{value,inputs}')) AS inputs
+FROM event_rows e, json_array_elements(e.payload::json -> 'state_delta') op
+WHERE e.type IN ('step.started', 'step.dispatched', 'step.completed', 'workflow.started')
+  AND (op ->> 'path' ~ '^/step:[^/]*$' AND op #> '{value,call,inputs}' IS NOT NULL OR op ->> 'path' ~ '^/step:[^/]*/call$' AND op #> '{value,inputs}' IS NOT NULL)
+GROUP BY e.subject_id, split_part(op ->> 'path', '/', 2);
+
+-- Texts that compress well are compressed from 256 bytes on, in their row: half of the WAL of a step was its JSON. LZ4 where the server has it.
+ALTER TABLE event_rows ALTER COLUMN payload SET STORAGE MAIN, SET (toast_tuple_target = 256);
+ALTER TABLE listings ALTER COLUMN spec_text SET STORAGE MAIN, SET (toast_tuple_target = 256);
+DO $$ BEGIN
+  ALTER TABLE event_rows ALTER COLUMN payload SET COMPRESSION lz4;
+  ALTER TABLE listings ALTER COLUMN spec_text SET COMPRESSION lz4;
+  ALTER TABLE snapshot_rows ALTER COLUMN inline_state SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+  RAISE NOTICE 'this PostgreSQL was built without LZ4: payloads are compressed by pglz';
 END $$;
 
 RESET ROLE;

@@ -1,0 +1,18 @@
+#pragma once
+// How a record of the state (an object of few, small members) is changed by a patch in few bytes: the journal keeps the patch of every
+// step.
+
+#include <string>
+#include <string_view>
+
+#include "shared/base/json.h"
+
+namespace acl::workflow {
+
+// One operation for every member that differs, so that the journal says what changed and not what is.
+void PatchMembers(Json& patch, std::string_view key, const Json& before, const Json& after);
+
+// The same, but a small record of which much changed is said anew. `before`: nullptr if it is new.
+void PatchRecord(Json& patch, const std::string& key, const Json* before, Json after);
+
+}  // namespace acl::workflow
