@@ -32,6 +32,11 @@ std::optional<double> OverPeers(const Results& results, const std::string& colum
   return point && best > 0 ? std::optional(point->window.steps_per_s / best) : std::nullopt;
 }
 
+// Said where other work took so much of the machine that the figure is not one of this machine alone.
+std::string Disturbed(const Window& window) {
+  return window.others > 0.25 ? fmt::format("   (disturbed: {:.1f} processors did other things)", window.others) : "";
+}
+
 double Sum(const std::map<std::string, double>& values) {
   double sum = 0;
   for (const auto& [name, value] : values) sum += value;
@@ -74,7 +79,8 @@ double Median(std::vector<double> values) {
 
 Window MedianOf(const std::vector<Window>& windows) {
   Window median;
-  for (double Window::*figure : {&Window::runs_per_s, &Window::steps_per_s, &Window::p50_ms, &Window::p99_ms, &Window::max_ms}) {
+  for (double Window::*figure :
+       {&Window::runs_per_s, &Window::steps_per_s, &Window::p50_ms, &Window::p99_ms, &Window::max_ms, &Window::others}) {
     std::vector<double> values;
     for (const Window& window : windows) values.push_back(window.*figure);
     median.*figure = Median(std::move(values));
@@ -126,7 +132,8 @@ Json ToJson(const Results& results) {
       list.push_back({{"in_flight", one.in_flight},
                       {"steps_per_s", one.window.steps_per_s},
                       {"p50_ms", one.window.p50_ms},
-                      {"p99_ms", one.window.p99_ms}});
+                      {"p99_ms", one.window.p99_ms},
+                      {"others", one.window.others}});
     }
     return list;
   };
@@ -150,6 +157,7 @@ Json ToJson(const Results& results) {
                 {"p50_ms", point.window.p50_ms},
                 {"p99_ms", point.window.p99_ms},
                 {"max_ms", point.window.max_ms},
+                {"others", point.window.others},
                 {"p50_over_ceiling", limit ? Json(Share(point.window.p50_ms, limit->window.p50_ms)) : Json()},
                 {"p99_over_ceiling", limit ? Json(Share(point.window.p99_ms, limit->window.p99_ms)) : Json()},
                 {"wal_bytes_per_step", point.wal_bytes_per_step},
@@ -214,8 +222,8 @@ std::string PeersText(const Results& results) {
 std::string CeilingText(const std::vector<CeilingPoint>& ceiling) {
   std::string text;
   for (const auto& one : ceiling) {
-    text += fmt::format("  ceiling {:>4} in flight {:>9.0f} steps/s   p50 {:>7.2f} ms   p99 {:>7.2f} ms\n", one.in_flight,
-                        one.window.steps_per_s, one.window.p50_ms, one.window.p99_ms);
+    text += fmt::format("  ceiling {:>4} in flight {:>9.0f} steps/s   p50 {:>7.2f} ms   p99 {:>7.2f} ms{}\n", one.in_flight,
+                        one.window.steps_per_s, one.window.p50_ms, one.window.p99_ms, Disturbed(one.window));
   }
   return text;
 }
@@ -240,7 +248,7 @@ std::string PointText(const Results& results, const Point& point) {
     const auto peak = point.peak_mb.find(process);
     text += fmt::format(" {} {:.1f} ({:.0f})", process, micros, peak == point.peak_mb.end() ? 0 : peak->second);
   }
-  return text + "\n";
+  return text + Disturbed(point.window) + "\n";
 }
 
 std::string TargetsText(const std::vector<Target>& targets) {

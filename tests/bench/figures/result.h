@@ -13,6 +13,7 @@ namespace acl::bench {
 // One window of the load or of the model.
 struct Window {
   double runs_per_s = 0, steps_per_s = 0, p50_ms = 0, p99_ms = 0, max_ms = 0;
+  double others = 0;  // processors at work for something that is not measured, meanwhile
 };
 // Each figure's own median.
 Window MedianOf(const std::vector<Window>& windows);

@@ -45,7 +45,15 @@ int BatchOf(int in_flight) {
 struct Reading {
   std::map<std::string, double> cpu_s;
   double wal_bytes = 0;
+  double busy_s = 0;  // of the whole machine
 };
+
+// What the machine did beside what was read, in processors.
+double OthersOf(const Reading& begin, const Reading& end, double seconds) {
+  double others = end.busy_s - begin.busy_s;
+  for (const auto& [name, cpu] : end.cpu_s) others -= cpu - begin.cpu_s.at(name);
+  return std::max(0.0, others) / seconds;
+}
 
 class Measurement {
  public:
@@ -115,6 +123,7 @@ class Measurement {
     for (const auto& worker : fleet->workers()) reading.cpu_s["worker"] += CpuSeconds(worker->pid());
     reading.cpu_s["load"] = CpuSeconds(load);
     for (const auto& [name, pid] : others_) reading.cpu_s[name] = CpuSeconds(pid);
+    reading.busy_s = BusySeconds();
     return reading;
   }
 
@@ -148,6 +157,7 @@ class Measurement {
           const Reading end = Read(fleet, load.pid(), &database);
           const double steps = std::max(1.0, line.at("steps").get<double>());
           windows_.push_back(WindowOf(line));
+          windows_.back().others = OthersOf(begin, end, line.at("seconds"));
           wal_.push_back((end.wal_bytes - begin.wal_bytes) / steps);
           for (const auto& [name, seconds] : end.cpu_s) cpu_[name].push_back((seconds - begin.cpu_s.at(name)) * 1e6 / steps);
           auto& peak = point_.peak_mb;
@@ -233,8 +243,19 @@ Window MeasureModel(const Stage& stage, const std::vector<std::string>& what, co
                            fmt::format("{}", pace.window), "--rounds", std::to_string(pace.rounds)});
   Child model({argv, {}, stage.fleet.folder / "ceiling.log", true});
   std::vector<Window> windows;
+  const auto read = [&] {
+    Reading reading;
+    reading.cpu_s = {{"postgres", CpuSeconds(stage.server->pid())}, {"model", CpuSeconds(model.pid())}};
+    reading.busy_s = BusySeconds();
+    return reading;
+  };
+  Reading begin;
   Follow(
-      &model, pace.rounds * (pace.warm_up + pace.window), [] {}, [&](const Json& line) { windows.push_back(WindowOf(line)); });
+      &model, pace.rounds * (pace.warm_up + pace.window), [&] { begin = read(); },
+      [&](const Json& line) {
+        windows.push_back(WindowOf(line));
+        windows.back().others = OthersOf(begin, read(), line.at("seconds"));
+      });
   if (model.Wait(std::chrono::seconds(60)) != 0) throw std::runtime_error("the model failed: " + model.LogTail());
   stage.server->DropDatabase(kModelDatabase);
   return MedianOf(windows);

@@ -121,7 +121,7 @@ TEST(ResultsJson, HasWhatIsAskedFor) {
   EXPECT_EQ(json.at("l1_ms"), 0.25);
   EXPECT_EQ(json.at("l2_steps_per_s"), 90'000);
   ASSERT_EQ(json.at("ceiling").size(), 2u);
-  EXPECT_EQ(json["ceiling"][1], Json({{"in_flight", 64}, {"steps_per_s", 50'000.0}, {"p50_ms", 12.0}, {"p99_ms", 20.0}}));
+  EXPECT_EQ(json["ceiling"][1], Json({{"in_flight", 64}, {"steps_per_s", 50'000.0}, {"p50_ms", 12.0}, {"p99_ms", 20.0}, {"others", 0.0}}));
   ASSERT_EQ(json.at("points").size(), 2u);
   const Json& point = json["points"][1];
   for (const char* name :
@@ -134,6 +134,15 @@ TEST(ResultsJson, HasWhatIsAskedFor) {
   for (const Json& target : json.at("targets")) {
     for (const char* name : {"name", "goal", "value", "met"}) EXPECT_TRUE(target.contains(name)) << name;
   }
+}
+
+TEST(ResultsText, SaysWhatWasDisturbed) {
+  Results results = Measured();
+  EXPECT_EQ(CeilingText(results.ceiling).find("disturbed"), std::string::npos);
+  EXPECT_EQ(PointText(results, results.points[0]).find("disturbed"), std::string::npos);
+  results.ceiling[0].window.others = results.points[0].window.others = 1.3;
+  EXPECT_NE(CeilingText(results.ceiling).find("disturbed: 1.3"), std::string::npos);
+  EXPECT_NE(PointText(results, results.points[0]).find("disturbed: 1.3"), std::string::npos);
 }
 
 TEST(ResultsText, SaysWhatIsMissing) {
