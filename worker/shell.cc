@@ -2,6 +2,10 @@
 
 namespace acl {
 
+namespace {
+constexpr int kCommitThreads = 2;  // WorkerConfig::commits_at_once
+}
+
 WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& queue, StepRunner& runner, const KindRegistry& kinds,
                          const Clock& clock, WorkerObserver* observer, std::function<void(double, std::int64_t)> on_restore)
     : clock_(clock),
@@ -10,7 +14,7 @@ WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& q
       core_(std::move(config), kinds, random_, observer),
       carry_out_{store, queue, clock, ids_, std::move(on_restore)},
       heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
-      commits_({.name = "commit", .threads = 1, .max_queued = 64}),
+      commits_({.name = "commit", .threads = kCommitThreads, .max_queued = 64}),
       others_({.name = "sql", .threads = 3, .max_queued = 4096}) {}
 
 WorkerShell::~WorkerShell() { Stop(); }

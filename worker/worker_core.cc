@@ -26,9 +26,23 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   return context;
 }
 
+bool WorkerCore::WorthABatch(const BuildContext& context) const {
+  if (int(batches_.size()) >= config_.commits_at_once) return false;
+  if (batches_.empty()) return true;
+  std::size_t largest = 0, ready = 0;
+  for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items.size());
+  for (const auto& [subject, aside] : aside_) ready += aside.stored ? 1 : 0;
+  for (const auto& [subject, run] : subjects_) {
+    if (ready * 2 >= largest && ready > 0) return true;
+    if (run->Ready(context)) ++ready;
+  }
+  return ready * 2 >= largest && ready > 0;
+}
+
 void WorkerCore::FormBatch(SteadyTime now) {
-  if (batch_ || (state_ != State::kLive && state_ != State::kDraining)) return;
+  if (state_ != State::kLive && state_ != State::kDraining) return;
   BuildContext context = ContextFor(now);
+  if (!WorthABatch(context)) return;
   Batch batch;
   for (auto it = aside_.begin(); it != aside_.end() && int(batch.items.size()) < config_.commit_batch;) {
     if (!it->second.stored) {
@@ -69,47 +83,64 @@ void WorkerCore::FormBatch(SteadyTime now) {
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
   if (batch.items.empty()) return;
   std::sort(batch.items.begin(), batch.items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
-  batch_ = std::move(batch);
-  ++batch_id_;
+  batches_.emplace(++batch_id_, std::move(batch));
 }
 
-void WorkerCore::OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer) {
-  if (!batch_ || batch != batch_id_) return;
-  batch_->sent = false;
+void WorkerCore::SendBatches(SteadyTime now) {
+  for (auto& [id, batch] : batches_) {
+    if (batch.sent || (batch.retry_at && !Due(now, batch.retry_at))) continue;
+    batch.sent = true;
+    if (!batch.first_sent) batch.first_sent = now;
+    batch.retry_at.reset();
+    if (batch.unknown) {
+      commands_.push_back(command::ReadBack{id, batch.items});
+    } else {
+      commands_.push_back(command::Commit{id, batch.items});
+    }
+  }
+}
+
+void WorkerCore::OnCommitted(SteadyTime now, std::int64_t id, Result<std::vector<CommitOutcome>> answer) {
+  auto it = batches_.find(id);
+  if (it == batches_.end()) return;
+  Batch& batch = it->second;
+  batch.sent = false;
   if (answer) {
     commit_failures_ = 0;
-    SettleBatch(now, *answer);
+    SettleBatch(now, id, *answer);
     return;
   }
   if (answer.code() == Code::kOutcomeUnknown) {
     ++counts_.unknown_commits;
-    observer_.OnUnknownCommit(batch_->items.size());
-    batch_->unknown = true;
+    observer_.OnUnknownCommit(batch.items.size());
+    batch.unknown = true;
   } else {
     observer_.OnUnavailable("commit", answer.error());
   }
-  batch_->retry_at = Backoff(now, commit_failures_);
+  batch.retry_at = Backoff(now, commit_failures_);
 }
 
-void WorkerCore::OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer) {
-  if (!batch_ || batch != batch_id_) return;
-  batch_->sent = false;
+void WorkerCore::OnReadBack(SteadyTime now, std::int64_t id, Result<std::vector<CommitOutcome>> answer) {
+  auto it = batches_.find(id);
+  if (it == batches_.end()) return;
+  Batch& batch = it->second;
+  batch.sent = false;
   if (!answer) {
-    batch_->retry_at = Backoff(now, commit_failures_);
+    batch.retry_at = Backoff(now, commit_failures_);
     return;
   }
-  batch_->unknown = false;
+  batch.unknown = false;
   for (std::size_t i = 0; i < answer->size(); ++i) {
     if ((*answer)[i].kind != CommitOutcome::Kind::kCommitted) continue;
     ++counts_.unknown_landed;
-    observer_.OnFoundRecorded(batch_->items[i].completions.size());
+    observer_.OnFoundRecorded(batch.items[i].completions.size());
   }
-  SettleBatch(now, *answer);
+  SettleBatch(now, id, *answer);
 }
 
-void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes) {
-  Batch batch = std::move(*batch_);
-  batch_.reset();
+void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes) {
+  Batch batch = std::move(batches_.at(id));
+  batches_.erase(id);
   ACL_CHECK(outcomes.size() == batch.items.size(), "one outcome per item");
   ++counts_.commits;
   observer_.OnBatch(batch.items.size(), now - batch.first_sent.value_or(now));
@@ -165,8 +196,7 @@ void WorkerCore::SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& o
   }
   if (!again.items.empty()) {
     again.retry_at = Backoff(now, commit_failures_);
-    batch_ = std::move(again);
-    ++batch_id_;
+    batches_.emplace(++batch_id_, std::move(again));
   }
 }
 
@@ -327,13 +357,15 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     if (losing_) consider(*drain_until_ + kLossGrace);
     if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || TaskRoom() > 0)) consider(pace_.next());
     if (state_ == State::kDraining && drain_until_ > now) consider(drain_until_);
-    if (batch_ && !batch_->sent) consider(batch_->retry_at);
+    for (const auto& [id, batch] : batches_) {
+      if (!batch.sent) consider(batch.retry_at);
+    }
     for (const auto& [subject, aside] : aside_) {
       if (!aside.sent) consider(aside.retry_at);
     }
     consider(inbox_retry_at_);
     for (const auto& [key, step] : running_) consider(step.drop_at);
-    if (batch_) return std::max(next, now);  // its answer comes first: no timer is taken before
+    if (!batches_.empty()) return std::max(next, now);  // an answer comes first: no timer is taken before
     const WallTime db_now = trust_.DatabaseTime(now);
     for (const auto& [subject, run] : subjects_) {
       auto timer = run->NextTimer();
@@ -357,16 +389,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     BeginTasks(now);
     FormBatch(now);
     SendAside(now);
-    if (batch_ && !batch_->sent && (!batch_->retry_at || Due(now, batch_->retry_at))) {
-      batch_->sent = true;
-      if (!batch_->first_sent) batch_->first_sent = now;
-      batch_->retry_at.reset();
-      if (batch_->unknown) {
-        commands_.push_back(command::ReadBack{batch_id_, batch_->items});
-      } else {
-        commands_.push_back(command::Commit{batch_id_, batch_->items});
-      }
-    }
+    SendBatches(now);
     if (!losing_ && Due(now, reconcile_at_)) {
       reconcile_at_.reset();
       commands_.push_back(command::Reconcile{session_, config_.session.ttl});
@@ -375,9 +398,9 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
   }
   for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
   if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim();
-  if (losing_ && subjects_.empty() && !batch_ && tasks_.busy() == 0) {
+  if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
-  } else if (state_ == State::kDraining && subjects_.empty() && !batch_ && !claim_in_flight_ &&
+  } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ &&
              (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
     tasks_.ForgetAll();
     state_ = State::kClosing;

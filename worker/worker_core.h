@@ -38,6 +38,7 @@ struct WorkerConfig {
   int step_slots = 8;  // steps running at once
   int claim_batch = 16;
   int commit_batch = 128;                      // items of one group commit
+  int commits_at_once = 2;                     // group commits on their way; what one decides on the other writes
   std::size_t apart_bytes = 256 * 1024;        // a payload larger than this goes to the content store, before its item is committed
   milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
@@ -235,10 +236,13 @@ class WorkerCore {
   void DispatchStarts(SteadyTime now, SubjectRun& run);
   void TellRecorded(SubjectRun& run);
   void FormBatch(SteadyTime now);
+  // Whether another group commit may go besides those on their way: only if it is not much smaller.
+  bool WorthABatch(const BuildContext& context) const;
+  void SendBatches(SteadyTime now);
   // True if it has large payloads: it goes into a batch when they are stored.
   bool SetAside(CommitItem& item);
   void SendAside(SteadyTime now);
-  void SettleBatch(SteadyTime now, const std::vector<CommitOutcome>& outcomes);
+  void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(SubjectRun& run);
   int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
   // Tasks that could be taken now.
@@ -269,7 +273,7 @@ class WorkerCore {
   std::map<StepKey, RunningStep> running_;
   std::set<SubjectId> inbox_in_flight_;
   TaskRuns tasks_;
-  std::optional<Batch> batch_;
+  std::map<std::int64_t, Batch> batches_;  // on their way, or waiting to be sent again; no subject is in two
   std::map<SubjectId, Aside> aside_;
   std::int64_t batch_id_ = 0;
   SubjectId next_in_turn_;  // where the next batch begins, so that every subject gets its turn

@@ -86,7 +86,7 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
 
 void WorkerCore::FinishLoss(SteadyTime now) {
   while (!subjects_.empty()) Lose(subjects_.begin()->first, "the session was lost");
-  batch_.reset();
+  batches_.clear();
   tasks_.ForgetRunning();
   inbox_in_flight_.clear();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;

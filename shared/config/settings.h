@@ -60,7 +60,7 @@ struct Settings {
   std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells
   std::string worker_name;                                  // empty: host name and process id
   int runs = 64;
-  int slots = 8;
+  int slots = 200;
   std::vector<std::string> queues{"default"};
   std::chrono::milliseconds poll{500};
   std::string kafka_group;  // empty: PREFIX.workers

@@ -24,7 +24,13 @@ class CounterKind final : public SubjectKind {
   SubjectTrace Trace(const Document&) const override { return trace; }
   StepTrace TraceOf(const Document& state, const std::string& step_id) const override;
 
+  // The promise of the next step stands with the result of the one before, if `joins`.
+  bool Joins(std::string_view event, std::string_view next) const override {
+    return joins && event == "step.completed" && next == "step.started";
+  }
+
   SubjectTrace trace;  // of every counter
+  bool joins = false;
 
   // The first event and everything a new counter needs.
   CreateItem MakeCreateItem(const SubjectId& subject, const CounterOptions& options) const;

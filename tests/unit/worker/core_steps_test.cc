@@ -28,6 +28,68 @@ TEST_F(CoreBench, AnEffectStartsOnlyAfterItsPromiseIsDurableAndThePromiseRidesWi
   EXPECT_EQ(fused.items[0].attempts[0].step_id, "step1");
 }
 
+TEST_F(CoreBench, APromiseThatJoinsNeedsNoRowOfItsOwn) {
+  counter->joins = true;
+  StartCore();
+  const SubjectId subject = Create({.steps = 3, .effects = "i"});
+  Live(milliseconds(500));
+  EndStep();
+  const auto fused = Await<command::Commit>();
+  ASSERT_EQ(fused.items.size(), 1u);
+  const CommitItem& item = fused.items[0];
+  ASSERT_EQ(item.events.size(), 1u);
+  EXPECT_EQ(item.events[0].type, "step.completed");
+  const Json payload = Json::parse(*item.events[0].payload);
+  EXPECT_EQ(payload["step_id"], "step0");
+  ASSERT_EQ(payload["also"].size(), 1u);
+  EXPECT_EQ(payload["also"][0]["type"], "step.started");
+  EXPECT_EQ(payload["also"][0]["step_id"], "step1");
+  EXPECT_TRUE(Verify(item.events[0], memory.Inspect(subject)->head.chain).ok()) << "sealed as it is read";
+  EXPECT_EQ(payload["state_root"], ToHex(item.state_root)) << "of the state after both";
+  ASSERT_EQ(item.completions.size(), 1u);
+  EXPECT_EQ(item.completions[0].event_seq, item.events[0].seq);
+  EXPECT_EQ(item.attempts.back().step_id, "step1");
+  CarryOutOne(fused);
+  Settle();
+  EndStep();
+  Settle();
+  EndStep();
+  Settle();
+  EXPECT_TRUE(memory.Inspect(subject)->closed);
+  const auto restored = Restore(subject, std::nullopt, memory.Inspect(subject)->events, [](const Hash256&) -> Result<std::string> {
+    return Error{Code::kNotFound, "no chunks here"};
+  });
+  ASSERT_TRUE(restored) << restored.message();
+  EXPECT_EQ(restored->state.Root(), memory.Inspect(subject)->head.state_root);
+}
+
+TEST_F(CoreBench, AnotherCommitGoesBesideOneOnItsWayIfItIsWorthIt) {
+  config.step_slots = 64;
+  StartCore();
+  std::vector<SubjectId> subjects;
+  for (int i = 0; i < 8; ++i) subjects.push_back(Create({.steps = 1, .effects = "i"}));
+  const auto first = Await<command::Commit>();
+  ASSERT_EQ(first.items.size(), 8u);
+  const SubjectId late = Create({.steps = 1, .effects = "i"});
+  for (int round = 0; round < 100; ++round) {
+    for (const Command& command : Take()) {
+      EXPECT_FALSE(std::holds_alternative<command::Commit>(command)) << "one item beside eight waits";
+      CarryOutOne(command);
+    }
+    Advance(milliseconds(10));
+  }
+  ASSERT_EQ(core->held(), 9);
+  for (int i = 0; i < 3; ++i) Create({.steps = 1, .effects = "i"});
+  const auto second = Await<command::Commit>();
+  EXPECT_GE(second.items.size(), 4u);
+  EXPECT_TRUE(std::any_of(second.items.begin(), second.items.end(), [&](const CommitItem& item) { return item.subject == late; }));
+  EXPECT_NE(second.batch, first.batch);
+  CarryOutOne(second);  // the answers come in any order
+  CarryOutOne(first);
+  Settle();
+  EXPECT_EQ(steps.size(), 12u);
+}
+
 TEST_F(CoreBench, NothingStartsAfterTheTrustMargin) {
   StartCore();
   const SubjectId subject = Create({.steps = 1, .effects = "n"});
