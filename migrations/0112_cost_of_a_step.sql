@@ -144,6 +144,25 @@ WHERE e.type IN ('step.started', 'step.dispatched', 'step.completed', 'workflow.
   AND (op ->> 'path' ~ '^/step:[^/]*$' AND op #> '{value,call,inputs}' IS NOT NULL OR op ->> 'path' ~ '^/step:[^/]*/call$' AND op #> '{value,inputs}' IS NOT NULL)
 GROUP BY e.subject_id, split_part(op ->> 'path', '/', 2);
 
+-- As in 0108, whatever the tables held when the plan was made: a join could read a whole index, a scalar subquery cannot.
+CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
+LANGUAGE sql STABLE AS $$
+  SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version,
+         coalesce((SELECT h.head_seq FROM subject_head h WHERE h.subject_id = d.subject_id), 0),
+         coalesce((SELECT l.token FROM leases l WHERE l.subject_id = d.subject_id), 0), now(),
+         (SELECT s.traceparent FROM subjects s
+          WHERE s.subject_id = coalesce((SELECT t.subject_id FROM tasks t WHERE d.kind = 'task' AND t.task_id = d.subject_id), d.subject_id))
+  FROM ready_lanes() lane
+  LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
+  CROSS JOIN LATERAL (
+    SELECT r.* FROM ready r
+    WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
+      AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
+      AND r.ready_at <= now()
+    ORDER BY r.ready_at, r.subject_id LIMIT p_max) d
+$$;
+
 -- Texts that compress well are compressed from 256 bytes on, in their row: half of the WAL of a step was its JSON. LZ4 where the server has it.
 ALTER TABLE event_rows ALTER COLUMN payload SET STORAGE MAIN, SET (toast_tuple_target = 256);
 ALTER TABLE listings ALTER COLUMN spec_text SET STORAGE MAIN, SET (toast_tuple_target = 256);

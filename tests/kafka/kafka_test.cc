@@ -110,7 +110,12 @@ TEST_F(Kafka, TopicsAreMadeOnceAndDescribed) {
   auto again = CreateTopics(settings_, {{topic_, 3, 1, {}}}, seconds(30));
   ASSERT_TRUE(again) << again.message();
   EXPECT_FALSE(again->front()) << "it was there";
-  auto states = DescribeTopics(settings_, {topic_, "no-such-topic"}, seconds(30));
+  // A broker may hear of a new topic a moment after the controller has made it.
+  Result<std::vector<TopicState>> states = Error{};
+  WaitUntil([&] {
+    states = DescribeTopics(settings_, {topic_, "no-such-topic"}, seconds(30));
+    return states && states->at(0).partitions > 0;
+  });
   ASSERT_TRUE(states) << states.message();
   EXPECT_EQ(states->at(0).partitions, 3);
   EXPECT_EQ(states->at(0).replication, 1);
