@@ -36,7 +36,7 @@ struct WorkerConfig {
   milliseconds heartbeat_every{2'500};
   int run_slots = 64;  // runs held at once
   int step_slots = 8;  // steps running at once
-  int claim_batch = 16;
+  int claim_batch = 32;
   int commit_batch = 128;                      // items of one group commit
   int commits_at_once = 2;                     // group commits on their way; what one decides on the other writes
   std::size_t apart_bytes = 256 * 1024;        // a payload larger than this goes to the content store, before its item is committed

@@ -38,13 +38,13 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     return;
   }
   const int found = int(answer->loaded.size() + answer->tasks.size());
-  if (rung || found + answer->dropped + answer->quarantined >= claim_asked_) {
+  if (found + answer->dropped + answer->quarantined >= claim_asked_) {
     pace_.Found(now);
   } else {
-    pace_.FoundAll(now, random_);
+    constexpr milliseconds kLongestBreath{20};
+    if (!subjects_.empty()) pace_.Breathe(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestBreath));
+    rung ? pace_.Hint(now) : pace_.FoundAll(now, random_);
   }
-  constexpr milliseconds kLongestBreath{20};
-  if (!subjects_.empty()) pace_.Breathe(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestBreath));
   for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
   // A grant older than this is given back by reconciliation, or its session is dead: nothing may begin under it.
   const SteadyTime start_until = answer->sent + config_.session.ttl - config_.trust_margin;
