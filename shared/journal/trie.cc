@@ -36,31 +36,6 @@ NodePtr Join(NodePtr left, NodePtr right) {
   return MakeInner(std::move(left), std::move(right));
 }
 
-// Two leaves of different paths in one subtree at `depth`.
-NodePtr Split(const NodePtr& a, const NodePtr& b, int depth) {
-  ACL_CHECK(depth < kPathBits, "two keys with the same SHA-256");
-  const bool a_right = Bit(a->path, depth), b_right = Bit(b->path, depth);
-  if (a_right != b_right) return a_right ? MakeInner(b, a) : MakeInner(a, b);
-  NodePtr below = Split(a, b, depth + 1);
-  return a_right ? MakeInner(nullptr, std::move(below)) : MakeInner(std::move(below), nullptr);
-}
-
-NodePtr InsertAt(const NodePtr& node, const NodePtr& leaf, int depth) {
-  if (node == nullptr) return leaf;
-  if (node->is_leaf()) return node->path == leaf->path ? leaf : Split(node, leaf, depth);
-  return Bit(leaf->path, depth) ? MakeInner(node->left, InsertAt(node->right, leaf, depth + 1))
-                                : MakeInner(InsertAt(node->left, leaf, depth + 1), node->right);
-}
-
-NodePtr RemoveAt(const NodePtr& node, const Hash256& path, int depth) {
-  if (node == nullptr) return nullptr;
-  if (node->is_leaf()) return node->path == path ? nullptr : node;
-  const NodePtr& side = Bit(path, depth) ? node->right : node->left;
-  NodePtr changed = RemoveAt(side, path, depth + 1);
-  if (changed == side) return node;
-  return Bit(path, depth) ? Join(node->left, std::move(changed)) : Join(std::move(changed), node->right);
-}
-
 using Changes = std::span<const Change>;
 
 // Where the bit at `depth` becomes one.
@@ -101,6 +76,19 @@ NodePtr ApplyAt(const NodePtr& node, Changes changes, int depth) {
   return left_side || right_side ? Join(std::move(left_side), std::move(right_side)) : nullptr;
 }
 
+// Whether the stored text has the length of the canonical one: all but some numbers have.
+bool SameText(const Json& value) {
+  constexpr std::int64_t kExact = std::int64_t(1) << 53;
+  switch (value.type()) {
+    case Json::value_t::number_float: return false;
+    case Json::value_t::number_unsigned: return value.get<std::uint64_t>() <= std::uint64_t(kExact);
+    case Json::value_t::number_integer: return value.get<std::int64_t>() <= kExact && value.get<std::int64_t>() >= -kExact;
+    case Json::value_t::object:
+    case Json::value_t::array: return std::all_of(value.begin(), value.end(), SameText);
+    default: return true;
+  }
+}
+
 }  // namespace
 
 Hash256 PathOf(std::string_view key) {
@@ -121,19 +109,6 @@ Hash256 PathOf(std::string_view key) {
   return place.path;
 }
 
-// Whether the stored text has the length of the canonical one: all but some numbers have.
-bool SameText(const Json& value) {
-  constexpr std::int64_t kExact = std::int64_t(1) << 53;
-  switch (value.type()) {
-    case Json::value_t::number_float: return false;
-    case Json::value_t::number_unsigned: return value.get<std::uint64_t>() <= std::uint64_t(kExact);
-    case Json::value_t::number_integer: return value.get<std::int64_t>() <= kExact && value.get<std::int64_t>() >= -kExact;
-    case Json::value_t::object:
-    case Json::value_t::array: return std::all_of(value.begin(), value.end(), SameText);
-    default: return true;
-  }
-}
-
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.path < b.path; });
   return ApplyAt(root, changes, 0);
@@ -152,9 +127,9 @@ NodePtr MakeLeaf(std::string key, Json value) {
   return node;
 }
 
-NodePtr Insert(const NodePtr& root, const NodePtr& leaf) { return InsertAt(root, leaf, 0); }
+NodePtr Insert(const NodePtr& root, const NodePtr& leaf) { return Apply(root, {{leaf->path, leaf}}); }
 
-NodePtr Remove(const NodePtr& root, const Hash256& path) { return RemoveAt(root, path, 0); }
+NodePtr Remove(const NodePtr& root, const Hash256& path) { return Apply(root, {{path, nullptr}}); }
 
 const Document::Node* Find(const NodePtr& root, const Hash256& path) {
   const Node* node = root.get();

@@ -36,7 +36,7 @@ struct Change {
   Hash256 path{};
   NodePtr leaf;
 };
-// All at once: every inner node above them is made, and hashed, once. The same root if nothing changes. ACL_CHECK: no path twice.
+// All at once: every inner node above them is made, and hashed, once. No path twice. The same root if nothing changes.
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes);
 // Inserts the leaf, or puts it in the place of the leaf of the same key.
 NodePtr Insert(const NodePtr& root, const NodePtr& leaf);

@@ -9,7 +9,7 @@
 
 namespace acl::pg {
 
-// What a batch needs decides the statement: a plan node that finds nothing to do costs a batch 10 to 20 us all the same.
+// What a batch needs decides the statement: plan nodes that find nothing to do are set up for every batch all the same.
 enum class CommitForm {
   kKeep,  // all keep their leases and write events, attempts and completions
   kRun,   // leases given back or closed, timers and listings besides: how most runs start and end
