@@ -29,14 +29,12 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
 bool WorkerCore::WorthABatch(const BuildContext& context) const {
   if (int(batches_.size()) >= config_.commits_at_once) return false;
   if (batches_.empty()) return true;
-  std::size_t largest = 0, ready = 0;
+  std::size_t largest = 0;
   for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items.size());
-  for (const auto& [subject, aside] : aside_) ready += aside.stored ? 1 : 0;
-  for (const auto& [subject, run] : subjects_) {
-    if (ready * 2 >= largest && ready > 0) return true;
-    if (run->Ready(context)) ++ready;
-  }
-  return ready * 2 >= largest && ready > 0;
+  const std::size_t wanted = std::max<std::size_t>(1, (largest + 1) / 2);
+  auto ready = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
+  for (auto it = subjects_.begin(); it != subjects_.end() && ready < wanted; ++it) ready += it->second->Ready(context) ? 1 : 0;
+  return ready >= wanted;
 }
 
 void WorkerCore::FormBatch(SteadyTime now) {
