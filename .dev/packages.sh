@@ -3,7 +3,7 @@ packages_build=(g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev li
   protobuf-compiler nlohmann-json3-dev libyaml-cpp-dev libdouble-conversion-dev libfmt-dev libspdlog-dev prometheus-cpp-dev
   libcli11-dev libcurl4-openssl-dev libmimalloc-dev librdkafka-dev libre2-dev libutf8proc-dev libzip-dev)
 packages_run=(postgresql-15 ca-certificates curl jq tzdata)
-packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3)
+packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3 spin gcc)
 packages_fleet=(default-jre-headless maven kcat openssl)
 packages_lint=(clang clang-format clang-tidy python3)
 

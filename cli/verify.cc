@@ -1,6 +1,9 @@
 // airun verify [ID|--all]: re-reads what is stored, straight from the database, and checks the invariants.
 #include <fmt/format.h>
 
+#include <fstream>
+
+#include "chaos/checkers/invariants.h"
 #include "cli/app.h"
 #include "cli/verify_kinds.h"
 #include "shared/postgres/pg_queries.h"
@@ -27,7 +30,38 @@ Result<SubjectId> FindSubject(const std::string& database, const std::string& te
   return Error{Code::kInvalid, "'" + text + "' is the beginning of several ids: " + all};
 }
 
-void Verify(Session* session, const std::string& id) {
+struct Wanted {
+  std::string id;
+  bool all = false, invariants = false, drained = false;
+  std::string history, ledger;
+  std::vector<std::string> canaries;
+};
+
+// The invariants i01 .. i36, beside (or instead of) what verify does by itself.
+Result<chaos::InvariantReport> AskInvariants(Session* session, const Wanted& wanted, const verify::Report* replay) {
+  chaos::InvariantOptions options;
+  options.conninfo = session->DatabaseUrl();
+  options.drained = wanted.drained;
+  options.canaries = wanted.canaries;
+  if (replay != nullptr) options.replay = *replay;
+  if (!wanted.history.empty()) {
+    std::ifstream in(wanted.history);
+    if (!in) return Error{Code::kNotFound, "cannot read " + wanted.history};
+    auto history = chaos::ReadHistory(in);
+    if (!history) return Error{Code::kInvalid, wanted.history + ": " + history.message()};
+    options.history = std::move(*history);
+  }
+  if (!wanted.ledger.empty()) {
+    std::ifstream in(wanted.ledger);
+    if (!in) return Error{Code::kNotFound, "cannot read " + wanted.ledger};
+    auto ledger = chaos::ReadLedger(in);
+    if (!ledger) return Error{Code::kInvalid, wanted.ledger + ": " + ledger.message()};
+    options.ledger = std::move(*ledger);
+  }
+  return chaos::CheckInvariants(options);
+}
+
+void Verify(Session* session, const Wanted& wanted) {
   verify::VerifyOptions options;
   options.conninfo = session->DatabaseUrl();
   options.kinds = VerifyKinds();
@@ -41,32 +75,53 @@ void Verify(Session* session, const std::string& id) {
     };
   }
   Result<verify::Report> report = Error{Code::kInternal, "not verified"};
-  if (id.empty()) {
+  if (wanted.id.empty()) {
     report = verify::VerifyAll(options);
     if (tell) session->world.err << "\n";
   } else {
-    auto subject = FindSubject(options.conninfo, id);
+    auto subject = FindSubject(options.conninfo, wanted.id);
     report = subject ? verify::VerifySubject(options, *subject) : Result<verify::Report>(subject.error());
   }
   if (!report) return session->Fail(report.error());
-  if (!report->clean()) session->exit_code = kExitFailure;
-  if (session->json()) return session->PrintJson(ToJson(*report));
+  std::optional<chaos::InvariantReport> invariants;
+  if (wanted.invariants) {
+    auto asked = AskInvariants(session, wanted, &*report);
+    if (!asked) return session->Fail(asked.error());
+    invariants = std::move(*asked);
+  }
+  const bool clean = report->clean() && (!invariants || invariants->clean());
+  if (!clean) session->exit_code = kExitFailure;
+  if (session->json()) {
+    Json json = ToJson(*report);
+    if (invariants) {
+      json["clean"] = clean;
+      json["invariants"] = ToJson(*invariants)["invariants"];
+    }
+    return session->PrintJson(json);
+  }
   session->world.out << ToText(*report);
-  session->Print(report->clean() ? session->Paint(Session::Colour::kGreen, "clean") : session->Paint(Session::Colour::kRed, "not clean"));
+  if (invariants) session->world.out << "\n" << ToText(*invariants);
+  session->Print(clean ? session->Paint(Session::Colour::kGreen, "clean") : session->Paint(Session::Colour::kRed, "not clean"));
 }
 
 }  // namespace
 
 void AddVerifyCommand(CLI::App* app, Session* session) {
-  auto id = std::make_shared<std::string>();
-  auto all = std::make_shared<bool>(false);
+  auto wanted = std::make_shared<Wanted>();
   CLI::App* command = app->add_subcommand("verify", "re-read what is stored and check every invariant; exit 1 on any violation");
-  CLI::Option* one = command->add_option("ID", *id, "one run, by its id or the first characters of it");
-  CLI::Option* every = command->add_flag("--all", *all, "every run, and what crosses tables: sessions, contents, views, rights");
+  CLI::Option* one = command->add_option("ID", wanted->id, "one run, by its id or the first characters of it");
+  CLI::Option* every = command->add_flag("--all", wanted->all, "every run, and what crosses tables: sessions, contents, views, rights");
   every->excludes(one);
+  CLI::Option* asked = command->add_flag("--invariants", wanted->invariants,
+                                         "with --all: i01 to i36 as well, with the rows each looked at (chaos/checkers)");
+  asked->needs(every);
+  command->add_option("--history", wanted->history, "what clients saw, a line of JSON each: for the invariants that need it")->needs(asked);
+  command->add_option("--ledger", wanted->ledger, "what a receiver of effects kept, a line of JSON each")->needs(asked);
+  command->add_option("--canary", wanted->canaries, "a secret that must stand nowhere; may be given more than once")->needs(asked);
+  command->add_flag("--drained", wanted->drained, "nothing is left to do: then nothing may be held, ready or unsent")->needs(asked);
   command->callback([=] {
-    if (id->empty() && !*all) return session->Fail(kExitUsage, "name a run or say --all");
-    Verify(session, *id);
+    if (wanted->id.empty() && !wanted->all) return session->Fail(kExitUsage, "name a run or say --all");
+    Verify(session, *wanted);
   });
 }
 

@@ -171,7 +171,7 @@ double Fleet::Metric(const std::string& base_url, const std::string& name, const
 }
 
 void Fleet::ExpectVerified() {
-  const auto verified = Cli({"verify", "--all"});
+  const auto verified = Cli({"verify", "--all", "--invariants"});
   EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
 }
 

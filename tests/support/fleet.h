@@ -87,7 +87,7 @@ class Fleet {
   int HolderOf(const std::string& id);
   // Sum of a metric over its labels; `labels` is a text every counted line holds.
   double Metric(const std::string& base_url, const std::string& name, const std::string& labels = "");
-  // `airun verify --all` finds nothing.
+  // `airun verify --all --invariants` finds nothing.
   void ExpectVerified();
   // Everything the processes wrote: for the message of a failed test.
   std::string Logs() const;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "shared/base/json.h"
+#include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "tests/support/store_conformance.h"
 
