@@ -53,6 +53,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddVerifyCommand(app.get(), session);
   AddDoctorCommand(app.get(), session);
   AddDevCommand(app.get(), session);
+  AddChaosCommands(app.get(), session);
   AddCompletionCommand(app.get(), session);
   app->footer(
       "Examples:\n"

@@ -27,6 +27,7 @@ void AddQueueCommands(CLI::App* app, Session* session);
 void AddVerifyCommand(CLI::App* app, Session* session);
 void AddDoctorCommand(CLI::App* app, Session* session);
 void AddDevCommand(CLI::App* app, Session* session);
+void AddChaosCommands(CLI::App* app, Session* session);
 void AddCompletionCommand(CLI::App* app, Session* session);
 
 // The completion script of a shell, walked from the tree. `shell`: bash, zsh or fish.

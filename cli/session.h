@@ -18,6 +18,7 @@
 namespace acl::cli {
 
 inline constexpr int kExitOk = 0, kExitFailure = 1, kExitUsage = 2, kExitNotFound = 3, kExitDenied = 4, kExitConflict = 5, kExitTimeout = 6;
+inline constexpr int kExitInvalidRun = 7;  // of `airun chaos`: the run proves nothing
 int ExitCodeOf(Code code);
 
 // The world a command sees; a test brings its own.

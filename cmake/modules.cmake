@@ -1,5 +1,6 @@
 # acl_library(FOLDER LINK ...): a static library of every .cc of the folder and its subfolders but main.cc; its target is named
-# after the folder (shared/base -> acl_shared_base) and may be linked by folder name. A folder without .cc files is header-only.
+# after the folder (shared/base -> acl_shared_base) and may be linked by folder name. A folder without .cc files is header-only. EXCEPT
+# FOLDER...: subfolders that are libraries of their own.
 function(acl_target_name folder out)
   string(REPLACE "/" "_" name "${folder}")
   set(${out} "acl_${name}" PARENT_SCOPE)
@@ -10,7 +11,7 @@ function(acl_link target kind)
     if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${item})
       acl_target_name(${item} dep)
       target_link_libraries(${target} ${kind} ${dep})
-    elseif(item MATCHES "^(shared/.*|coordinator|worker|cli)$")
+    elseif(item MATCHES "^(shared/.*|coordinator|worker|cli|chaos|chaos/.*)$")
       # a folder that has no content yet
     else()
       target_link_libraries(${target} ${kind} ${item})
@@ -72,13 +73,16 @@ function(acl_write_batch target number text list)
 endfunction()
 
 function(acl_library folder)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;EXCEPT" ${ARGN})
   if(NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${folder})
     return()
   endif()
   acl_target_name(${folder} target)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  foreach(other ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${other}/")
+  endforeach()
   if(sources)
     acl_batches(${target} sources ${sources})
     add_library(${target} STATIC ${sources})

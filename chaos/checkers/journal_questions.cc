@@ -77,13 +77,14 @@ SELECT e.subject_id || '/' || e.seq,
               || int8send((extract(epoch FROM e.at) * 1000000)::bigint) || e.checksum || e.content_hash) <> e.chain THEN 'another chain' END
 FROM event_rows e WINDOW w AS (PARTITION BY e.subject_id ORDER BY e.seq))");
 
+// What comes in while the end is being committed is refused by events behind it.
 const Question kTerminal("i11", "a run ends by one event, its last, and is then closed", Needs::kDatabase, R"(
 SELECT s.subject_id::text,
        CASE WHEN t.n > 1 THEN t.n || ' events end it' WHEN t.n = 1 AND t.at <> t.last THEN 'event ' || t.at || ' ends it, and ' || t.last || ' is the last'
             WHEN t.n = 1 AND l.state <> 1 THEN 'ended, and its lease is not closed' WHEN t.n = 0 AND l.state = 1 THEN 'closed without an end' END
 FROM subjects s JOIN leases l USING (subject_id) CROSS JOIN LATERAL (
-  SELECT count(*) FILTER (WHERE x.ends) AS n, max(x.seq) FILTER (WHERE x.ends) AS at, max(x.seq) AS last
-  FROM (SELECT e.seq, e.type IN ('workflow.completed', 'workflow.rolled_back', 'workflow.ended') AS ends FROM event_rows e
+  SELECT count(*) FILTER (WHERE x.ends) AS n, max(x.seq) FILTER (WHERE x.ends) AS at, max(x.seq) FILTER (WHERE x.type <> 'input.refused') AS last
+  FROM (SELECT e.seq, e.type, e.type IN ('workflow.completed', 'workflow.rolled_back', 'workflow.ended') AS ends FROM event_rows e
         WHERE e.subject_id = s.subject_id) x) t
 WHERE s.kind = 'workflow')");
 

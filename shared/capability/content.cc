@@ -14,9 +14,16 @@
 
 namespace acl {
 
+// The same bytes under the same name, however often: a lost answer leaves nothing to be doubted, it is put again. Were it handed on as
+// unknown, the step would fail for good because a connection broke.
 Status KernelContents::Put(const Hash256& hash, const std::string& bytes) {
-  std::pair<Hash256, std::string> content{hash, bytes};
-  return store_.PutContents(std::span(&content, 1));
+  constexpr int kTries = 4;  // a pool may hold several connections that broke at the same time
+  const std::pair<Hash256, std::string> content{hash, bytes};
+  for (int attempt = 1;; ++attempt) {
+    const Status put = store_.PutContents(std::span(&content, 1));
+    if (put || put.code() != Code::kOutcomeUnknown) return put;
+    if (attempt == kTries) return Error{Code::kUnavailable, put.message()};
+  }
 }
 
 Result<std::string> KernelContents::Get(const Hash256& hash) {

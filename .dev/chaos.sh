@@ -1,0 +1,24 @@
+# ./dev chaos: fleets of real processes under faults (docs/chaos.md). Histories and reports lie under .local/chaos.
+
+# PostgreSQL's user must be able to reach the folder of a run; .local may be below one's home.
+chaos_one() {  # NAME OPTION...
+  local name=$1 folder code=0; shift
+  folder=$(mktemp -d /tmp/acl-chaos-XXXXXX)
+  chmod 711 "$folder"
+  "$top/build/dev/bin/airun" chaos run --folder "$folder/run" "$@" || code=$?
+  mkdir -p "$local_dir/chaos/$name"
+  cp "$folder"/run/history.jsonl "$folder"/run/report.* "$local_dir/chaos/$name/" 2>/dev/null || true
+  if [ $code = 0 ]; then rm -rf "$folder"; else say "chaos: kept for a look: $folder"; fi
+  say "chaos: $name: report .local/chaos/$name/report.html"
+  return $code
+}
+
+cmd_chaos() {
+  local profile code=0
+  build_binaries
+  if [ $# -gt 0 ]; then chaos_one last "$@"; return; fi
+  "$top/build/dev/bin/airun" chaos zombie || code=$?
+  for profile in quick lease-theft postgres; do chaos_one $profile --profile $profile || code=$?; done
+  chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-20}" || code=$?
+  return $code
+}

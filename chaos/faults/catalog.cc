@@ -1,0 +1,63 @@
+#include "chaos/faults/kinds.h"
+
+namespace acl::chaos {
+
+const std::vector<FaultKind>& FaultKinds() {
+  static const std::vector<FaultKind> kinds = {
+      {"kill-worker", "N1", "kill -9 of a worker in the middle of its work", true, KillWorker},
+      {"kill-coordinator", "N1", "kill -9 of a coordinator", true, KillCoordinator},
+      {"freeze-worker", "N2", "a worker stopped past its lease, then continued", true, FreezeWorker},
+      {"late-commit", "N2", "a worker stopped with a commit on its way; the commit arrives after the lease was taken over", true,
+       LateCommit},
+      {"freeze-coordinator", "N3", "a coordinator stopped past its duties' leases, then continued", true, FreezeCoordinator},
+      {"freeze-backend", "N4", "a PostgreSQL backend of a worker stopped", true, FreezeBackend},
+      {"lock-sessions", "N4", "the rows of all sessions locked for longer than a lease lives", false, LockSessions},
+      {"one-way", "N7", "PostgreSQL's answers to one worker do not arrive", true, OneWay},
+      {"slow", "N8", "PostgreSQL slow to reach for one worker: delay, some in small pieces", true, SlowNetwork},
+      {"half-open", "N9", "connections of one worker fall silent in both directions", true, HalfOpen},
+      {"cut-commit", "N10", "connections cut before a commit, after it was sent, and after it was answered", true, CutCommit},
+      {"reset", "N10", "all connections of one worker reset", true, ResetConnections},
+      {"kill-backend", "N11", "kill -9 of a PostgreSQL backend: all of PostgreSQL restarts", true, KillBackend},
+      {"immediate-stop", "N11", "PostgreSQL stopped without a checkpoint and started again", true, ImmediateStop},
+      {"kill-postgres", "N11", "kill -9 of all of PostgreSQL, started again", true, KillPostmaster},
+      {"terminate-backends", "N11", "every connection of the fleet ended by PostgreSQL", false, TerminateBackends},
+      {"pool-exhaustion", "N17", "no connection left at PostgreSQL, those of one worker cut", true, PoolExhaustion},
+      {"starve", "N24", "a worker that runs a twentieth of the time", true, Starve},
+      {"lost-replies", "N26", "the outside does what it is asked and its answer is lost", true, LostReplies},
+      {"rolling-restart", "N27", "each worker drained, ended and started again (the same version)", true, RollingRestart},
+      {"twin", "N28", "a second worker of the same name beside one that is stopped", true, Twin},
+      {"freeze-all", "N29", "every worker stopped past its lease at once", true, FreezeAll},
+      {"long-reader", "N30", "a transaction that holds back vacuum", false, LongReader},
+  };
+  return kinds;
+}
+
+const FaultKind* FindFaultKind(const std::string& name) {
+  for (const FaultKind& kind : FaultKinds()) {
+    if (name == kind.name) return &kind;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
+  if (kind.own_fleet && world.fleet == nullptr) return "needs processes and connections that this driver started itself";
+  if (world.conninfo.empty()) return "needs the fleet's database (--database-url)";
+  return std::nullopt;
+}
+
+const std::vector<NotDone>& FaultsNotDone() {
+  static const std::vector<NotDone> list = {
+      {"N5", "wall clock of a worker wrong", "needs libfaketime under the workers"},
+      {"N6", "wall clock of the database wrong", "needs libfaketime under PostgreSQL"},
+      {"N12", "power loss", "needs root, a loop device and a file system that can be shut down"},
+      {"N13", "fsync fails", "needs ptrace of PostgreSQL"},
+      {"N14", "failover to a standby", "not in this driver: tests/e2e/failover_test.cc"},
+      {"N15", "restore from a backup", "not in this driver"},
+      {"N16", "disk full", "needs root and a small file system; tests/e2e/disk_full_test.cc has the worker's side"},
+      {"N23", "out of memory", "needs a memory cgroup; the effect is N1's"},
+      {"N25", "object store fails", "not in this driver: tests/s3"},
+  };
+  return list;
+}
+
+}  // namespace acl::chaos

@@ -1,0 +1,53 @@
+#pragma once
+// A fault: what it does, how one sees that it took effect, how it is undone, how one sees that. A fault that nobody saw take effect makes
+// the whole run invalid: it would prove nothing.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/fleet/fleet.h"
+#include "chaos/plan/schedule.h"
+
+namespace acl::chaos {
+
+// What faults can reach: a fleet of the driver's own, or only the database and the API of one elsewhere.
+struct World {
+  Fleet* fleet = nullptr;
+  std::string conninfo;
+  milliseconds lease_ttl{10'000};
+};
+
+class Fault {
+ public:
+  virtual ~Fault() = default;
+  virtual Status Inject() = 0;
+  // Until its effect was seen; an error says what was waited for.
+  virtual Status AssertInjected() = 0;
+  virtual Status Heal() = 0;
+  virtual Status AssertHealed() = 0;
+  // What it hit and what was seen, for the report.
+  Json facts = Json::object();
+};
+
+struct FaultKind {
+  const char* name;    // in schedules and profiles
+  const char* number;  // of the table of faults that the project works through (docs/chaos.md)
+  const char* what;
+  bool own_fleet;  // needs the driver's own processes and proxies; else the database is enough
+  std::unique_ptr<Fault> (*make)(World& world, std::uint64_t draw);
+};
+
+const std::vector<FaultKind>& FaultKinds();
+const FaultKind* FindFaultKind(const std::string& name);
+// Why this one cannot be done in this world; nothing if it can.
+std::optional<std::string> WhyNot(const FaultKind& kind, const World& world);
+
+// Faults of the table that this driver never does, with the reason: the report names and counts them.
+struct NotDone {
+  const char *number, *what, *why;
+};
+const std::vector<NotDone>& FaultsNotDone();
+
+}  // namespace acl::chaos

@@ -1,0 +1,46 @@
+#pragma once
+// The makers of every fault, by what they reach; the table of them is catalog.cc.
+
+#include "chaos/faults/fault.h"
+
+namespace acl::chaos {
+
+inline constexpr milliseconds kSeenWithin{20'000}, kHealedWithin{30'000};
+
+using Made = std::unique_ptr<Fault>;
+Made KillWorker(World&, std::uint64_t draw);
+Made KillCoordinator(World&, std::uint64_t draw);
+Made FreezeWorker(World&, std::uint64_t draw);
+Made FreezeAll(World&, std::uint64_t draw);
+Made FreezeCoordinator(World&, std::uint64_t draw);
+Made LateCommit(World&, std::uint64_t draw);
+Made Twin(World&, std::uint64_t draw);
+Made Starve(World&, std::uint64_t draw);
+Made RollingRestart(World&, std::uint64_t draw);
+
+Made HalfOpen(World&, std::uint64_t draw);
+Made OneWay(World&, std::uint64_t draw);
+Made CutCommit(World&, std::uint64_t draw);
+Made ResetConnections(World&, std::uint64_t draw);
+Made SlowNetwork(World&, std::uint64_t draw);
+Made LostReplies(World&, std::uint64_t draw);
+
+Made KillBackend(World&, std::uint64_t draw);
+Made FreezeBackend(World&, std::uint64_t draw);
+Made ImmediateStop(World&, std::uint64_t draw);
+Made KillPostmaster(World&, std::uint64_t draw);
+Made LockSessions(World&, std::uint64_t draw);
+Made PoolExhaustion(World&, std::uint64_t draw);
+Made LongReader(World&, std::uint64_t draw);
+Made TerminateBackends(World&, std::uint64_t draw);
+
+// The worker that holds most leases now, or one by lot: a fault is to hit work.
+int BusyWorker(World& world, std::uint64_t draw);
+// Whether this process has a session that lives.
+bool HasSession(const World& world, pid_t pid);
+inline Node& AWorker(World& world, std::uint64_t draw) { return world.fleet->worker(BusyWorker(world, draw)); }
+inline Error NotSeen(std::string what) { return {Code::kTimeout, "not seen: " + std::move(what)}; }
+// Whether it has leases of a dead session still to be reaped.
+bool HasLeases(const World& world, pid_t pid);
+
+}  // namespace acl::chaos

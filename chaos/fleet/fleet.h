@@ -1,0 +1,79 @@
+#pragma once
+// The fleet that is tested when none is named: PostgreSQL, coordinators and workers as real processes on this machine, each with a proxy of
+// its own in front of PostgreSQL, and an effects server, also behind a proxy. Short leases, so that a theft takes seconds.
+
+#include <memory>
+#include <set>
+
+#include "chaos/effects/server.h"
+#include "chaos/fleet/server.h"
+#include "chaos/proxy/proxy.h"
+
+namespace acl::chaos {
+
+struct FleetOptions {
+  std::filesystem::path programs;  // where acl-coordinator and acl-worker are
+  std::filesystem::path folder;    // logs and data; made anew
+  std::filesystem::path postgres;  // PostgreSQL's programs; empty: looked for
+  int coordinators = 1, workers = 3;
+  milliseconds lease_ttl{1'500};
+  std::map<std::string, std::string> environment;  // of every process, on top
+};
+
+// One place of the fleet: a process that may be killed and started again, always behind the same proxy.
+struct Node {
+  std::string name;
+  bool is_worker = false;
+  std::uint16_t http = 0, doorbell = 0;
+  std::unique_ptr<Proxy> database;  // its way to PostgreSQL
+  std::unique_ptr<Child> process;
+
+  std::string Url(const std::string& path = "") const { return "http://127.0.0.1:" + std::to_string(http) + path; }
+};
+
+class Fleet {
+ public:
+  static Result<std::unique_ptr<Fleet>> Start(const FleetOptions& options, const Clock& clock);
+  ~Fleet();
+
+  const FleetOptions& options() const { return options_; }
+  Server& database() { return *database_; }
+  EffectsServer& effects() { return *effects_; }
+  Proxy& effects_proxy() { return *effects_proxy_; }
+  std::string conninfo() const { return database_->Conninfo(); }
+  std::string EffectsUrl() const { return "http://127.0.0.1:" + std::to_string(effects_proxy_->port()) + "/effects"; }
+  std::vector<std::string> ApiUrls() const;
+
+  int workers() const { return int(workers_.size()); }
+  int coordinators() const { return int(coordinators_.size()); }
+  Node& worker(int n) { return *workers_.at(std::size_t(n)); }
+  Node& coordinator(int n) { return *coordinators_.at(std::size_t(n)); }
+  std::vector<Node*> nodes();
+  // Makes the process of a place anew, which must have none that runs.
+  Status StartNode(Node& node);
+  // A further process under the name of `node`, as a restarted container has it beside a frozen one. Ends with the returned object.
+  Result<std::unique_ptr<Child>> StartTwin(const Node& node);
+  // One more worker (a place of its own).
+  Result<Node*> AddWorker();
+  static bool Ready(const Node& node);
+  bool AwaitReady(milliseconds limit);
+  // kill -9, noted: what it held was not stolen from the living.
+  void Kill(Node& node);
+  void EndCleanly(Node& node);
+  const std::set<pid_t>& ended() const { return ended_; }
+  std::string Logs();
+
+ private:
+  explicit Fleet(FleetOptions options) : options_(std::move(options)) {}
+  Result<std::unique_ptr<Node>> MakeNode(const std::string& name, bool is_worker);
+  std::map<std::string, std::string> Environment(const Node& node) const;
+
+  FleetOptions options_;
+  std::unique_ptr<Server> database_;
+  std::unique_ptr<EffectsServer> effects_;
+  std::unique_ptr<Proxy> effects_proxy_;
+  std::vector<std::unique_ptr<Node>> coordinators_, workers_;
+  std::set<pid_t> ended_;
+};
+
+}  // namespace acl::chaos

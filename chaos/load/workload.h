@@ -1,0 +1,53 @@
+#pragma once
+// What the fleet is given to do, through its API, as clients do it: runs of several kinds under idempotency keys, repeated until an answer
+// comes, reads, pauses. Every request is in the history with its outcome: ok, fail (certainly not done), info (nobody knows).
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "chaos/history/history.h"
+#include "chaos/load/http.h"
+#include "shared/base/random.h"
+
+namespace acl::chaos {
+
+struct WorkloadOptions {
+  std::vector<std::string> api_urls;  // of the coordinators
+  std::string api_key;
+  std::string effects_url;  // empty: no runs that call the outside
+  std::uint64_t seed = 1;
+  int clients = 3;
+};
+
+// The workflow of a kind. Pure.
+std::string WorkflowOf(const std::string& kind, const std::string& effects_url);
+std::vector<std::string> WorkflowKinds(bool with_effects);
+
+class Workload {
+ public:
+  Workload(WorkloadOptions options, Recorder* history);
+  ~Workload();
+
+  // No new runs; what was asked and not answered is asked until it is, at most this long. False: something never was.
+  bool Stop(std::chrono::milliseconds limit);
+  // Until every client has had so many answers more.
+  bool AwaitAnswers(int more, std::chrono::milliseconds limit);
+  // The label that every run of this workload carries.
+  std::string label() const { return std::to_string(options_.seed); }
+  int submitted() const { return submitted_; }
+
+ private:
+  void Client(int number);
+  // Until it is answered; the answer's status, 0 if time was up.
+  HttpAnswer AskUntilAnswered(const std::string& process, const std::string& f, HttpAsk ask, const Json& args, Random& random);
+
+  const WorkloadOptions options_;
+  Recorder* history_;
+  std::atomic<bool> stop_{false}, give_up_{false};
+  std::atomic<int> submitted_{0}, unanswered_{0}, running_{0};
+  std::vector<std::atomic<int>> answers_;  // by client
+  std::vector<std::thread> clients_;
+};
+
+}  // namespace acl::chaos

@@ -1,0 +1,47 @@
+#pragma once
+// Which fault happens when, to whom, for how long: a pure function of the profile and the seed.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shared/base/json.h"
+#include "shared/base/random.h"
+
+namespace acl::chaos {
+
+using std::chrono::milliseconds;
+
+// A seed for one part of a run (workload, faults, one client), so that a change in one does not change the others.
+std::uint64_t SubSeed(std::uint64_t seed, const std::string& name);
+
+struct PlannedFault {
+  std::string kind;        // a name of the table of faults (faults/catalog.h)
+  milliseconds rest{0};    // of quiet before it
+  milliseconds hold{0};    // from injected to healed
+  std::uint64_t draw = 0;  // from which the fault takes its victim and its variant
+  friend bool operator==(const PlannedFault&, const PlannedFault&) = default;
+};
+
+struct Profile {
+  std::string name;
+  std::vector<std::string> kinds;  // each at least `dose` times
+  int dose = 1;
+  milliseconds warm_up{1'000}, rest{700}, hold{1'000}, drain{60'000};
+  milliseconds at_least{0};  // faults go on until so much time is planned
+  int clients = 3;
+  int workers = 3, coordinators = 1;
+  milliseconds lease_ttl{1'500};
+  bool kafka = false;
+};
+
+// The profiles by name, in the order of the documentation.
+const std::vector<Profile>& Profiles();
+const Profile* FindProfile(const std::string& name);
+
+// Every kind of the profile `dose` times in an order of the seed's, then more of them until the time is filled.
+std::vector<PlannedFault> MakeSchedule(const Profile& profile, std::uint64_t seed);
+Json ToJson(const PlannedFault& fault);
+
+}  // namespace acl::chaos
