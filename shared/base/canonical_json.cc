@@ -1,6 +1,7 @@
 #include "shared/base/canonical_json.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "shared/base/check.h"
@@ -23,6 +24,29 @@ bool LessUtf16(const std::string& a, const std::string& b) {
   return Utf16Rank(static_cast<unsigned char>(*i)) < Utf16Rank(static_cast<unsigned char>(*j));
 }
 
+void Append(const Json& value, std::string& out);
+
+void AppendObject(const Json::object_t& object, std::string& out) {
+  using Member = const Json::object_t::value_type*;
+  constexpr std::size_t kFew = 16;  // sorted without asking for memory
+  std::array<Member, kFew> few;
+  std::vector<Member> many;
+  if (object.size() > kFew) many.resize(object.size());
+  Member* const members = object.size() > kFew ? many.data() : few.data();
+  std::size_t count = 0;
+  for (const auto& member : object) members[count++] = &member;
+  std::sort(members, members + count, [](Member a, Member b) { return LessUtf16(a->first, b->first); });
+  char before = '{';
+  for (std::size_t i = 0; i < count; ++i) {
+    out += before;
+    before = ',';
+    AppendJsonString(members[i]->first, out);
+    out += ':';
+    Append(members[i]->second, out);
+  }
+  out += before == '{' ? "{}" : "}";
+}
+
 void Append(const Json& value, std::string& out) {
   switch (value.type()) {
     case Json::value_t::null: out += "null"; return;
@@ -43,7 +67,7 @@ void Append(const Json& value, std::string& out) {
     }
     case Json::value_t::array: {
       char before = '[';
-      for (const Json& item : value) {
+      for (const Json& item : value.get_ref<const Json::array_t&>()) {
         out += before;
         before = ',';
         Append(item, out);
@@ -52,20 +76,7 @@ void Append(const Json& value, std::string& out) {
       return;
     }
     case Json::value_t::object: {
-      std::vector<std::pair<const std::string*, const Json*>> members;
-      members.reserve(value.size());
-      for (auto it = value.begin(); it != value.end(); ++it) members.emplace_back(&it.key(), &it.value());
-      std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return LessUtf16(*a.first, *b.first); });
-      char before = '{';
-      for (const auto& [key, member] : members) {
-        out += before;
-        before = ',';
-        AppendJsonString(*key, out);
-        out += ':';
-        Append(*member, out);
-      }
-      out += before == '{' ? "{}" : "}";
-      return;
+      return AppendObject(value.get_ref<const Json::object_t&>(), out);
     }
     case Json::value_t::binary:
     case Json::value_t::discarded: break;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <unordered_set>
 #include <vector>
@@ -221,23 +222,25 @@ void Write(const Json& value, std::string& out) {
     case Json::value_t::number_unsigned: out += std::to_string(value.get<std::uint64_t>()); return;
     case Json::value_t::number_integer: out += std::to_string(value.get<std::int64_t>()); return;
     case Json::value_t::array: {
-      out += '[';
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        if (i > 0) out += ',';
-        Write(value[i], out);
+      char before = '[';
+      for (const Json& item : value.get_ref<const Json::array_t&>()) {
+        out += before;
+        before = ',';
+        Write(item, out);
       }
-      out += ']';
+      out += before == '[' ? "[]" : "]";
       return;
     }
     case Json::value_t::object: {
-      out += '{';
-      for (auto it = value.begin(); it != value.end(); ++it) {
-        if (it != value.begin()) out += ',';
-        WriteString(it.key(), out);
+      char before = '{';
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        out += before;
+        before = ',';
+        WriteString(key, out);
         out += ':';
-        Write(it.value(), out);
+        Write(member, out);
       }
-      out += '}';
+      out += before == '{' ? "{}" : "}";
       return;
     }
     case Json::value_t::null:
@@ -250,44 +253,60 @@ class StorableCheck {
  public:
   explicit StorableCheck(const JsonLimits& limits) : limits_(limits) {}
 
-  Status Run(const Json& value) { return Visit(value, 0, ""); }
+  Status Run(const Json& value) { return Visit(value, 0, nullptr); }
 
  private:
-  Status Text(const std::string& text, const std::string& place, std::string_view what) {
+  // Where a value stands; its text is made only for a message.
+  struct Place {
+    const Place* above = nullptr;
+    const std::string* key = nullptr;
+    std::size_t index = 0;
+  };
+
+  Status Text(const std::string& text, const Place* place, std::string_view what) {
     bytes_ += text.size() + 2;
-    if (text.find('\0') != std::string::npos) return Refuse(place, fmt::format("{} holds NUL", what));
+    if (std::memchr(text.data(), 0, text.size()) != nullptr) return Refuse(place, fmt::format("{} holds NUL", what));
     if (std::size_t bad = FindBadUtf8(text); bad != std::string_view::npos) {
       return Refuse(place, fmt::format("{} is not valid UTF-8 (byte {})", what, bad));
     }
     return {};
   }
 
-  Status Visit(const Json& value, int depth, const std::string& place) {
+  Status Visit(const Json& value, int depth, const Place* place) {
     bytes_ += 2;
     if (bytes_ > limits_.max_bytes) return Refuse(place, fmt::format("the value is larger than {} bytes", limits_.max_bytes));
-    if (value.is_string()) return Text(value.get_ref<const std::string&>(), place, "the string");
-    if (value.is_number_float() && !std::isfinite(value.get<double>())) return Refuse(place, "the number is not finite");
-    if (value.is_binary() || value.is_discarded()) return Refuse(place, "the value is not JSON");
-    if (!value.is_structured()) return {};
+    switch (value.type()) {
+      case Json::value_t::string: return Text(value.get_ref<const std::string&>(), place, "the string");
+      case Json::value_t::number_float: return std::isfinite(value.get<double>()) ? Status() : Refuse(place, "the number is not finite");
+      case Json::value_t::binary:
+      case Json::value_t::discarded: return Refuse(place, "the value is not JSON");
+      case Json::value_t::object:
+      case Json::value_t::array: break;
+      default: return {};
+    }
     if (depth >= limits_.max_depth) return Refuse(place, fmt::format("nested deeper than {} levels", limits_.max_depth));
-    std::size_t index = 0;
-    for (auto it = value.begin(); it != value.end(); ++it, ++index) {
-      if (value.is_object()) {
-        if (auto status = Text(it.key(), place, "a key"); !status) return status;
+    if (value.is_array()) {
+      Place below{place, nullptr, 0};
+      for (const Json& item : value.get_ref<const Json::array_t&>()) {
+        if (auto status = Visit(item, depth + 1, &below); !status) return status;
+        ++below.index;
       }
-      const bool plain = !it->is_structured() && !it->is_string() && !it->is_number_float() && !it->is_binary() && !it->is_discarded();
-      if (plain) {
-        bytes_ += 2;
-        continue;
-      }
-      std::string below = place + '/' + (value.is_object() ? it.key() : std::to_string(index));
-      if (auto status = Visit(*it, depth + 1, below); !status) return status;
+      return {};
+    }
+    for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+      if (auto status = Text(key, place, "a key"); !status) return status;
+      const Place below{place, &key, 0};
+      if (auto status = Visit(member, depth + 1, &below); !status) return status;
     }
     return {};
   }
 
-  static Status Refuse(const std::string& place, std::string_view what) {
-    return {Code::kInvalid, fmt::format("cannot be stored: at {}: {}", place.empty() ? "the top" : Shown(place), what)};
+  static std::string PointerOf(const Place* place) {
+    return place ? PointerOf(place->above) + '/' + (place->key ? *place->key : std::to_string(place->index)) : std::string();
+  }
+
+  static Status Refuse(const Place* place, std::string_view what) {
+    return {Code::kInvalid, fmt::format("cannot be stored: at {}: {}", place ? Shown(PointerOf(place)) : "the top", what)};
   }
 
   const JsonLimits& limits_;

@@ -3,6 +3,8 @@
 #include <double-conversion/double-conversion.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "shared/base/check.h"
 
@@ -47,6 +49,13 @@ void AppendEcmaScriptNumber(double value, std::string& out) {
 std::size_t FindBadUtf8(std::string_view text) {
   auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   for (std::size_t i = 0; i < text.size();) {
+    if (std::uint64_t eight; i + sizeof eight <= text.size()) {  // ASCII, mostly
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080u) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
     const unsigned c = byte(i), second = byte(i + 1);
     if (c < 0x80) {
       ++i;

@@ -26,7 +26,7 @@ const Json* Document::Find(std::string_view key) const {
 
 std::size_t Document::size() const { return root_ ? root_->leaves : 0; }
 
-std::size_t Document::stored_bytes() const { return root_ ? root_->bytes : 0; }
+std::size_t Document::stored_bytes() const { return root_ ? root_->Measured().bytes : 0; }
 
 void Document::Set(std::string_view key, Json value) {
   ACL_CHECK(CheckStorable(Json(key)).ok() && CheckStorable(value, kEntryLimits).ok(), "Document::Set of what cannot be stored");

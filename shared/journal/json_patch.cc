@@ -40,10 +40,17 @@ bool ApplyOp(Json& document, const patch::Op& op, std::string& why) {
   return false;
 }
 
-Json Operation(const char* name, std::vector<std::string> path) {
+Json Operation(const char* name, const std::vector<std::string>& path) {
   Json op = Json::object();
-  op["op"] = name;
-  op["path"] = MakePointer(path);
+  auto& members = op.get_ref<Json::object_t&>();
+  members.reserve(3);
+  members.emplace_back("op", name);
+  members.emplace_back("path", MakePointer(path));
+  return op;
+}
+
+Json With(Json op, const char* name, Json value) {
+  op.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
   return op;
 }
 
@@ -94,24 +101,14 @@ std::string MakePointer(const std::vector<std::string>& tokens) {
   return pointer;
 }
 
-Json PatchAdd(std::vector<std::string> path, Json value) {
-  Json op = Operation("add", std::move(path));
-  op["value"] = std::move(value);
-  return op;
-}
+Json PatchAdd(std::vector<std::string> path, Json value) { return With(Operation("add", path), "value", std::move(value)); }
 
-Json PatchReplace(std::vector<std::string> path, Json value) {
-  Json op = Operation("replace", std::move(path));
-  op["value"] = std::move(value);
-  return op;
-}
+Json PatchReplace(std::vector<std::string> path, Json value) { return With(Operation("replace", path), "value", std::move(value)); }
 
-Json PatchRemove(std::vector<std::string> path) { return Operation("remove", std::move(path)); }
+Json PatchRemove(std::vector<std::string> path) { return Operation("remove", path); }
 
 Json PatchCopy(std::vector<std::string> from, std::vector<std::string> path) {
-  Json op = Operation("copy", std::move(path));
-  op["from"] = MakePointer(from);
-  return op;
+  return With(Operation("copy", path), "from", MakePointer(from));
 }
 
 }  // namespace acl

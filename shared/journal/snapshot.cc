@@ -31,7 +31,7 @@ void AppendEntries(const Document::Node& node, std::string& out) {
 
 // One chunk for a subtree that is small enough or a single entry, else those of its halves.
 void AppendChunks(const Document::Node& node, std::vector<std::string>& chunks) {
-  if (node.is_leaf() || node.bytes <= kChunkBytes) {
+  if (node.is_leaf() || node.Measured().bytes <= kChunkBytes) {
     std::string text;
     AppendEntries(node, text);
     chunks.push_back(text + '}');

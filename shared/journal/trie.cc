@@ -21,9 +21,7 @@ bool Bit(const Hash256& path, int depth) { return (path[std::size_t(depth / 8)] 
 
 NodePtr MakeInner(NodePtr left, NodePtr right) {
   auto node = std::make_shared<Node>();
-  node->hash = Sha256({kInnerMark, AsBytes(RootHash(left)), AsBytes(RootHash(right))});
   node->leaves = (left ? left->leaves : 0) + (right ? right->leaves : 0);
-  node->bytes = (left ? left->bytes : 0) + (right ? right->bytes : 0);
   node->left = std::move(left);
   node->right = std::move(right);
   return node;
@@ -117,11 +115,6 @@ NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
 NodePtr MakeLeaf(std::string key, Json value) {
   auto node = std::make_shared<Node>();
   node->path = PathOf(key);
-  const std::string text = CanonicalJson(value);
-  node->hash = Sha256({kLeafMark, AsBytes(node->path), AsBytes(Sha256(text))});
-  std::string quoted;
-  AppendJsonString(key, quoted);
-  node->bytes = quoted.size() + (SameText(value) ? text.size() : DumpJson(value).size()) + 2;  // "key":value,
   node->key = std::move(key);
   node->value = std::move(value);
   return node;
@@ -137,6 +130,34 @@ const Document::Node* Find(const NodePtr& root, const Hash256& path) {
   return node != nullptr && node->path == path ? node : nullptr;
 }
 
-Hash256 RootHash(const NodePtr& root) { return root ? root->hash : Hash256{}; }
+Hash256 RootHash(const NodePtr& root) { return root ? root->Measured().hash : Hash256{}; }
 
 }  // namespace acl::trie
+
+namespace acl {
+
+Document::Node::Measure Document::Node::Work() const {
+  if (!is_leaf()) {
+    const Measure on_left = left ? left->Measured() : Measure(), on_right = right ? right->Measured() : Measure();
+    return {Sha256({trie::kInnerMark, AsBytes(on_left.hash), AsBytes(on_right.hash)}), on_left.bytes + on_right.bytes};
+  }
+  const std::string text = CanonicalJson(value);
+  std::string quoted;
+  AppendJsonString(key, quoted);
+  return {Sha256({trie::kLeafMark, AsBytes(path), AsBytes(Sha256(text))}),
+          quoted.size() + (trie::SameText(value) ? text.size() : DumpJson(value).size()) + 2};  // "key":value,
+}
+
+// Two that come at once work it out both, and one of them writes it.
+Document::Node::Measure Document::Node::Measured() const {
+  if (measured_.load(std::memory_order_acquire) == kThere) return measure_;
+  const Measure measure = Work();
+  int before = kNotYet;
+  if (measured_.compare_exchange_strong(before, kBeingWritten, std::memory_order_relaxed)) {
+    measure_ = measure;
+    measured_.store(kThere, std::memory_order_release);
+  }
+  return measure;
+}
+
+}  // namespace acl

@@ -1,6 +1,7 @@
 #pragma once
 // The nodes of a Document and the pure functions that make new ones out of old ones. Shape and hashes: document.h.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,11 +10,15 @@
 
 namespace acl {
 
-// Immutable once made. A leaf holds an entry; an inner node holds at least two leaves below it, perhaps all on one side.
+// Immutable once made. A leaf holds an entry; an inner node holds at least two leaves below it, perhaps all on one side. Hash and size are
+// worked out when they are first asked for: of what changes twice before anybody asks, only the second is.
 struct Document::Node {
-  Hash256 hash{};
+  struct Measure {
+    Hash256 hash{};
+    std::size_t bytes = 0;  // stored text of the leaves below
+  };
+  Measure Measured() const;  // from any thread
   std::size_t leaves = 1;
-  std::size_t bytes = 0;  // stored text of the leaves below
 
   Hash256 path{};  // leaf: SHA-256(key)
   std::string key;
@@ -22,6 +27,13 @@ struct Document::Node {
   std::shared_ptr<const Node> left, right;  // inner; null is an empty subtree
 
   bool is_leaf() const { return left == nullptr && right == nullptr; }
+
+ private:
+  Measure Work() const;
+
+  enum : int { kNotYet, kBeingWritten, kThere };
+  mutable std::atomic<int> measured_{kNotYet};
+  mutable Measure measure_;  // read once it is there
 };
 
 namespace trie {
@@ -36,7 +48,7 @@ struct Change {
   Hash256 path{};
   NodePtr leaf;
 };
-// All at once: every inner node above them is made, and hashed, once. No path twice. The same root if nothing changes.
+// All at once: every inner node above them is made once. No path twice. The same root if nothing changes.
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes);
 // Inserts the leaf, or puts it in the place of the leaf of the same key.
 NodePtr Insert(const NodePtr& root, const NodePtr& leaf);

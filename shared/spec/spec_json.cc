@@ -1,4 +1,8 @@
 // The stored form of a spec. A field added later gets its default when an older snapshot is read; a newer schema version is refused.
+//
+// It stands in the first event of every run, so it is short: what is empty is left out, and what the first step says of itself besides its
+// name and its call stands once, in "step_defaults"; other steps say what is different. All of it is said: what a run does never hangs on a
+// default of the program that reads it.
 #include "shared/spec/workflow_spec.h"
 
 namespace acl {
@@ -71,19 +75,34 @@ RetryPolicy RetryFrom(const Json& json) {
   return out;
 }
 
-Json ToJson(const StepSpec& step) {
-  Json out = {{"name", step.name},
-              {"type", std::string(StepTypeName(step.type))},
-              {"capability", step.capability},
-              {"agent_name", step.agent_name},
-              {"description", step.description},
-              {"inputs", step.inputs},
-              {"depends_on", step.depends_on},
-              {"risk", std::string(RiskName(step.risk))},
-              {"retry", ToJson(step.retry)},
-              {"attempt_timeout_s", step.attempt_timeout.count()},
-              {"on_unknown_outcome", std::string(kUnknowns[static_cast<int>(step.on_unknown_outcome)])}};
-  if (step.depends_on.empty()) out["depends_on"] = Json::array();
+// What most steps of a workflow have in common.
+Json CommonOf(const StepSpec& step) {
+  return {{"type", std::string(StepTypeName(step.type))},
+          {"agent_name", step.agent_name},
+          {"risk", std::string(RiskName(step.risk))},
+          {"retry", ToJson(step.retry)},
+          {"attempt_timeout_s", step.attempt_timeout.count()},
+          {"on_unknown_outcome", std::string(kUnknowns[static_cast<int>(step.on_unknown_outcome)])}};
+}
+
+bool SameCommon(const StepSpec& a, const StepSpec& b) {
+  return a.type == b.type && a.agent_name == b.agent_name && a.risk == b.risk && a.retry == b.retry &&
+         a.attempt_timeout == b.attempt_timeout && a.on_unknown_outcome == b.on_unknown_outcome;
+}
+
+// `first`: whose common part stands before all steps, as `defaults`.
+Json ToJson(const StepSpec& step, const StepSpec& first, const Json& defaults) {
+  Json out = {{"name", step.name}};
+  if (!step.capability.empty()) out["capability"] = step.capability;
+  if (!step.description.empty()) out["description"] = step.description;
+  if (!step.inputs.empty()) out["inputs"] = step.inputs;
+  if (!step.depends_on.empty()) out["depends_on"] = step.depends_on;
+  if (!SameCommon(step, first)) {
+    const Json common = CommonOf(step);
+    for (auto it = common.begin(); it != common.end(); ++it) {
+      if (defaults.at(it.key()) != it.value()) out[it.key()] = it.value();
+    }
+  }
   if (step.compensation) out["compensation"] = ToJson(*step.compensation);
   if (step.step_timeout) out["step_timeout_s"] = step.step_timeout->count();
   if (step.queue) out["queue"] = *step.queue;
@@ -98,24 +117,28 @@ WaitSpec WaitFrom(const Json& json) {
   return {until, json.at(until ? "until" : "for")};
 }
 
-StepSpec StepFrom(const Json& json) {
+StepSpec StepFrom(const Json& json, const Json& defaults) {
+  const auto common = [&](const char* key) -> const Json& {
+    auto own = json.find(key);
+    return own == json.end() ? defaults.at(key) : *own;
+  };
   StepSpec out;
   out.name = json.at("name").get<std::string>();
-  const auto type = json.at("type").get<std::string>();
+  const auto type = common("type").get<std::string>();
   auto found = std::find_if(std::begin(kStepTypes), std::end(kStepTypes), [&](StepType one) { return StepTypeName(one) == type; });
   if (found == std::end(kStepTypes)) throw Malformed{"unknown step type '" + type + "'"};
   out.type = *found;
   out.capability = Take<std::string>(json, "capability", "");
-  out.agent_name = Take<std::string>(json, "agent_name", "");
+  out.agent_name = common("agent_name").get<std::string>();
   out.description = Take<std::string>(json, "description", "");
   out.inputs = TakeJson(json, "inputs", Json::object());
   out.depends_on = Take<std::vector<std::string>>(json, "depends_on", {});
-  auto risk = ParseRisk(json.at("risk").get<std::string>());
+  auto risk = ParseRisk(common("risk").get<std::string>());
   if (!risk) throw Malformed{"unknown risk"};
   out.risk = *risk;
-  out.retry = RetryFrom(json.at("retry"));
-  out.attempt_timeout = std::chrono::seconds(json.at("attempt_timeout_s").get<std::int64_t>());
-  out.on_unknown_outcome = static_cast<UnknownOutcome>(WordIndex(kUnknowns, json.at("on_unknown_outcome").get<std::string>()));
+  out.retry = RetryFrom(common("retry"));
+  out.attempt_timeout = std::chrono::seconds(common("attempt_timeout_s").get<std::int64_t>());
+  out.on_unknown_outcome = static_cast<UnknownOutcome>(WordIndex(kUnknowns, common("on_unknown_outcome").get<std::string>()));
   if (auto it = json.find("compensation"); it != json.end()) out.compensation = CompensationFrom(*it);
   if (auto it = json.find("step_timeout_s"); it != json.end()) out.step_timeout = std::chrono::seconds(it->get<std::int64_t>());
   if (auto it = json.find("queue"); it != json.end()) out.queue = it->get<std::string>();
@@ -151,7 +174,8 @@ WorkflowSpec SpecFrom(const Json& json) {
   out.metadata = TakeJson(json, "metadata", Json::object());
   out.initial_state = TakeJson(json, "initial_state", Json::object());
   for (const Json& input : TakeJson(json, "inputs", Json::array())) out.inputs.push_back(InputFrom(input));
-  for (const Json& step : json.at("steps")) out.steps.push_back(StepFrom(step));
+  const Json defaults = TakeJson(json, "step_defaults", Json::object());
+  for (const Json& step : json.at("steps")) out.steps.push_back(StepFrom(step, defaults));
   for (const Json& global : TakeJson(json, "global_compensation_steps", Json::array())) {
     out.global_compensation_names.push_back(global.at("name").get<std::string>());
     out.global_compensation_steps.push_back(CompensationFrom(global));
@@ -168,30 +192,38 @@ WorkflowSpec SpecFrom(const Json& json) {
 }  // namespace
 
 Json SpecToJson(const WorkflowSpec& spec) {
+  Json out = {{"schema_version", kSpecSchemaVersion}, {"name", spec.name}, {"version", spec.version}};
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) out[key] = value;
+  };
+  const auto value = [&](const char* key, Json of) {
+    if (!of.empty()) out[key] = std::move(of);
+  };
+  text("description", spec.description);
+  text("workflow_id", spec.workflow_id);
+  text("owner", spec.owner);
+  value("metadata", spec.metadata);
+  value("initial_state", spec.initial_state);
   Json inputs = Json::array(), steps = Json::array(), globals = Json::array();
   for (const InputSpec& input : spec.inputs) inputs.push_back(ToJson(input));
-  for (const StepSpec& step : spec.steps) steps.push_back(ToJson(step));
+  value("inputs", std::move(inputs));
+  if (!spec.steps.empty()) {
+    Json defaults = CommonOf(spec.steps.front());
+    for (const StepSpec& step : spec.steps) steps.push_back(ToJson(step, spec.steps.front(), defaults));
+    out["step_defaults"] = std::move(defaults);
+  }
+  out["steps"] = std::move(steps);
   for (std::size_t i = 0; i < spec.global_compensation_steps.size(); ++i) {
     Json global = {{"name", spec.global_compensation_names.at(i)}};
     global.update(ToJson(spec.global_compensation_steps[i]));
     globals.push_back(std::move(global));
   }
-  Json out = {{"schema_version", kSpecSchemaVersion},
-              {"name", spec.name},
-              {"version", spec.version},
-              {"description", spec.description},
-              {"workflow_id", spec.workflow_id},
-              {"owner", spec.owner},
-              {"metadata", spec.metadata},
-              {"initial_state", spec.initial_state},
-              {"inputs", std::move(inputs)},
-              {"steps", std::move(steps)},
-              {"global_compensation_steps", std::move(globals)},
-              {"max_execution_time_s", spec.max_execution_time.count()},
-              {"enable_auto_rollback", spec.enable_auto_rollback},
-              {"policy", spec.policy},
-              {"queue", spec.queue},
-              {"band", spec.band}};
+  value("global_compensation_steps", std::move(globals));
+  out["max_execution_time_s"] = spec.max_execution_time.count();
+  out["enable_auto_rollback"] = spec.enable_auto_rollback;
+  value("policy", spec.policy);
+  out["queue"] = spec.queue;
+  out["band"] = spec.band;
   if (spec.strict_templates) out["strict_templates"] = true;
   return out;
 }
@@ -199,7 +231,7 @@ Json SpecToJson(const WorkflowSpec& spec) {
 Result<WorkflowSpec> SpecFromJson(const Json& json) {
   try {
     if (!json.is_object()) throw Malformed{"not a map"};
-    if (int version = json.at("schema_version").get<int>(); version != kSpecSchemaVersion)
+    if (int version = json.at("schema_version").get<int>(); version < 1 || version > kSpecSchemaVersion)
       return Error{Code::kCorrupt, "spec: schema version " + std::to_string(version) + " is unknown to this program (it knows " +
                                        std::to_string(kSpecSchemaVersion) + ")"};
     return SpecFrom(json);

@@ -12,7 +12,7 @@
 
 namespace acl {
 
-inline constexpr int kSpecSchemaVersion = 1;
+inline constexpr int kSpecSchemaVersion = 2;  // of the stored form; 1, where every step said everything, is read too
 
 enum class StepType { kAction, kHumanApproval, kParallel, kCondition, kCompensation, kForeach, kChild, kWait };
 std::string_view StepTypeName(StepType type);  // "ACTION", "HUMAN_APPROVAL" ...
@@ -30,6 +30,8 @@ struct RetryPolicy {
   std::chrono::milliseconds max_delay{60'000};
   double multiplier = 2.0;
   double jitter = 0.0;  // 0..1: the delay is drawn from [d*(1-jitter), d]
+
+  friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
 enum class UnknownOutcome { kAsk, kRetry, kFail };  // `on_unknown_outcome`

@@ -70,6 +70,7 @@ std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const
 
 std::shared_ptr<const CompiledSpec> SpecCache::Known(const std::string& hash) const {
   std::lock_guard lock(mutex_);
+  if (!entries_.empty() && entries_.front().first == hash) return entries_.front().second;  // mostly
   auto it = by_hash_.find(hash);
   if (it == by_hash_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, it->second);

@@ -16,28 +16,11 @@ namespace {
 // A patch that cannot apply: replacing what is not there, named by the reason.
 Json Impossible(std::string reason) { return Json::array({PatchReplace({"impossible: " + std::move(reason)}, nullptr)}); }
 
-// Sets a member, or removes it if the value is empty.
-void SetList(Json& object, const char* key, const std::vector<std::string>& list) {
-  if (list.empty()) {
-    object.erase(key);
-  } else {
-    object[key] = list;
-  }
-}
-
-void SetText(Json& object, const char* key, const std::string& text) {
-  if (text.empty()) {
-    object.erase(key);
-  } else {
-    object[key] = text;
-  }
-}
-
 // One event being worked out: records are changed in memory, the patch is made at the end.
 class Evolution {
  public:
-  Evolution(const CompiledSpec& spec, const Document& state, const EventDraft& draft)
-      : spec_(spec), state_(state), draft_(draft), facts_(&draft.facts), ready_(state, spec.total()), run_(*ReadRun(state)) {}
+  Evolution(const CompiledSpec& spec, const Document& state, RunRecord run, const EventDraft& draft)
+      : spec_(spec), state_(state), draft_(draft), facts_(&draft.facts), ready_(state, spec.total()), run_(std::move(run)) {}
 
   Json Run() {
     const std::string& type = draft_.type;
@@ -60,10 +43,6 @@ class Evolution {
   Json& RunJson() {
     if (run_json_.is_null()) run_json_ = *run_.json;
     return run_json_;
-  }
-  Json& ProgressJson() {
-    if (progress_json_.is_null()) progress_json_ = *Lookup(state_, kProgressKey);
-    return progress_json_;
   }
 
   void GoRun(RunStatus to) {
@@ -388,33 +367,11 @@ class Evolution {
     if (!run_json_.is_null()) PatchMembers(patch, kRunKey, *run_.json, run_json_);
     if (instance_) {
       PatchRecord(patch, StepKey(instance_->step_id), record_.json, std::move(step_json_));
-      Json& json = ProgressJson();
-      json["done"] = progress_.done;
-      SetList(json, "open", progress_.open);
-      SetList(json, "tasks", progress_.tasks);
-      SetList(json, "uncertain", progress_.uncertain);
-      SetList(json, "settle", progress_.settle);
-      SetNumber(json, "retrying", progress_.retrying);
-      SetNumber(json, "waiting", progress_.waiting);
-      SetText(json, "next_due", progress_.next_due ? FormatWallTime(*progress_.next_due) : "");
-      SetText(json, "next_retry", progress_.next_retry ? FormatWallTime(*progress_.next_retry) : "");
-      SetText(json, "undo", progress_.undo);
-      SetNumber(json, "global", progress_.global);
-      SetNumber(json, "not_undone", progress_.not_undone);
-      SetText(json, "failed", progress_.failed);
-      PatchRecord(patch, std::string(kProgressKey), Lookup(state_, kProgressKey), std::move(json));
+      PatchRecord(patch, std::string(kProgressKey), Lookup(state_, kProgressKey), ToJson(progress_));
     }
     ready_.AppendTo(patch);
     for (Json& operation : more_) patch.push_back(std::move(operation));
     return patch;
-  }
-
-  static void SetNumber(Json& object, const char* key, int number) {
-    if (number == 0) {
-      object.erase(key);
-    } else {
-      object[key] = number;
-    }
   }
 
   const CompiledSpec& spec_;
@@ -426,7 +383,7 @@ class Evolution {
   const Instance* instance_ = nullptr;
   Progress progress_;
   StepRecord record_;
-  Json run_json_, progress_json_, step_json_;
+  Json run_json_, step_json_;
   std::vector<Json> more_;
   std::string impossible_;
 };
@@ -457,10 +414,11 @@ Json EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& 
     if (!compiled) return Impossible(compiled.message());
     return Created(**compiled, state, draft);
   }
-  if (!ReadRun(state)) return Impossible(draft.type + " before workflow.created");
+  auto run = ReadRun(state);
+  if (!run) return Impossible(draft.type + " before workflow.created");
   auto compiled = specs.Of(state);
   if (!compiled) return Impossible(compiled.message());
-  return Evolution(**compiled, state, draft).Run();
+  return Evolution(**compiled, state, std::move(*run), draft).Run();
 }
 
 }  // namespace acl::workflow

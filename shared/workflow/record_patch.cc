@@ -6,42 +6,76 @@ namespace acl::workflow {
 
 namespace {
 
-constexpr std::size_t kOperationBytes = 45;  // what an operation takes besides path and value
+// What an operation takes besides key and value: of a record, of a member (its path is longer), of a member that goes.
+constexpr std::size_t kRecordBytes = 45, kMemberBytes = 34, kGoneBytes = 28;
 
 // Of the text, roughly.
 std::size_t TextBytes(const Json& value) {
   if (value.is_string()) return value.get_ref<const std::string&>().size() + 2;
-  if (!value.is_structured()) return 6;
   std::size_t bytes = 2;
-  for (auto it = value.begin(); it != value.end(); ++it) bytes += TextBytes(*it) + (value.is_object() ? it.key().size() + 4 : 1);
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) bytes += TextBytes(member) + key.size() + 4;
+    return bytes;
+  }
+  if (!value.is_array()) return 6;
+  for (const Json& item : value.get_ref<const Json::array_t&>()) bytes += TextBytes(item) + 1;
   return bytes;
+}
+
+using Members = Json::object_t;
+
+const Json* Find(const Members& members, std::string_view key) {
+  for (const auto& [name, member] : members) {
+    if (name == key) return &member;
+  }
+  return nullptr;
+}
+
+// Which members of `after` are new or others, and which of `before` are gone.
+template <class Changed, class Gone>
+void Compare(const Json& before, const Json& after, const Changed& changed, const Gone& gone) {
+  const auto& old = before.get_ref<const Members&>();
+  const auto& now = after.get_ref<const Members&>();
+  for (const auto& [key, member] : now) {
+    const Json* was = Find(old, key);
+    if (!was || *was != member) changed(key, member);
+  }
+  for (const auto& [key, member] : old) {
+    if (!Find(now, key)) gone(key);
+  }
 }
 
 }  // namespace
 
-void PatchMembers(Json& patch, std::string_view key, const Json& before, const Json& after) {
-  for (auto it = after.begin(); it != after.end(); ++it) {
-    auto old = before.find(it.key());
-    if (old == before.end() || *old != it.value()) patch.push_back(PatchAdd({std::string(key), it.key()}, it.value()));
-  }
-  for (auto it = before.begin(); it != before.end(); ++it) {
-    if (!after.contains(it.key())) patch.push_back(PatchRemove({std::string(key), it.key()}));
-  }
+void PatchMembers(Json& patch, std::string_view record, const Json& before, const Json& after) {
+  Compare(
+      before, after,
+      [&](const std::string& key, const Json& member) {
+        patch.push_back(PatchAdd({std::string(record), key}, member));
+      },
+      [&](const std::string& key) {
+        patch.push_back(PatchRemove({std::string(record), key}));
+      });
 }
 
-void PatchRecord(Json& patch, const std::string& key, const Json* before, Json after) {
+void PatchRecord(Json& patch, const std::string& record, const Json* before, Json after) {
   if (before == nullptr) {
-    patch.push_back(PatchAdd({key}, std::move(after)));
+    patch.push_back(PatchAdd({record}, std::move(after)));
     return;
   }
-  Json operations = Json::array();
-  PatchMembers(operations, key, *before, after);
   std::size_t bytes = 0;
-  for (const Json& operation : operations) bytes += TextBytes(operation);
-  if (operations.size() > 1 && TextBytes(after) + key.size() + kOperationBytes <= bytes) {
-    patch.push_back(PatchAdd({key}, std::move(after)));
+  int operations = 0;
+  const auto count = [&](const std::string& key, std::size_t more) {
+    bytes += record.size() + key.size() + more;
+    ++operations;
+  };
+  Compare(
+      *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
+      [&](const std::string& key) { count(key, kGoneBytes); });
+  if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
+    patch.push_back(PatchAdd({record}, std::move(after)));
   } else {
-    for (Json& operation : operations) patch.push_back(std::move(operation));
+    PatchMembers(patch, record, *before, after);
   }
 }
 

@@ -10,9 +10,9 @@
 namespace acl::workflow {
 
 // One operation for every member that differs, so that the journal says what changed and not what is.
-void PatchMembers(Json& patch, std::string_view key, const Json& before, const Json& after);
+void PatchMembers(Json& patch, std::string_view record, const Json& before, const Json& after);
 
 // The same, but a small record of which much changed is said anew. `before`: nullptr if it is new.
-void PatchRecord(Json& patch, const std::string& key, const Json* before, Json after);
+void PatchRecord(Json& patch, const std::string& record, const Json* before, Json after);
 
 }  // namespace acl::workflow

@@ -16,43 +16,67 @@ std::uint64_t LookupsOfThisThread() { return lookups; }
 
 const Json* MemberOf(const Json* object, std::string_view key) {
   if (!object || !object->is_object()) return nullptr;
-  for (auto it = object->begin(); it != object->end(); ++it) {
-    if (it.key() == key) return &it.value();
+  for (const auto& [name, member] : object->get_ref<const Json::object_t&>()) {
+    if (name == key) return &member;
   }
   return nullptr;
 }
 
+namespace {
+
+using Members = Json::object_t;
+
+// The members of an entry, read in one pass; nothing if it is no object.
+const Members& MembersOf(const Json* object) {
+  static const Members none;
+  return object && object->is_object() ? object->get_ref<const Members&>() : none;
+}
+
+std::string Text(const Json& value) { return value.is_string() ? value.get_ref<const std::string&>() : std::string(); }
+std::int64_t Number(const Json& value, std::int64_t otherwise = 0) {
+  return value.is_number_integer() ? value.get<std::int64_t>() : otherwise;
+}
+bool Flag(const Json& value) { return value.is_boolean() && value.get<bool>(); }
+std::optional<WallTime> Time(const Json& value) {
+  if (value.is_number_integer()) return WallTimeFromMicros(value.get<std::int64_t>());
+  if (value.is_string()) return ParseWallTime(value.get_ref<const std::string&>());
+  return std::nullopt;
+}
+std::vector<std::string> List(const Json& value) {
+  std::vector<std::string> list;
+  if (!value.is_array()) return list;
+  list.reserve(value.size());
+  for (const Json& item : value.get_ref<const Json::array_t&>()) {
+    if (item.is_string()) list.push_back(item.get_ref<const std::string&>());
+  }
+  return list;
+}
+
+}  // namespace
+
 std::string TextOf(const Json* object, std::string_view key) {
   const Json* member = MemberOf(object, key);
-  return member && member->is_string() ? member->get<std::string>() : std::string();
+  return member ? Text(*member) : std::string();
 }
 
 std::int64_t NumberOf(const Json* object, std::string_view key, std::int64_t otherwise) {
   const Json* member = MemberOf(object, key);
-  return member && member->is_number_integer() ? member->get<std::int64_t>() : otherwise;
+  return member ? Number(*member, otherwise) : otherwise;
 }
 
 bool FlagOf(const Json* object, std::string_view key) {
   const Json* member = MemberOf(object, key);
-  return member && member->is_boolean() && member->get<bool>();
+  return member && Flag(*member);
 }
 
 std::optional<WallTime> TimeOf(const Json* object, std::string_view key) {
   const Json* member = MemberOf(object, key);
-  if (!member) return std::nullopt;
-  if (member->is_number_integer()) return WallTimeFromMicros(member->get<std::int64_t>());
-  if (member->is_string()) return ParseWallTime(member->get_ref<const std::string&>());
-  return std::nullopt;
+  return member ? Time(*member) : std::nullopt;
 }
 
 std::vector<std::string> ListOf(const Json* object, std::string_view key) {
-  std::vector<std::string> list;
   const Json* member = MemberOf(object, key);
-  if (!member || !member->is_array()) return list;
-  for (const Json& item : *member) {
-    if (item.is_string()) list.push_back(item.get<std::string>());
-  }
-  return list;
+  return member ? List(*member) : std::vector<std::string>();
 }
 
 TraceContext TraceOfRun(const Document& state) {
@@ -64,56 +88,131 @@ TraceContext TraceOfRun(const Document& state) {
 std::optional<RunRecord> ReadRun(const Document& state) {
   RunRecord run;
   run.json = Lookup(state, kRunKey);
-  auto status = ParseRunStatus(TextOf(run.json, "status"));
+  std::optional<RunStatus> status;
+  for (const auto& [name, value] : MembersOf(run.json)) {
+    const std::string_view key = name;  // compared by length first
+    if (key == "status") {
+      if (value.is_string()) status = ParseRunStatus(value.get_ref<const std::string&>());
+    } else if (key == "phase") {
+      if (value == "closed") run.phase = Phase::kClosed;
+      if (value == "stopping") run.phase = Phase::kStopping;
+    } else if (key == "run_id") {
+      run.run_id = Text(value);
+    } else if (key == "reason") {
+      run.reason = Text(value);
+    } else if (key == "rollback") {
+      run.rollback = Flag(value);
+    } else if (key == "deadline_at") {
+      run.deadline = Time(value);
+    } else if (key == "deadline_left_ms") {
+      if (value.is_number_integer()) run.deadline_left_ms = value.get<std::int64_t>();
+    }
+  }
   if (!status) return std::nullopt;
   run.status = *status;
-  run.run_id = TextOf(run.json, "run_id");
-  std::string phase = TextOf(run.json, "phase");
-  run.phase = phase == "closed" ? Phase::kClosed : phase == "stopping" ? Phase::kStopping : Phase::kForward;
-  run.reason = TextOf(run.json, "reason");
-  run.rollback = FlagOf(run.json, "rollback");
-  run.deadline = TimeOf(run.json, "deadline_at");
-  if (const Json* left = MemberOf(run.json, "deadline_left_ms"); left && left->is_number_integer())
-    run.deadline_left_ms = left->get<std::int64_t>();
   return run;
 }
 
 Progress ReadProgress(const Document& state) {
-  const Json* json = Lookup(state, kProgressKey);
   Progress progress;
-  progress.done = int(NumberOf(json, "done"));
-  progress.open = ListOf(json, "open");
-  progress.tasks = ListOf(json, "tasks");
-  progress.uncertain = ListOf(json, "uncertain");
-  progress.settle = ListOf(json, "settle");
-  progress.retrying = int(NumberOf(json, "retrying"));
-  progress.next_retry = TimeOf(json, "next_retry");
-  progress.waiting = int(NumberOf(json, "waiting"));
-  progress.next_due = TimeOf(json, "next_due");
-  progress.undo = TextOf(json, "undo");
-  progress.global = int(NumberOf(json, "global"));
-  progress.not_undone = int(NumberOf(json, "not_undone"));
-  progress.failed = TextOf(json, "failed");
+  for (const auto& [name, value] : MembersOf(Lookup(state, kProgressKey))) {
+    const std::string_view key = name;
+    if (key == "done") {
+      progress.done = int(Number(value));
+    } else if (key == "open") {
+      progress.open = List(value);
+    } else if (key == "tasks") {
+      progress.tasks = List(value);
+    } else if (key == "uncertain") {
+      progress.uncertain = List(value);
+    } else if (key == "settle") {
+      progress.settle = List(value);
+    } else if (key == "retrying") {
+      progress.retrying = int(Number(value));
+    } else if (key == "next_retry") {
+      progress.next_retry = Time(value);
+    } else if (key == "waiting") {
+      progress.waiting = int(Number(value));
+    } else if (key == "next_due") {
+      progress.next_due = Time(value);
+    } else if (key == "undo") {
+      progress.undo = Text(value);
+    } else if (key == "global") {
+      progress.global = int(Number(value));
+    } else if (key == "not_undone") {
+      progress.not_undone = int(Number(value));
+    } else if (key == "failed") {
+      progress.failed = Text(value);
+    }
+  }
   return progress;
+}
+
+Json ToJson(const Progress& progress) {
+  Json json = Json::object();
+  auto& members = json.get_ref<Members&>();
+  members.reserve(4);
+  members.emplace_back("done", progress.done);
+  const auto list = [&](const char* key, const std::vector<std::string>& of) {
+    if (!of.empty()) members.emplace_back(key, of);
+  };
+  const auto number = [&](const char* key, int of) {
+    if (of != 0) members.emplace_back(key, of);
+  };
+  const auto text = [&](const char* key, const std::string& of) {
+    if (!of.empty()) members.emplace_back(key, of);
+  };
+  const auto time = [&](const char* key, const std::optional<WallTime>& of) {
+    if (of) members.emplace_back(key, FormatWallTime(*of));
+  };
+  list("open", progress.open);
+  list("tasks", progress.tasks);
+  list("uncertain", progress.uncertain);
+  list("settle", progress.settle);
+  number("retrying", progress.retrying);
+  number("waiting", progress.waiting);
+  time("next_due", progress.next_due);
+  time("next_retry", progress.next_retry);
+  text("undo", progress.undo);
+  number("global", progress.global);
+  number("not_undone", progress.not_undone);
+  text("failed", progress.failed);
+  return json;
 }
 
 StepRecord ReadStep(const Document& state, std::string_view step_id) {
   StepRecord record;
   record.json = Lookup(state, StepKey(step_id));
-  if (!record.json) return record;
-  record.status = ParseStepStatus(TextOf(record.json, "status")).value_or(StepStatus::kPending);
-  record.attempts = int(NumberOf(record.json, "attempts"));
-  record.attempt = int(NumberOf(record.json, "attempt"));
-  record.waits = int(NumberOf(record.json, "waits", -1));
-  record.order = int(NumberOf(record.json, "order"));
-  record.losses = int(NumberOf(record.json, "losses"));
-  record.error = TextOf(record.json, "error");
-  record.started_at = TimeOf(record.json, "started_at");
-  record.retry_at = TimeOf(record.json, "retry_at");
-  record.due_at = TimeOf(record.json, "due_at");
-  record.task = MemberOf(record.json, "task");
-  record.call = MemberOf(record.json, "call");
-  record.undo = MemberOf(record.json, "undo");
+  for (const auto& [name, value] : MembersOf(record.json)) {
+    const std::string_view key = name;
+    if (key == "status") {
+      if (value.is_string()) record.status = ParseStepStatus(value.get_ref<const std::string&>()).value_or(StepStatus::kPending);
+    } else if (key == "attempts") {
+      record.attempts = int(Number(value));
+    } else if (key == "attempt") {
+      record.attempt = int(Number(value));
+    } else if (key == "waits") {
+      record.waits = int(Number(value, -1));
+    } else if (key == "order") {
+      record.order = int(Number(value));
+    } else if (key == "losses") {
+      record.losses = int(Number(value));
+    } else if (key == "error") {
+      record.error = Text(value);
+    } else if (key == "started_at") {
+      record.started_at = Time(value);
+    } else if (key == "retry_at") {
+      record.retry_at = Time(value);
+    } else if (key == "due_at") {
+      record.due_at = Time(value);
+    } else if (key == "task") {
+      record.task = &value;
+    } else if (key == "call") {
+      record.call = &value;
+    } else if (key == "undo") {
+      record.undo = &value;
+    }
+  }
   return record;
 }
 

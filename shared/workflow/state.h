@@ -81,6 +81,7 @@ struct Progress {
   std::string failed;                  // step id of the step whose failure ends the run
 };
 Progress ReadProgress(const Document& state);
+Json ToJson(const Progress& progress);  // the entry; what is empty is left out
 
 struct StepRecord {
   const Json* json = nullptr;  // nullptr: never touched, PENDING

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <thread>
+
 #include "shared/base/canonical_json.h"
 #include "shared/base/sha256.h"
 #include "shared/journal/json_patch.h"
@@ -164,4 +167,24 @@ TEST(DocumentApply, LeavesOtherEntriesShared) {
 }
 
 }  // namespace
+// Hashes are worked out when they are first asked for, by whichever thread that is.
+TEST(Document, TheRootIsTheSameForAllWhoAskFirst) {
+  for (int round = 0; round < 50; ++round) {
+    Document document;
+    for (int i = 0; i < 40; ++i) document.Set("key" + std::to_string(i), Json{{"n", i + round}});
+    std::vector<Hash256> roots(4);
+    std::vector<std::size_t> sizes(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < roots.size(); ++t) {
+      threads.emplace_back([&, t, copy = document] {
+        roots[t] = copy.Root();
+        sizes[t] = copy.stored_bytes();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(std::set<Hash256>(roots.begin(), roots.end()), std::set<Hash256>{Document::FromJson(document.ToJson())->Root()});
+    EXPECT_EQ(std::set<std::size_t>(sizes.begin(), sizes.end()).size(), 1u);
+  }
+}
+
 }  // namespace acl

@@ -315,6 +315,25 @@ TEST(SpecJson, RoundTripKeepsEverything) {
   EXPECT_EQ(again->steps[0].agent_name, "me");
 }
 
+// Version 1 said everything of every step, and nothing before them.
+TEST(SpecJson, TheFirstVersionIsReadAsWell) {
+  const Json stored = SpecToJson(
+      Good("name: w\nsteps:\n  - {name: a, capability: test.fail}\n  - {name: b, capability: test.fail, risk_level: CRITICAL}\n"));
+  EXPECT_EQ(stored["steps"][1], Json({{"name", "b"}, {"capability", "test.fail"}, {"risk", "CRITICAL"}}));
+  Json first = stored;
+  first["schema_version"] = 1;
+  for (Json& step : first["steps"]) {
+    Json whole = stored["step_defaults"];
+    whole.update(step);
+    whole["depends_on"] = Json::array();
+    step = whole;
+  }
+  first.erase("step_defaults");
+  auto read = SpecFromJson(first);
+  ASSERT_TRUE(read.ok()) << read.error();
+  EXPECT_EQ(SpecToJson(*read).dump(), stored.dump());
+}
+
 TEST(SpecJson, DamageIsCorruptNotACrash) {
   Json stored = SpecToJson(Good(kOne));
   for (const auto& [key, value] : stored.items()) {
@@ -323,7 +342,7 @@ TEST(SpecJson, DamageIsCorruptNotACrash) {
     EXPECT_EQ(SpecFromJson(damaged).ok(), false) << key;
   }
   Json newer = stored;
-  newer["schema_version"] = 2;
+  newer["schema_version"] = kSpecSchemaVersion + 1;
   EXPECT_EQ(SpecFromJson(newer).code(), Code::kCorrupt);
   EXPECT_EQ(SpecFromJson(Json::array()).code(), Code::kCorrupt);
 }

@@ -1,0 +1,119 @@
+-- migrate:up
+-- What making and granting a run costs (docs/performance.md). The rules are those of 0005 and 0106; statements that have nothing to do are not run.
+SET LOCAL ROLE acl_owner;
+
+-- A server process is of one cluster for all its life, so the cluster's name, which stands in a file, is read once a session. The timeline is
+-- asked for each time: a standby's sessions outlive its promotion.
+CREATE OR REPLACE FUNCTION current_epoch() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_base bigint;
+  v_system bigint;
+  v_here bigint := nullif(current_setting('acl.system_identifier', true), '')::bigint;
+BEGIN
+  IF v_here IS NULL THEN
+    SELECT system_identifier INTO STRICT v_here FROM pg_control_system();
+    PERFORM set_config('acl.system_identifier', v_here::text, false);
+  END IF;
+  SELECT base, system_identifier INTO STRICT v_base, v_system FROM fleet_epoch;
+  IF v_system <> v_here THEN
+    RAISE EXCEPTION 'no fencing token can be minted: this database was made on cluster % and is on % now (restored or copied)', v_system, v_here
+      USING ERRCODE = 'AC004', HINT = 'run: airun db new-epoch [--above HIGHEST_TOKEN_EVER_SEEN]';
+  END IF;
+  RETURN v_base + ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+END $$;
+
+CREATE OR REPLACE FUNCTION create_subjects(
+  p_token bigint,
+  p_subject uuid[], p_project uuid[], p_kind text[], p_queue text[], p_band int[], p_version int[], p_key text[], p_hash bytea[],
+  p_head bigint[], p_chain bytea[], p_root bytea[], p_journal uuid[], p_at timestamptz[], p_deadline timestamptz[], p_ready boolean[],
+  p_name text[], p_name_version text[], p_owner text[], p_status text[], p_spec text[], p_labels text[], p_traceparent text[],
+  e_item int[], e_seq bigint[], e_type text[], e_schema int[], e_producer text[], e_at timestamptz[], e_checksum bytea[], e_content bytea[],
+  e_chain bytea[], e_payload text[], e_apart boolean[],
+  t_item int[], t_id text[], t_at timestamptz[], x_item int[], x_hash bytea[])
+RETURNS TABLE (item int, outcome int, subject uuid, token bigint, db_now timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_token bigint := (mint_tokens(ARRAY[0]::bigint[]))[1];
+  v_keys boolean := array_remove(p_key, NULL) <> '{}';  -- some request has one
+  v_keyed boolean[];    -- by item: the request is new
+  v_fresh boolean[];    -- by item: the subject is ours to write
+  v_twice uuid;
+  v_lost text;
+BEGIN
+  IF v_token <> p_token THEN
+    RETURN QUERY SELECT 0, 9, NULL::uuid, v_token, clock_timestamp();
+    RETURN;
+  END IF;
+
+  -- Request keys first, in order, each waiting for a twin that is not committed yet; what the twin wrote is read in a later statement.
+  IF v_keys THEN
+    WITH keyed AS (
+      INSERT INTO request_keys AS r (scope, request_key, request_hash, subject_id)
+      SELECT p_project[n], p_key[n], p_hash[n], p_subject[n] FROM generate_subscripts(p_subject, 1) n WHERE p_key[n] IS NOT NULL
+      ORDER BY p_project[n], p_key[n], n
+      ON CONFLICT DO NOTHING RETURNING r.scope, r.request_key, r.subject_id)
+    SELECT array_agg(p_key[n] IS NULL OR EXISTS (SELECT FROM keyed k WHERE k.scope = p_project[n] AND k.request_key = p_key[n] AND k.subject_id = p_subject[n])
+                     ORDER BY n)
+      INTO v_keyed FROM generate_subscripts(p_subject, 1) n;
+  ELSE
+    v_keyed := array_fill(true, ARRAY[cardinality(p_subject)]);
+  END IF;
+  -- hold: create_keyed
+  WITH leased AS (
+    INSERT INTO leases AS l (subject_id, token, required_version)
+    SELECT p_subject[n], p_token, p_version[n] FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] ORDER BY p_subject[n], n
+    ON CONFLICT DO NOTHING RETURNING l.subject_id)
+  SELECT array_agg(v_keyed[n] AND EXISTS (SELECT FROM leased k WHERE k.subject_id = p_subject[n]) ORDER BY n)
+    INTO v_fresh FROM generate_subscripts(p_subject, 1) n;
+
+  IF v_keyed <> v_fresh THEN
+    SELECT p_subject[n] INTO v_twice FROM generate_subscripts(p_subject, 1) n WHERE v_keyed[n] AND NOT v_fresh[n] LIMIT 1;
+    RAISE EXCEPTION 'subject % exists already: ids are never used twice', v_twice USING ERRCODE = 'AC002';
+  END IF;
+
+  IF cardinality(x_item) > 0 THEN
+    SELECT encode(x.hash, 'hex') INTO v_lost FROM unnest(x_item, x_hash) AS x(item, hash)
+      WHERE v_fresh[x.item] AND NOT EXISTS (SELECT FROM contents c WHERE c.hash = x.hash) LIMIT 1;
+    IF FOUND THEN
+      RAISE EXCEPTION 'content % is not stored (any more)', v_lost USING ERRCODE = 'AC003';
+    END IF;
+  END IF;
+
+  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_queue[n], p_band[n], p_at[n], p_traceparent[n] FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
+    SELECT p_subject[n], p_head[n], p_chain[n], p_root[n], p_journal[n], p_at[n], p_deadline[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n];
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart)
+    SELECT p_subject[e.item], e.seq, p_journal[e.item], e.type, e.schema, e.producer, p_token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
+    FROM unnest(e_item, e_seq, e_type, e_schema, e_producer, e_at, e_checksum, e_content, e_chain, e_payload, e_apart)
+      AS e(item, seq, type, schema, producer, at, checksum, content, chain, payload, apart)
+    WHERE v_fresh[e.item];
+  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at)
+    SELECT p_subject[n], p_project[n], p_kind[n], p_name[n], p_name_version[n], p_owner[n], p_status[n], p_spec[n], p_labels[n], p_at[n], p_at[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_name[n] IS NOT NULL;
+  IF cardinality(t_item) > 0 THEN
+    INSERT INTO timers (subject_id, timer_id, fire_at)
+      SELECT p_subject[t.item], t.id, t.at FROM unnest(t_item, t_id, t_at) AS t(item, id, at) WHERE v_fresh[t.item];
+  END IF;
+  IF cardinality(x_item) > 0 THEN
+    INSERT INTO content_refs (hash, subject_id)
+      SELECT DISTINCT x.hash, p_subject[x.item] FROM unnest(x_item, x_hash) AS x(item, hash) WHERE v_fresh[x.item] ORDER BY 1;
+  END IF;
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+    SELECT p_queue[n], p_band[n], ready_shard(p_subject[n]), clock_timestamp(), p_subject[n], p_kind[n], p_version[n]
+    FROM generate_subscripts(p_subject, 1) n WHERE v_fresh[n] AND p_ready[n];
+
+  IF NOT v_keys THEN
+    RETURN QUERY SELECT n, 0, p_subject[n], p_token, clock_timestamp() FROM generate_subscripts(p_subject, 1) n;
+    RETURN;
+  END IF;
+  RETURN QUERY
+    SELECT n, CASE WHEN v_fresh[n] THEN 0 WHEN r.request_hash <> p_hash[n] THEN 2 ELSE 1 END, coalesce(r.subject_id, p_subject[n]),
+           CASE WHEN v_fresh[n] THEN p_token ELSE (SELECT l.token FROM leases l WHERE l.subject_id = coalesce(r.subject_id, p_subject[n])) END,
+           clock_timestamp()
+    FROM generate_subscripts(p_subject, 1) n LEFT JOIN request_keys r ON r.scope = p_project[n] AND r.request_key = p_key[n]
+    ORDER BY n;
+END $$;
+
+
+RESET ROLE;

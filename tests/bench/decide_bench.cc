@@ -1,0 +1,119 @@
+// What a worker's deciding thread spends on a step, without database, threads or capability: a run of ten sequential steps of class
+// idempotent, restored from its first event and driven to its end. One item is one step. Run: ./dev bench micro decide
+
+#include <benchmark/benchmark.h>
+
+#include "shared/base/uuid7.h"
+#include "shared/capability/standard.h"
+#include "shared/spec/loader.h"
+#include "shared/workflow/create_run.h"
+#include "shared/workflow/workflow_kind.h"
+#include "worker/subject_run.h"
+
+namespace acl {
+namespace {
+
+constexpr int kSteps = 10;
+
+std::string WorkflowText() {
+  std::string text = "name: bench-steps\nversion: '1.0.0'\nsteps:\n";
+  for (int i = 0; i < kSteps; ++i) text += "  - {name: s" + std::to_string(i) + ", capability: test.effect, inputs: {size: 130}}\n";
+  return text;
+}
+
+WallTime Time(int micros) { return WallTime(std::chrono::microseconds(1'750'000'000'000'000 + micros)); }
+
+struct Bench {
+  std::shared_ptr<CapabilityRegistry> registry = std::make_shared<CapabilityRegistry>();
+  std::shared_ptr<const SubjectKind> kind;
+  WorkflowSpec spec;
+  CreateItem created;
+
+  Bench() {
+    RegisterStandardCapabilities(*registry, {});
+    kind = workflow::MakeWorkflowKind(registry);
+    Loaded loaded = LoadWorkflow(WorkflowText(), *registry, {});
+    ACL_CHECK(loaded.ok(), "the bench's workflow does not load");
+    spec = *loaded.spec;
+    created = Create();
+  }
+
+  CreateItem Create() const {
+    workflow::CreateRequest request;
+    request.subject.uuid.bytes[0] = 1;
+    request.spec_text = WorkflowText();
+    request.submitter = "bench";
+    auto item = workflow::MakeCreateItem(*kind, spec, std::move(request));
+    ACL_CHECK(item.ok(), "the bench's run cannot be created");
+    Event& event = item->events.front();
+    event.timestamp = Time(0);
+    event.token = {1};
+    event.chain = ChainNext(ChainStart(item->subject), event);
+    return std::move(*item);
+  }
+
+  Claimed Claim() const {
+    Claimed claimed;
+    claimed.subject = created.subject;
+    claimed.kind = "workflow";
+    claimed.queue = "default";
+    claimed.token = {2};
+    claimed.head = {1, created.events.front().chain, created.state_root, {}, Time(0)};
+    claimed.events = created.events;
+    claimed.db_now = Time(10);
+    return claimed;
+  }
+};
+
+// The claim's part: the first event verified and replayed.
+void RestoreRun(benchmark::State& state) {
+  const Bench bench;
+  const Claimed claimed = bench.Claim();
+  for (auto _ : state) {
+    auto restored = Restore(claimed.subject, std::nullopt, claimed.events, nullptr);
+    if (!restored.ok()) state.SkipWithError("the run does not restore");
+    benchmark::DoNotOptimize(restored);
+  }
+}
+BENCHMARK(RestoreRun);
+
+// The coordinator's part: the first event made and sealed.
+void CreateRun(benchmark::State& state) {
+  const Bench bench;
+  for (auto _ : state) benchmark::DoNotOptimize(bench.Create());
+}
+BENCHMARK(CreateRun);
+
+void TenSteps(benchmark::State& state) {
+  const Bench bench;
+  const Claimed claimed = bench.Claim();
+  auto restored = Restore(claimed.subject, std::nullopt, claimed.events, nullptr);
+  ACL_CHECK(restored.ok(), "the run does not restore");
+  const Json outputs = {{"text", std::string(130, 'x')}, {"count", 1}};
+  std::int64_t steps = 0;
+  for (auto _ : state) {
+    SubjectRun run(claimed, *restored, *bench.kind, SessionId{}, {});
+    BuildContext context;
+    context.free_slots = 64;
+    for (int micros = 100;; micros += 100) {
+      context.now = Time(micros);
+      auto built = run.BuildItem(context);
+      if (!built.ok() || !built->has_value()) return state.SkipWithError("no item");
+      benchmark::DoNotOptimize(**built);
+      const bool closes = (**built).disposition == Disposition::kClose;
+      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == SubjectRun::After::kGone || closes) break;
+      for (StepCall& call : run.TakeStarts()) {
+        StepResult result;
+        result.outputs = outputs;
+        run.OnStepDone(call.step.step_id, call.attempt_id, std::move(result));
+        ++steps;
+      }
+      run.TakeRecorded();
+    }
+  }
+  state.SetItemsProcessed(steps);
+}
+BENCHMARK(TenSteps);
+
+}  // namespace
+}  // namespace acl
