@@ -51,11 +51,12 @@ run_tests() {
     kafka | s3 | jaeger) servers=$suite; select=(-L "^$suite\$"); targets=("${suite}_tests") ;;
     unit) select=(-L '^(unit|house)$') ;;
     integration | sim | e2e | house) select=(-L "^$suite\$") ;;
+    model) select=(-L '^model$'); targets=(unit_house) ;;   # spin makes its own programs
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim e2e house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model e2e house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
   build "$preset" "${targets[@]}"
   ctest_with "$servers" "$preset" "${select[@]}" "$@"

@@ -76,7 +76,7 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
     inputs_.emplace_back(InboxInput{row.id, row.kind, std::move(payload)});
     idle_ = false;
   }
-  read_wake_ = std::max(read_wake_, view.wake);
+  read_wake_ = view.wake;  // lower than before: the database went back (failover), and what is there now is what counts
   inbox_wanted_ = false;
 }
 

@@ -17,14 +17,15 @@ SELECT e.n::text, CASE WHEN e.token < max(e.token) OVER (PARTITION BY e.run, CAS
 FROM ledger e WHERE e.outcome <> 'refused' AND e.token IS NOT NULL)");
 
 const Question kAcknowledged("i17", "what was acknowledged is there", Needs::kHistory, R"(
-SELECT h.op, CASE WHEN h.f = 'start' AND NOT EXISTS (SELECT FROM subjects s WHERE s.subject_id::text = h.run) THEN 'run ' || coalesce(h.run, '?') || ' is not there'
-                  WHEN h.f = 'result' AND NOT EXISTS (SELECT FROM listings l WHERE l.subject_id::text = h.run AND l.status = h.status)
-                    THEN 'run ' || coalesce(h.run, '?') || ' is not ' || coalesce(h.status, '?') END
-FROM hist h WHERE h.outcome = 'ok' AND h.f IN ('start', 'result'))");
+SELECT h.op, CASE WHEN h.f = 'start' AND s.subject_id IS NULL THEN 'run ' || coalesce(h.run, '?') || ' is not there'
+                  WHEN h.f = 'result' AND l.status IS DISTINCT FROM h.status THEN 'run ' || coalesce(h.run, '?') || ' is not ' || coalesce(h.status, '?') END
+FROM hist h LEFT JOIN subjects s ON s.subject_id = h.run_id LEFT JOIN listings l ON l.subject_id = h.run_id
+WHERE h.outcome = 'ok' AND h.f IN ('start', 'result'))");
 
 const Question kPhantom("i18", "nothing is there that nobody asked for", Needs::kHistory, R"(
-SELECT k.request_key, CASE WHEN NOT EXISTS (SELECT FROM hist h WHERE h.key = k.request_key AND h.outcome IN ('ok', 'info')) THEN 'nobody asked for ' || k.subject_id END
-FROM request_keys k WHERE starts_with(k.request_key, $key_prefix::text))");
+SELECT k.request_key, CASE WHEN h.key IS NULL THEN 'nobody asked for ' || k.subject_id END
+FROM request_keys k LEFT JOIN (SELECT DISTINCT x.key FROM hist x WHERE x.outcome IN ('ok', 'info')) h ON h.key = k.request_key
+WHERE starts_with(k.request_key, $key_prefix::text))");
 
 const Question kOnePayload("i19", "one request key takes one payload", Needs::kHistory, R"(
 SELECT h.key, CASE WHEN count(DISTINCT h.request_hash) > 1 THEN count(DISTINCT h.request_hash) || ' payloads were accepted' END
@@ -36,26 +37,29 @@ FROM hist h WHERE h.key IS NOT NULL AND h.outcome = 'ok' GROUP BY h.project, h.k
 
 // A signal is known by the mark in its payload, so that two with equal payloads would not be.
 const Question kSignals("i23", "an acknowledged signal is there exactly once", Needs::kHistory, R"(
-SELECT h.op, CASE WHEN s.n <> 1 AND NOT EXISTS (SELECT FROM fact f WHERE f.subject_id::text = h.run AND f.p IS NULL) THEN 'there ' || s.n || ' times' END
-FROM hist h CROSS JOIN LATERAL (
-  SELECT (SELECT count(*) FROM fact f WHERE f.subject_id::text = h.run AND f.type = 'signal.received' AND f.p #>> '{payload,mark}' = h.mark)
-       + (SELECT count(*) FROM inbox i WHERE i.subject_id::text = h.run AND i.kind = 'signal'
-          AND coalesce(i.payload::json #>> '{payload,mark}', i.payload::json ->> 'mark') = h.mark) AS n) s
+SELECT h.op, CASE WHEN coalesce(s.n, 0) <> 1 AND u.subject_id IS NULL THEN 'there ' || coalesce(s.n, 0) || ' times' END
+FROM hist h LEFT JOIN (
+  SELECT m.subject_id, m.mark, count(*) AS n FROM (
+    SELECT f.subject_id, f.p #>> '{payload,mark}' AS mark FROM fact f WHERE f.type = 'signal.received'
+    UNION ALL SELECT i.subject_id, coalesce(i.payload::json #>> '{payload,mark}', i.payload::json ->> 'mark') FROM inbox i WHERE i.kind = 'signal') m
+  GROUP BY m.subject_id, m.mark) s ON s.subject_id = h.run_id AND s.mark = h.mark
+LEFT JOIN unreadable u ON u.subject_id = h.run_id
 WHERE h.f = 'signal' AND h.outcome = 'ok' AND h.mark IS NOT NULL)");
 
 const Question kFailed("i24", "what definitely failed had no effect", Needs::kHistory, R"(
-SELECT h.op, CASE WHEN h.f = 'start' AND EXISTS (SELECT FROM request_keys k WHERE k.request_key = h.key)
-                    AND NOT EXISTS (SELECT FROM hist o WHERE o.key = h.key AND o.outcome <> 'fail') THEN 'its run was made'
-                  WHEN h.f = 'signal' AND h.mark IS NOT NULL
-                    AND NOT EXISTS (SELECT FROM hist o WHERE o.mark = h.mark AND o.outcome <> 'fail')
-                    AND EXISTS (SELECT FROM fact f WHERE f.subject_id::text = h.run AND f.type = 'signal.received' AND f.p #>> '{payload,mark}' = h.mark)
-                    THEN 'its signal was received' END
-FROM hist h WHERE h.outcome = 'fail')");
+SELECT h.op, CASE WHEN h.f = 'start' AND k.request_key IS NOT NULL AND NOT coalesce(o.maybe, false) THEN 'its run was made'
+                  WHEN h.f = 'signal' AND s.mark IS NOT NULL AND NOT coalesce(m.maybe, false) THEN 'its signal was received' END
+FROM hist h LEFT JOIN (SELECT DISTINCT x.request_key FROM request_keys x) k ON k.request_key = h.key
+LEFT JOIN (SELECT x.key, bool_or(x.outcome <> 'fail') AS maybe FROM hist x GROUP BY x.key) o ON o.key = h.key
+LEFT JOIN (SELECT x.mark, bool_or(x.outcome <> 'fail') AS maybe FROM hist x GROUP BY x.mark) m ON m.mark = h.mark
+LEFT JOIN (SELECT DISTINCT f.subject_id, f.p #>> '{payload,mark}' AS mark FROM fact f WHERE f.type = 'signal.received') s
+  ON s.subject_id = h.run_id AND s.mark = h.mark
+WHERE h.outcome = 'fail')");
 
 const Question kTenants("i32", "nobody sees another project's runs", Needs::kHistory, R"(
-SELECT h.op, CASE WHEN EXISTS (SELECT FROM json_array_elements_text(h.saw) r JOIN subjects s ON s.subject_id::text = r.value
-                               WHERE s.project_id::text <> h.project) THEN 'it saw a run of another project' END
-FROM hist h WHERE h.saw IS NOT NULL AND h.project IS NOT NULL)");
+SELECT h.op, CASE WHEN bool_or(s.project_id::text <> h.project) THEN 'it saw a run of another project' END
+FROM hist h LEFT JOIN LATERAL json_array_elements_text(h.saw) r ON true LEFT JOIN subjects s ON s.subject_id = r.value::uuid
+WHERE h.saw IS NOT NULL AND h.project IS NOT NULL GROUP BY h.op)");
 
 const Question kProgress("i35", "there is progress during faults and after them", Needs::kHistory, R"(
 SELECT 'during the faults', CASE WHEN count(*) FILTER (WHERE h.outcome = 'ok') < $min_ok::bigint THEN count(*) FILTER (WHERE h.outcome = 'ok') || ' done' END
@@ -64,9 +68,9 @@ UNION ALL
 SELECT 'after them', CASE WHEN count(*) FILTER (WHERE h.outcome = 'ok') < 0.95 * count(*) THEN count(*) FILTER (WHERE h.outcome = 'ok') || ' of ' || count(*) || ' done' END
 FROM hist h WHERE h.phase = 'healed' HAVING count(*) > 0
 UNION ALL
-SELECT 'process ' || p.process, CASE WHEN (SELECT count(*) FROM hist h WHERE h.process = p.process AND h.phase = 'healed' AND h.outcome = 'ok') < 5
-                                     THEN 'fewer than five done after the faults' END
-FROM (SELECT DISTINCT process FROM hist WHERE EXISTS (SELECT FROM hist x WHERE x.phase = 'healed')) p)");
+SELECT 'process ' || p.process, CASE WHEN p.healed AND p.done < 5 THEN 'fewer than five done after the faults' END
+FROM (SELECT x.process, bool_or(bool_or(x.phase = 'healed')) OVER () AS healed, count(*) FILTER (WHERE x.phase = 'healed' AND x.outcome = 'ok') AS done
+      FROM hist x GROUP BY x.process) p)");
 
 const Question kRetries("i36", "tries stay within the budget of retries", Needs::kHistory, R"(
 SELECT coalesce(h.target, '') || ' from second ' || h.at_ms / 10000 * 10,

@@ -20,8 +20,9 @@ fact AS MATERIALIZED (
   UNION ALL
   SELECT r.subject_id, r.seq, r.token, j.x ->> 'type', r.at, j.x ->> 'step_id', coalesce(j.x ->> 'attempt', j.x ->> 'attempt_id')::int, j.x
   FROM raw r CROSS JOIN LATERAL json_array_elements(CASE WHEN json_typeof(r.p -> 'also') = 'array' THEN r.p -> 'also' ELSE '[]' END) j(x)),
+unreadable AS MATERIALIZED (SELECT DISTINCT f.subject_id FROM fact f WHERE f.p IS NULL),
 hist AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($hist::json) AS h(op text, process text, f text, outcome text, phase text, run text, status text, key text,
+  SELECT h.*, CASE WHEN h.run ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN h.run::uuid END AS run_id FROM json_to_recordset($hist::json) AS h(op text, process text, f text, outcome text, phase text, run text, status text, key text,
     request_hash text, response_hash text, mark text, project text, saw json, target text, try int, at_ms bigint)),
 ledger AS MATERIALIZED (
   SELECT * FROM json_to_recordset($ledger::json) AS e(n bigint, key text, run text, scope text, step text, token bigint, payload_hash text, outcome text)),
@@ -142,7 +143,10 @@ Result<InvariantReport> CheckInvariants(const InvariantOptions& options) {
   auto connection = pg::Connection::Open(settings);
   if (!connection) return connection.error();
   if (Status begun = (*connection)->Begin(); !begun) return begun.error();
-  if (auto mode = (*connection)->RunScript("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"); !mode) return mode.error();
+  // Nothing is known of the size of what a WITH holds: a nested loop over two of them would be quadratic.
+  for (const char* mode : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "SET LOCAL enable_nestloop = off"}) {
+    if (auto set = (*connection)->RunScript(mode); !set) return set.error();
+  }
   const pg::Params params = ParamsOf(options);
   InvariantReport report;
   for (const auto& questions : {JournalQuestions(), HistoryQuestions(), StateQuestions()}) {

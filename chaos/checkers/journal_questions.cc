@@ -94,33 +94,38 @@ const Question kAttempt("i12", "a completion has its attempt, of the same token 
 SELECT c.subject_id || '/' || c.step_id,
        CASE WHEN a.subject_id IS NULL THEN 'no attempt ' || c.attempt_id
             WHEN a.token > c.token THEN 'its attempt has the higher token ' || a.token
-            WHEN a.token < c.token AND NOT EXISTS (
-              SELECT FROM fact f WHERE f.subject_id = c.subject_id AND (f.p IS NULL OR f.step = c.step_id
-                AND (f.type = 'step.dispatched' AND f.attempt = c.attempt_id OR f.type IN ('step.resolved', 'step.waiting'))))
-              AND NOT EXISTS (SELECT FROM fact f WHERE f.subject_id = c.subject_id AND f.seq = c.event_seq AND f.p ->> 'due_at' IS NOT NULL)
+            WHEN a.token < c.token AND NOT coalesce(x.anybodys OR c.attempt_id = ANY (x.sent), false) AND w.seq IS NULL AND u.subject_id IS NULL
               THEN 'token ' || c.token || ', its attempt has ' || a.token END
-FROM completion_rows c LEFT JOIN attempt_rows a ON a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id)");
+FROM completion_rows c LEFT JOIN attempt_rows a ON a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id
+LEFT JOIN (SELECT f.subject_id, f.step, bool_or(f.type <> 'step.dispatched') AS anybodys,
+                  coalesce(array_agg(f.attempt) FILTER (WHERE f.type = 'step.dispatched'), '{}') AS sent
+           FROM fact f WHERE f.type IN ('step.resolved', 'step.waiting', 'step.dispatched') GROUP BY f.subject_id, f.step) x
+  ON x.subject_id = c.subject_id AND x.step = c.step_id
+LEFT JOIN (SELECT f.subject_id, f.seq FROM fact f WHERE f.type = 'step.completed' AND f.p ->> 'due_at' IS NOT NULL) w
+  ON w.subject_id = c.subject_id AND w.seq = c.event_seq
+LEFT JOIN unreadable u ON u.subject_id = c.subject_id)");
 
 const Question kNoLaterAttempt("i13", "no attempt of a step after its completion", Needs::kDatabase, R"(
 SELECT a.subject_id || '/' || a.step_id || '/' || a.attempt_id,
-       CASE WHEN a.attempt_id > c.attempt_id THEN 'attempt ' || c.attempt_id || ' had completed it' WHEN f.seq IS NOT NULL THEN 'promised by event ' || f.seq END
+       CASE WHEN a.attempt_id > c.attempt_id THEN 'attempt ' || c.attempt_id || ' had completed it' WHEN f.seq > c.event_seq THEN 'promised by event ' || f.seq END
 FROM attempt_rows a JOIN completion_rows c ON c.subject_id = a.subject_id AND c.step_id = a.step_id
-LEFT JOIN LATERAL (SELECT x.seq FROM fact x WHERE x.subject_id = c.subject_id AND x.step = c.step_id AND x.seq > c.event_seq
-                   AND x.type IN ('step.started', 'step.dispatched') LIMIT 1) f ON true)");
+LEFT JOIN (SELECT x.subject_id, x.step, max(x.seq) AS seq FROM fact x WHERE x.type IN ('step.started', 'step.dispatched') GROUP BY x.subject_id, x.step) f
+  ON f.subject_id = c.subject_id AND f.step = c.step_id)");
 
 // Our outbox is for other messages: what carries a step is its task and the task's ready row. The row of a task that ended goes some time
 // later.
 const Question kDispatched("i14", "a dispatched step has one task, and a queued task one ready row", Needs::kDatabase, R"(
 SELECT f.subject_id || '/' || f.step || '/' || f.attempt,
-       CASE WHEN count(t.task_id) > 1 THEN count(t.task_id) || ' tasks'
-            WHEN count(t.task_id) = 0 AND NOT EXISTS (SELECT FROM leases l WHERE l.subject_id = f.subject_id AND l.state = 1)
-              AND NOT EXISTS (SELECT FROM completion_rows c WHERE c.subject_id = f.subject_id AND c.step_id = f.step)
-              AND NOT EXISTS (SELECT FROM fact n WHERE n.subject_id = f.subject_id AND n.step = f.step AND n.attempt > f.attempt) THEN 'no task' END
-FROM fact f LEFT JOIN tasks t ON t.subject_id = f.subject_id AND t.step_id = f.step AND t.attempt_id = f.attempt
-WHERE f.type = 'step.dispatched' GROUP BY f.subject_id, f.step, f.attempt
+       CASE WHEN f.times > 1 THEN 'dispatched ' || f.times || ' times'
+            WHEN t.task_id IS NULL AND l.state <> 1 AND c.subject_id IS NULL AND f.attempt = f.last THEN 'no task' END
+FROM (SELECT x.subject_id, x.step, x.attempt, count(*) AS times, max(x.attempt) OVER (PARTITION BY x.subject_id, x.step) AS last
+      FROM fact x WHERE x.type = 'step.dispatched' GROUP BY x.subject_id, x.step, x.attempt) f
+LEFT JOIN tasks t ON t.subject_id = f.subject_id AND t.step_id = f.step AND t.attempt_id = f.attempt
+LEFT JOIN leases l ON l.subject_id = f.subject_id
+LEFT JOIN completion_rows c ON c.subject_id = f.subject_id AND c.step_id = f.step
 UNION ALL
-SELECT 'task ' || t.task_id, CASE WHEN r.n <> 1 THEN r.n || ' ready rows' END
-FROM tasks t CROSS JOIN LATERAL (SELECT count(*) AS n FROM ready r WHERE r.subject_id = t.task_id) r
+SELECT 'task ' || t.task_id, CASE WHEN coalesce(r.n, 0) <> 1 THEN coalesce(r.n, 0) || ' ready rows' END
+FROM tasks t LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = t.task_id
 WHERE t.state = 'queued' AND NOT t.cancel_requested)");
 
 const Question* const kOfJournal[] = {&kTokenRises, &kTokenOnce,  &kFence, &kGranted,  &kStepOnce, &kCompletionEvent, &kNoGap,

@@ -13,14 +13,14 @@ SELECT l.subject_id::text,
        CASE WHEN l.session_id IS NOT NULL AND w.session_id IS NULL THEN 'held by a session that does not exist'
             WHEN l.session_id IS NOT NULL AND w.reaped THEN 'held by a dead session that nobody reaps any more'
             WHEN l.session_id IS NOT NULL AND $drained::boolean THEN 'still held after the drain'
-            WHEN l.session_id IS NULL AND l.waiting_reason IS NULL AND NOT (r.n > 0 OR i.n > 0 OR t.n > 0 OR k.n > 0) THEN 'nothing will ever wake it'
-            WHEN l.session_id IS NULL AND i.n > 0 AND r.n = 0 THEN 'unread inputs and no ready row'
+            WHEN l.session_id IS NULL AND l.waiting_reason IS NULL AND r.n IS NULL AND i.n IS NULL AND t.n IS NULL AND k.n IS NULL THEN 'nothing will ever wake it'
+            WHEN l.session_id IS NULL AND i.n > 0 AND r.n IS NULL THEN 'unread inputs and no ready row'
             WHEN r.n > 0 AND $drained::boolean THEN 'still ready after the drain' END
 FROM leases l LEFT JOIN worker_sessions w ON w.session_id = l.session_id
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM ready x WHERE x.subject_id = l.subject_id) r
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM inbox x WHERE x.subject_id = l.subject_id) i
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM timers x WHERE x.subject_id = l.subject_id) t
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM tasks x WHERE x.subject_id = l.subject_id AND x.state IN ('queued', 'started')) k
+LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = l.subject_id
+LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM inbox x GROUP BY x.subject_id) i ON i.subject_id = l.subject_id
+LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM timers x GROUP BY x.subject_id) t ON t.subject_id = l.subject_id
+LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM tasks x WHERE x.state IN ('queued', 'started') GROUP BY x.subject_id) k ON k.subject_id = l.subject_id
 WHERE l.state = 0)");
 
 // Contents that lie with us are hashed here; of those in an object store the row is there, and `airun verify --all` reads them.
@@ -40,11 +40,10 @@ SELECT f.subject_id || '/' || f.seq, CASE WHEN (f.p ->> 'due_at')::timestamptz >
 FROM fact f WHERE f.type = 'step.completed' AND f.p ->> 'due_at' IS NOT NULL
 UNION ALL
 SELECT f.subject_id || '/' || f.seq,
-       CASE WHEN b.type <> 'waits' THEN 'no retry was waited for'
-            WHEN b.due > f.at + interval '1 second' THEN 'at ' || f.at || ', due at ' || b.due END
-FROM fact f LEFT JOIN LATERAL (
-  SELECT CASE WHEN x.p ->> 'retry_at' IS NOT NULL THEN 'waits' ELSE x.type END AS type, (x.p ->> 'retry_at')::timestamptz AS due FROM fact x
-  WHERE x.subject_id = f.subject_id AND x.step = f.step AND x.seq < f.seq ORDER BY x.seq DESC LIMIT 1) b ON true
+       CASE WHEN f.before IS NOT NULL AND f.due IS NULL THEN 'no retry was waited for'
+            WHEN f.due > f.at + interval '1 second' THEN 'at ' || f.at || ', due at ' || f.due END
+FROM (SELECT x.subject_id, x.seq, x.at, x.type, lag(x.type) OVER w AS before, (lag(x.p ->> 'retry_at') OVER w)::timestamptz AS due
+      FROM fact x WHERE x.step IS NOT NULL WINDOW w AS (PARTITION BY x.subject_id, x.step ORDER BY x.seq)) f
 WHERE f.type = 'step.retry_due'
 UNION ALL
 SELECT 'inbox ' || i.inbox_id, CASE WHEN (i.payload::json ->> 'fire_at')::timestamptz > i.created_at THEN 'fired at ' || i.created_at || ', due at ' || (i.payload::json ->> 'fire_at') END
@@ -54,9 +53,12 @@ FROM inbox i WHERE i.kind = 'timer')");
 const Question kDecisions("i29", "a person's decision is used once, and only where one was asked for", Needs::kDatabase, R"(
 SELECT f.subject_id || '/' || f.seq,
        CASE WHEN count(*) OVER (PARTITION BY f.subject_id, f.p ->> 'inbox_id') > 1 THEN 'decision ' || (f.p ->> 'inbox_id') || ' was used more than once'
-            WHEN NOT EXISTS (SELECT FROM fact u WHERE u.subject_id = f.subject_id AND (u.step = f.step OR u.p IS NULL) AND u.seq <= f.seq AND u.type = 'step.uncertain')
-              THEN 'step ' || f.step || ' was never uncertain' END
-FROM fact f JOIN subjects s USING (subject_id) WHERE f.type = 'step.resolved' AND s.kind = 'workflow')");
+            WHEN (u.seq IS NULL OR u.seq > f.seq) AND n.subject_id IS NULL THEN 'step ' || f.step || ' was not uncertain' END
+FROM fact f JOIN subjects s ON s.subject_id = f.subject_id
+LEFT JOIN (SELECT x.subject_id, x.step, min(x.seq) AS seq FROM fact x WHERE x.type = 'step.uncertain' GROUP BY x.subject_id, x.step) u
+  ON u.subject_id = f.subject_id AND u.step = f.step
+LEFT JOIN unreadable n ON n.subject_id = f.subject_id
+WHERE f.type = 'step.resolved' AND f.p IS NOT NULL AND s.kind = 'workflow')");
 
 const Question kSecrets("i31", "a canary secret stands nowhere", Needs::kCanaries, R"(
 SELECT t.key, CASE WHEN EXISTS (SELECT FROM unnest($canaries::text[]) c WHERE position(c IN t.cell) > 0) THEN 'holds it' END

@@ -23,6 +23,7 @@ milliseconds BarrenBackoff(int barren) {
 
 void MemoryStore::PutInbox(MemorySubject& subject, InboxRow row) {
   ++subject.wake;
+  if (subject.token.value >> 32 < epoch_) subject.wake = std::max(subject.wake, epoch_ << 32);  // met by no holder of before
   subject.inbox.push_back(std::move(row));
   if (!subject.holder) PutReady(subject, Now());
 }
