@@ -8,26 +8,42 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "shared/base/random.h"
 #include "shared/base/sha256.h"
 
 namespace acl {
 
-// The same bytes under the same name, however often: a lost answer leaves nothing to be doubted, it is put again. Were it handed on as
-// unknown, the step would fail for good because a connection broke.
-Status KernelContents::Put(const Hash256& hash, const std::string& bytes) {
-  constexpr int kTries = 4;  // a pool may hold several connections that broke at the same time
-  const std::pair<Hash256, std::string> content{hash, bytes};
-  for (int attempt = 1;; ++attempt) {
-    const Status put = store_.PutContents(std::span(&content, 1));
-    if (put || put.code() != Code::kOutcomeUnknown) return put;
-    if (attempt == kTries) return Error{Code::kUnavailable, put.message()};
+namespace {
+
+// Whether asking again may do: the same bytes under the same name may be put and read as often as one likes, so that a lost answer leaves
+// nothing in doubt.
+bool MayPass(Code code) { return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown; }
+
+// Our own database being away is no failure of a step: attempts are for what the step does. So it is asked again, more and more rarely.
+template <class Ask>
+auto Patiently(std::chrono::milliseconds patience, Ask ask) {
+  constexpr std::chrono::milliseconds kFirst{20}, kLongest{1'000};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (auto pause = kFirst;; pause = std::min(pause * 2, kLongest)) {
+    auto answer = ask();
+    if (answer || !MayPass(answer.code()) || std::chrono::steady_clock::now() + pause > end) return answer;
+    std::this_thread::sleep_for(pause);
   }
 }
 
+}  // namespace
+
+Status KernelContents::Put(const Hash256& hash, const std::string& bytes) {
+  const std::pair<Hash256, std::string> content{hash, bytes};
+  const Status put = Patiently(patience_, [&] { return store_.PutContents(std::span(&content, 1)); });
+  return put || put.code() != Code::kOutcomeUnknown ? put : Status(Code::kUnavailable, put.message());
+}
+
 Result<std::string> KernelContents::Get(const Hash256& hash) {
-  auto bytes = store_.GetContent(hash);
+  auto bytes = Patiently(patience_, [&] { return store_.GetContent(hash); });
   // What a run names was stored before it was named: if it is not there now, something removed it.
   if (!bytes && bytes.code() == Code::kNotFound)
     return Error{Code::kCorrupt, fmt::format("a file of the run is lost: {}", bytes.message())};

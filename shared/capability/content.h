@@ -23,12 +23,15 @@ class ContentStore {
 
 class KernelContents final : public ContentStore {
  public:
-  explicit KernelContents(KernelStore& store) : store_(store) {}
+  // `patience`: how long a store that is away is asked again.
+  explicit KernelContents(KernelStore& store, std::chrono::milliseconds patience = std::chrono::seconds(20))
+      : store_(store), patience_(patience) {}
   Status Put(const Hash256& hash, const std::string& bytes) override;
   Result<std::string> Get(const Hash256& hash) override;  // kCorrupt if it is gone or has other bytes
 
  private:
   KernelStore& store_;
+  const std::chrono::milliseconds patience_;
 };
 
 // A worker's own folder below the configured one: `<work>/w-<random>/`, held by a file lock, removed at the end. Opening one removes those

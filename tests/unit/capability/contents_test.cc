@@ -10,39 +10,55 @@
 namespace acl {
 namespace {
 
-// A store that does what it is asked and loses the first answers.
+// A store that does what it is asked and loses the first answers, or is away at first.
 class ForgetfulStore : public MemoryStore {
  public:
-  ForgetfulStore(const Clock& clock, int lost) : MemoryStore(clock), lost_(lost) {}
+  ForgetfulStore(const Clock& clock, int lost, Code code) : MemoryStore(clock), lost_(lost), code_(code) {}
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override {
     ++puts;
+    if (code_ == Code::kUnavailable && puts <= lost_) return Error{code_, "too many clients already"};
     if (Status put = MemoryStore::PutContents(contents); !put) return put;
-    return puts > lost_ ? Status() : Status(Code::kOutcomeUnknown, "the connection broke");
+    return puts > lost_ ? Status() : Status(code_, "the connection broke");
   }
-  int puts = 0;
+  Result<std::string> GetContent(const Hash256& hash) override {
+    if (++gets <= lost_) return Error{code_, "lock timeout"};
+    return MemoryStore::GetContent(hash);
+  }
+  int puts = 0, gets = 0;
 
  private:
-  int lost_;
+  const int lost_;
+  const Code code_;
 };
 
-TEST(KernelContentsTest, ALostAnswerIsAskedForAgain) {
-  SystemClock clock;
-  ForgetfulStore store(clock, 2);
-  KernelContents contents(store);
-  const Hash256 hash = Sha256("bytes");
-  EXPECT_TRUE(contents.Put(hash, "bytes").ok());
-  EXPECT_EQ(store.puts, 3);
-  EXPECT_EQ(*contents.Get(hash), "bytes");
+TEST(KernelContentsTest, AStoreThatIsAwayForAMomentIsAskedAgain) {
+  for (const Code code : {Code::kOutcomeUnknown, Code::kUnavailable, Code::kTimeout}) {
+    SystemClock clock;
+    ForgetfulStore store(clock, 3, code);
+    KernelContents contents(store);
+    const Hash256 hash = Sha256("bytes");
+    EXPECT_TRUE(contents.Put(hash, "bytes").ok());
+    EXPECT_EQ(store.puts, 4);
+    EXPECT_EQ(*contents.Get(hash), "bytes");
+  }
 }
 
-// A step that cannot store a file may try again: it is not refused for good as what nobody knows the outcome of.
+// What it gives up on may be tried again: it is not refused for good as what nobody knows the outcome of.
 TEST(KernelContentsTest, AStoreThatNeverAnswersIsAwayAndNothingIsInDoubt) {
   SystemClock clock;
-  ForgetfulStore store(clock, 1000);
-  KernelContents contents(store);
+  ForgetfulStore store(clock, 1'000'000, Code::kOutcomeUnknown);
+  KernelContents contents(store, std::chrono::milliseconds(50));
   const Status put = contents.Put(Sha256("bytes"), "bytes");
   ASSERT_FALSE(put.ok());
   EXPECT_EQ(put.code(), Code::kUnavailable) << put.error();
+}
+
+TEST(KernelContentsTest, WhatIsNotThereIsNotWaitedFor) {
+  SystemClock clock;
+  ForgetfulStore store(clock, 0, Code::kTimeout);
+  KernelContents contents(store);
+  EXPECT_EQ(contents.Get(Sha256("never put")).code(), Code::kCorrupt);
+  EXPECT_EQ(store.gets, 1);
 }
 
 }  // namespace
