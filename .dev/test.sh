@@ -41,6 +41,15 @@ sanitize() {  # PRESET BINARY...
   ctest_with "" "$preset" -L '^(unit|house|integration|sim)$'
 }
 
+# Known mistakes, each compiled into a build of its own and chosen by name; the simulator must notice every one (docs/mutants.md).
+quick_mutants='no_fence|stale_claim|no_task_compare|effect_without_key|no_ready_row_with_the_reap'
+mutants() {  # quick | all
+  local select='IsNoticed|MutantsBuild'
+  [ "$1" = all ] || select="IsNoticed/($quick_mutants)"
+  build mutants sim_tests
+  ctest --test-dir build/mutants --output-on-failure --no-tests=error -j "$(jobs)" -L '^sim$' -R "$select"
+}
+
 # run_tests [SUITE] [CTEST-ARG...]: ends with ctest's own summary.
 run_tests() {
   local suite=${1:-all} preset=dev servers=""
@@ -59,5 +68,6 @@ run_tests() {
     *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model e2e house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
   build "$preset" "${targets[@]}"
+  if [ "$suite" = all ]; then mutants quick; fi
   ctest_with "$servers" "$preset" "${select[@]}" "$@"
 }

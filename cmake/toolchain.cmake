@@ -8,6 +8,7 @@ option(ACL_TESTS "build the tests" ON)
 option(ACL_UNITY "compile the files of a folder in batches: a clean build in a quarter of the time; OFF: each file alone" ON)
 option(ACL_HARDEN "release hardening flags" OFF)
 set(ACL_SANITIZE "" CACHE STRING "address;undefined or thread")
+option(ACL_MUTANTS "known mistakes are compiled in, one of them chosen by name at the start (shared/base/mutant.h)" OFF)
 set(ACL_MUTANT "" CACHE STRING "build with a named safety rule removed; only for the test that the checkers notice")
 
 find_program(ACL_CCACHE ccache)

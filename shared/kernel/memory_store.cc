@@ -1,5 +1,7 @@
 #include "shared/kernel/memory_store.h"
 
+#include "shared/base/mutant.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -196,6 +198,7 @@ Claimed MemoryStore::Read(const MemorySubject& subject) const {
 Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int barren) {
   bool takeover = subject.ended != MemorySubject::Ended::kGivenBack;
   subject.token = Mint(subject.token);
+  if (Mutant("fence_in_an_earlier_transaction")) proved_[session].insert({subject.id, subject.token});
   subject.holder = session;
   subject.acquired_at = subject.updated_at = Now();
   subject.ended = MemorySubject::Ended::kGivenBack;
@@ -234,6 +237,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
       if (row == ready_.end() || !MayHave(*row, request, tasks_left())) continue;
       --answer.missing;
       const auto picked = ready_.extract(row);
+      if (Mutant("offset_before_database") && ++ids_ % 4 == 0) continue;  // the message is done with, and the process dies before it claims
       Picked(picked.value(), request, answer);
     }
     return answer;

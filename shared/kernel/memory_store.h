@@ -166,6 +166,7 @@ class MemoryStore : public KernelStore {
   };
 
   WallTime Now() const { return clock_.Wall(); }
+  std::string NameOf(const SessionId& session) const { return sessions_.at(session).row.worker_name; }
   Uuid NewId();
   Token Mint(Token old) const;
   std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
@@ -220,6 +221,7 @@ class MemoryStore : public KernelStore {
   };
   std::map<Hash256, StoredContent> contents_;
   std::map<std::string, Loop> loops_;
+  std::map<SessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
   std::vector<OutboxRow> outbox_;
   std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shared/base/mutant.h"
 #include "shared/kernel/memory_store.h"
 
 namespace acl {
@@ -91,13 +92,16 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
   record.held = subject->holder == item.session && subject->token == item.token;
   CommitOutcome outcome;
   bool fenced = subject->holder != item.session || subject->token != item.token || subject->closed;
+  if (Mutant("no_fence")) fenced = false;
+  if (Mutant("fence_in_an_earlier_transaction")) fenced = !proved_[item.session].contains({item.subject, item.token});
+  if (Mutant("owner_by_name")) fenced = !subject->holder || NameOf(*subject->holder) != NameOf(item.session) || subject->closed;
   if (Locked(item.subject)) {
     outcome.kind = Kind::kBusy;
   } else if (fenced && !mutants_.no_fence) {
     outcome.kind = Kind::kFenced;
   } else if (subject->head.seq != item.base_seq) {
     outcome.kind = Kind::kFenced;  // not decided on this head: whoever sent it must drop the subject
-  } else if (record.wake_moved && !mutants_.no_wake_check_at_close) {
+  } else if (record.wake_moved && !mutants_.no_wake_check_at_close && !Mutant("wake_ignored_at_release")) {
     outcome.kind = Kind::kMoved;
   } else if (auto wrong = WhatIsWrong(*subject, item)) {
     outcome.kind = Kind::kRejected;
@@ -148,6 +152,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   if (item.disposition == Disposition::kKeep) return;
   subject.holder.reset();
   subject.ended = MemorySubject::Ended::kGivenBack;
+  if (Mutant("lease_deleted_on_release")) subject.token = Mint(Token{});
   if (item.disposition == Disposition::kClose) {
     subject.closed = true;
     subject.timers.clear();
@@ -156,7 +161,8 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   subject.waiting = item.waiting;
   subject.waiting_since = Now();
   if (item.required_version) subject.required_version = *item.required_version;
-  if (item.requeue) PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now());
+  if (item.requeue && !Mutant("no_ready_row_with_the_commit"))
+    PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now());
 }
 
 // And the one before; what only older ones had of the content store is released.

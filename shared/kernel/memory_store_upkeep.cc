@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
 #include "shared/kernel/memory_store.h"
 
@@ -122,6 +123,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     subject.holder.reset();
     subject.updated_at = Now();
     bool counted = subject.ended == MemorySubject::Ended::kReaped;
+    if (Mutant("no_ready_row_with_the_reap")) continue;
     PutReady(subject, Now() + (counted ? BarrenBackoff(NextBarren(subject)) : milliseconds(0)));
   }
   return answer;

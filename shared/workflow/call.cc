@@ -1,7 +1,10 @@
 #include "shared/workflow/call.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "shared/base/mutant.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/step_id.h"
 
@@ -105,6 +108,7 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
   if (call.error.empty()) start.target = spec.TargetOf(instance);
   if (call.error.empty() && !missing.empty()) start.note = {{"missing", std::move(missing)}};
   start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
+  if (Mutant("effect_without_key")) start.idempotency_key += fmt::format("#{}", record.attempt);
   start.timeout = traits.attempt_timeout;
   if (traits.step_timeout && record.started_at) {
     auto left = std::chrono::duration_cast<milliseconds>(*record.started_at + *traits.step_timeout - now);

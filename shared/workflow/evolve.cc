@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/mutant.h"
 #include "shared/capability/manifest.h"
 #include "shared/journal/json_patch.h"
 #include "shared/workflow/events.h"
@@ -303,7 +304,7 @@ class Evolution {
     step_json_["order"] = ++progress_.done;
     if (draft_.carried.contains("undo")) {
       Json undo = draft_.carried["undo"];
-      if (!progress_.undo.empty()) undo["prev"] = progress_.undo;
+      if (!progress_.undo.empty() && !Mutant("compensation_forgotten")) undo["prev"] = progress_.undo;
       step_json_["undo"] = std::move(undo);
       progress_.undo = instance_->step_id;
     }

@@ -124,6 +124,10 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
   for (const auto& [key, times] : unkeyed_effects_) {
     if (key.first == subject.id && times > 1 + resolved) violated(fmt::format("step {} acted {} times on the outside", key.second, times));
   }
+  for (const auto& [key, asked] : keys_) {
+    if (key.first == subject.id && asked.size() > 1)
+      violated(fmt::format("step {} asked for its effect under {} keys", key.second, asked.size()));
+  }
   load_.Check(subject, state, report_.violations);
 }
 

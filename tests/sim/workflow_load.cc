@@ -167,12 +167,14 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   }
   // 7: compensations in reverse order of completion, each at most once.
   std::map<std::string, int> completed_at;
+  std::set<std::string> to_undo;
   int order = 0, last_undone = 1 << 30;
   std::set<std::string> undone;
   for (const Event& event : subject.events) {
     if (event.type == workflow::event::kStepCompleted || event.type == workflow::event::kStepResolved) {
       auto payload = ParseJson(*event.payload);
       completed_at[payload->at("step_id").get<std::string>()] = ++order;
+      if (payload->contains("undo")) to_undo.insert("undo:" + payload->at("step_id").get<std::string>());
     }
     if (event.type != workflow::event::kCompensationCompleted && event.type != workflow::event::kCompensationFailed) continue;
     auto payload = ParseJson(*event.payload);
@@ -182,6 +184,9 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
     if (forward == completed_at.end()) continue;
     if (forward->second > last_undone) violated("invariant 7: " + undo + " ran out of order");
     last_undone = forward->second;
+  }
+  for (const std::string& undo : to_undo) {
+    if (view->status == "ROLLED_BACK" && !undone.contains(undo)) violated("invariant 7: ROLLED_BACK without " + undo);
   }
 }
 

@@ -245,6 +245,7 @@ void SimWorld::RunStep(Worker& worker, command::RunStep run) {
       } else {
         result = load_.RunStep(random_, *call);
         ++report_.effects;
+        if (call->step.effect >= EffectClass::kIdempotent) keys_[{call->subject, call->step.step_id}].insert(call->step.idempotency_key);
         if (load_.ActsEveryTime(*call) && result.outcome == StepResult::Outcome::kSucceeded) {
           ++unkeyed_effects_[{call->subject, call->step.step_id}];
         }
@@ -425,10 +426,21 @@ void SimWorld::PostSignal(const SubjectId& subject, const std::string& kind, con
   After(Ms(20, 300), [this, subject, kind, payload, id, tries] { PostSignal(subject, kind, payload, id, tries + 1); });
 }
 
+// At any moment: before a client's next input hides it.
+void SimWorld::CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready) {
+  if (subject.holder || subject.quarantined() || subject.waiting || !subject.timers.empty() || ready.contains(subject.id)) return;
+  const bool task = std::any_of(subject.tasks.begin(), subject.tasks.end(),
+                                [](const MemoryTask& one) { return one.state == "queued" || one.state == "started"; });
+  if (!task) report_.violations.push_back(subject.id.ToString() + ": open, and nothing will ever wake it");
+}
+
 void SimWorld::Clients() {
+  std::set<SubjectId> ready;
+  for (const MemoryStore::ReadyRow& row : store_.Ready()) ready.insert(row.subject);
   for (const SubjectId& id : created_) {
     auto subject = store_.Inspect(id);
     if (!subject || subject->closed) continue;
+    CheckWakes(*subject, ready);
     const bool uncertain = subject->waiting && subject->waiting->reason == "uncertain" && !subject->holder;
     if (uncertain) {
       auto [kind, payload] = load_.MakeSignal(random_, *subject, true);

@@ -113,6 +113,7 @@ class SimWorld {
   void Upkeep();
   void Timers();
   void Clients();
+  void CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready);
   void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
   void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
   void CheckAll();
@@ -142,6 +143,7 @@ class SimWorld {
   std::map<SubjectId, Token> outside_token_;
   std::map<std::pair<SubjectId, std::string>, Token> outside_task_token_;  // scope run/step
   std::map<std::pair<SubjectId, std::string>, int> unkeyed_effects_;
+  std::map<std::pair<SubjectId, std::string>, std::set<std::string>> keys_;  // under which each step's effect was asked for
   SimReport report_;
 };
 

@@ -1,0 +1,92 @@
+// Every known mistake that the simulator can meet turns it red: which checker, with which seed, how soon. Only in the build preset
+// `mutants`
+// (./dev chaos mutants); elsewhere it is checked that the mistakes are not there.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "shared/base/mutant.h"
+#include "tests/sim/counter_load.h"
+#include "tests/sim/workflow_load.h"
+
+namespace acl::test {
+namespace {
+
+#ifndef ACL_MUTANTS
+static_assert(!Mutant("no_fence"), "a mistake is compiled into a build that is not `mutants`");
+#else
+
+struct Mistake {
+  const char* name;
+  bool workflow;        // met by workflow runs, not by counters
+  const char* noticed;  // part of what the checker says
+  void (*choose)(MemoryStore::Mutants&) = nullptr;
+};
+
+// As the test is called.
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+// What lies between two statements of one transaction (a renewal without the second look, a grant beside a reap), and what needs a
+// failover, is not in a store whose calls are atomic: tests/integration/kernel/isolation_mutant_test.cc and tests/model have those
+// (docs/mutants.md).
+const Mistake kMistakes[] = {
+    {"no_fence", false, "invariant 4"},
+    {"stale_claim", false, "read too early", [](MemoryStore::Mutants& m) { m.stale_claim = true; }},
+    {"wake_ignored_at_release", false, "signal"},
+    {"no_task_compare", true, "task", [](MemoryStore::Mutants& m) { m.no_task_compare = true; }},
+    {"fence_in_an_earlier_transaction", false, "invariant 4"},
+    {"owner_by_name", false, "invariant 4"},
+    {"lease_deleted_on_release", false, "invariant 4"},
+    {"offset_before_database", false, "nothing will ever wake it"},
+    {"no_ready_row_with_the_commit", false, "nothing will ever wake it"},
+    {"no_ready_row_with_the_reap", false, "nothing will ever wake it"},
+    {"effect_without_key", true, "keys"},
+    {"compensation_forgotten", true, "invariant 7"},
+};
+
+class Mutants : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(Mutants, IsNoticed) {
+  const Mistake& mistake = GetParam();
+  ChosenMutant() = mistake.choose ? "" : mistake.name;
+  SystemClock clock;
+  const SteadyTime begin = clock.Steady();
+  std::string noticed;
+  std::uint64_t seed = 0;
+  while (noticed.empty() && seed < 300) {
+    ++seed;
+    SimOptions options;
+    if (mistake.choose) mistake.choose(options.mutants);
+    if (mistake.workflow) options.subjects = 8;
+    CounterLoad counters;
+    WorkflowLoad workflows;
+    SimLoad& load = mistake.workflow ? static_cast<SimLoad&>(workflows) : counters;
+    for (const std::string& violation : SimWorld(seed, load, options).Run().violations) {
+      if (violation.find(mistake.noticed) != std::string::npos) noticed = violation;
+    }
+  }
+  ChosenMutant().clear();
+  const auto took = std::chrono::duration_cast<milliseconds>(clock.Steady() - begin);
+  EXPECT_FALSE(noticed.empty()) << "nobody noticed " << mistake.name << " in " << seed << " seeds";
+  std::cout << "mutant: " << mistake.name << " | seed " << seed << " | " << took.count() << " ms | " << noticed << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Mutants, ::testing::ValuesIn(kMistakes),
+                         [](const ::testing::TestParamInfo<Mistake>& one) { return std::string(one.param.name); });
+
+// Without a mistake the same build is green.
+TEST(MutantsBuild, IsGreenWithoutAMistake) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CounterLoad counters;
+    WorkflowLoad workflows;
+    SimOptions options;
+    EXPECT_TRUE(SimWorld(seed, counters, options).Run().violations.empty()) << "seed " << seed;
+    options.subjects = 8;
+    EXPECT_TRUE(SimWorld(seed, workflows, options).Run().violations.empty()) << "seed " << seed;
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace acl::test
