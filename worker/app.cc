@@ -79,6 +79,7 @@ Status WorkerApp::Impl::StartRunner() {
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;
+  options.max_queued = std::max<std::size_t>(options.max_queued, std::size_t(settings.slots));
   options.metrics = &metrics;
   options.traceparent = [this](const StepCall& call) { return OutgoingTraceparent(tracer, call); };
   auto made = CapabilityRunner::Make(*capabilities, contents, capability_config, options);

@@ -1,5 +1,7 @@
 // acl-worker: claims runs, runs their steps, commits what came of it. Settings: --help. Ends cleanly on SIGTERM.
 
+#include <sys/resource.h>
+
 #include <cstdio>
 
 #include "shared/config/settings.h"
@@ -7,6 +9,18 @@
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 #include "worker/app.h"
+
+namespace {
+
+// Every call over HTTP has a connection: as many as the system lets us have. Programs that steps run get a limit of their own.
+void AllowManyFiles() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   auto parsed = acl::ParseSettings(acl::Program::kWorker, {argv + 1, argv + argc}, acl::Environment());
@@ -26,6 +40,7 @@ int main(int argc, char** argv) {
   acl::Logger log("worker");
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
   for (const std::string& warning : parsed->warnings) log.Warn(warning);
+  AllowManyFiles();
   acl::WorkerApp app(parsed->settings);
   acl::Status started = app.Start();
   if (!started) {

@@ -72,13 +72,21 @@ struct CallContext {
 
 // Runs with checked, defaulted parameters. Returns outputs, or how it failed. May throw nothing.
 using CapabilityHandler = std::function<StepResult(const Json& parameters, CallContext& context)>;
+// For what mostly waits for somebody else: begins the call and returns. `done` is called once, from any thread, and must be called also
+// when the call is stopped or late; the context lives until then, the parameters do not. Many more calls can be on their way than there are
+// threads.
+using CapabilityDone = std::function<void(StepResult)>;
+using CapabilityStarter = std::function<void(const Json& parameters, CallContext& context, CapabilityDone done)>;
 
 class CapabilityRegistry {
  public:
   // Ids are unique: a second Add of one id is a programmer's error.
   void Add(CapabilitySpec spec, CapabilityHandler handler);
+  void AddStarter(CapabilitySpec spec, CapabilityStarter starter);
   const CapabilitySpec* Find(std::string_view id) const;
+  // Each capability has the one or the other.
   const CapabilityHandler* Handler(std::string_view id) const;
+  const CapabilityStarter* Starter(std::string_view id) const;
   std::vector<const CapabilitySpec*> All() const;  // sorted by id
   // The known id nearest in spelling (or the one that documents call by this other name), for "did you mean"; empty if none is near.
   std::string Nearest(std::string_view id) const;
@@ -87,7 +95,9 @@ class CapabilityRegistry {
   struct Entry {
     CapabilitySpec spec;
     CapabilityHandler handler;
+    CapabilityStarter starter;
   };
+  void Put(Entry entry);
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

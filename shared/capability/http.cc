@@ -63,18 +63,19 @@ StepResult ToResult(HttpAnswer answer, const std::string& method) {
                {"success", answer.status >= 200 && answer.status < 300}});
 }
 
-StepResult Send(const CapabilityConfig& config, const std::string& method, const Json& parameters, CallContext& context) {
+// The request of a call; kInvalid: parameters that make none.
+Result<HttpCall> CallOf(const std::string& method, const Json& parameters, const CallContext& context) {
   HttpCall call;
   call.method = method;
   call.url = StringOf(parameters, "url");
   auto headers = GivenHeaders(parameters);
-  if (!headers) return Failed(headers.error());
+  if (!headers) return headers.error();
   call.headers = std::move(*headers);
   if (method != "GET") {
     call.body = StringOf(parameters, "body");
     if (!Has(call.headers, "Content-Type")) {
       std::string type = StringOf(parameters, "content_type");
-      if (type.find_first_of("\r\n") != std::string::npos) return Failed("content_type must not hold a line break");
+      if (type.find_first_of("\r\n") != std::string::npos) return Error{Code::kInvalid, "content_type must not hold a line break"};
       call.headers.emplace_back("Content-Type", type);
     }
   }
@@ -85,12 +86,20 @@ StepResult Send(const CapabilityConfig& config, const std::string& method, const
   if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
   call.follow_redirects = FlagOf(parameters, "follow_redirects");
   double seconds = NumberOf(parameters, "timeout", 30);
-  if (!(seconds > 0 && seconds <= 86'400)) return Failed("timeout must be more than 0 and at most 86400 seconds");
+  if (!(seconds > 0 && seconds <= 86'400)) {
+    return Error{Code::kInvalid, "timeout must be more than 0 and at most 86400 seconds"};
+  }
   using std::chrono::steady_clock;
   call.deadline = std::min(
       context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
-  call.stopped = [&] { return context.stop.stopped(); };
-  return ToResult(PerformHttp(call, config.http), method);
+  call.stopped = [stop = context.stop] { return stop.stopped(); };
+  return call;
+}
+
+void Send(HttpClient& client, const std::string& method, const Json& parameters, const CallContext& context, CapabilityDone done) {
+  auto call = CallOf(method, parameters, context);
+  if (!call) return done(Failed(call.message()));
+  client.Start(std::move(*call), [method, done = std::move(done)](HttpAnswer answer) { done(ToResult(std::move(answer), method)); });
 }
 
 CapabilitySpec Common(std::string id, std::string summary) {
@@ -114,9 +123,11 @@ CapabilitySpec Common(std::string id, std::string summary) {
 }  // namespace
 
 void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
+  auto client = std::make_shared<HttpClient>(config->http);
   auto add = [&](CapabilitySpec spec, const char* method) {
-    registry.Add(std::move(spec),
-                 [config, method](const Json& parameters, CallContext& context) { return Send(*config, method, parameters, context); });
+    registry.AddStarter(std::move(spec), [client, method](const Json& parameters, CallContext& context, CapabilityDone done) {
+      Send(*client, method, parameters, context, std::move(done));
+    });
   };
   CapabilitySpec get = Common("net.http.get", "Fetch a URL.");
   get.parameters.push_back(Flag("follow_redirects", true, "at most 5, each checked anew; secrets go to the first host only"));

@@ -3,13 +3,19 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "shared/base/check.h"
 #include "shared/capability/egress.h"
 
 namespace acl {
@@ -17,6 +23,7 @@ namespace acl {
 namespace {
 
 using End = HttpAnswer::End;
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 std::string Lower(std::string text) {
@@ -30,14 +37,43 @@ bool IsSecret(const std::string& name) {
          lower == "idempotency-key";
 }
 
-// What the callbacks of one exchange share.
-struct Exchange {
+}  // namespace
+
+// A call from its start to its answer, redirects included.
+struct HttpExchange {
+  HttpExchange(HttpCall wanted, HttpClient::Done then, const HttpConfig& rules)
+      : call(std::move(wanted)), done(std::move(then)), config(rules), url(call.url) {}
+  ~HttpExchange() { DropHandle(); }
+  HttpExchange(const HttpExchange&) = delete;
+  HttpExchange& operator=(const HttpExchange&) = delete;
+
+  void DropHandle() {
+    if (easy) ::curl_easy_cleanup(std::exchange(easy, nullptr));
+    ::curl_slist_free_all(std::exchange(headers, nullptr));
+  }
+  template <class Value>
+  void Set(CURLoption option, Value value) {
+    ::curl_easy_setopt(easy, option, value);
+  }
+  void Header(const std::string& line) { headers = ::curl_slist_append(headers, line.c_str()); }
+
+  const HttpCall call;
+  const HttpClient::Done done;
   const HttpConfig& config;
-  HttpAnswer& answer;
+  HttpAnswer answer;
+  std::string url, first_origin;  // of this hop, of the first
+  int hop = 0;
+  CURL* easy = nullptr;  // of this hop
+  curl_slist* headers = nullptr;
+  // What the callbacks say of this hop.
   bool sent = false, refused = false, too_large = false;
   std::string refusal;
   std::size_t header_bytes = 0;
 };
+
+namespace {
+
+using Exchange = HttpExchange;
 
 curl_socket_t OpenSocket(void* user, curlsocktype purpose, curl_sockaddr* address) {
   auto* exchange = static_cast<Exchange*>(user);
@@ -98,134 +134,221 @@ std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   return size;
 }
 
-struct Handles {
-  CURL* easy = ::curl_easy_init();
-  CURLM* multi = ::curl_multi_init();
-  curl_slist* headers = nullptr;
-
-  ~Handles() {
-    if (multi && easy) ::curl_multi_remove_handle(multi, easy);
-    if (easy) ::curl_easy_cleanup(easy);
-    if (multi) ::curl_multi_cleanup(multi);
-    ::curl_slist_free_all(headers);
-  }
-  template <class Value>
-  void Set(CURLoption option, Value value) {
-    ::curl_easy_setopt(easy, option, value);
-  }
-  void Header(const std::string& line) { headers = ::curl_slist_append(headers, line.c_str()); }
-};
-
-void SetUp(Handles& handles, Exchange& exchange, const HttpCall& call, const std::string& url, bool same_origin) {
+void SetUp(Exchange& exchange, bool same_origin) {
   const HttpConfig& config = exchange.config;
-  handles.Set(CURLOPT_URL, url.c_str());
-  handles.Set(CURLOPT_PROTOCOLS_STR, "http,https");
-  handles.Set(CURLOPT_FOLLOWLOCATION, 0L);  // each hop is checked by us
-  handles.Set(CURLOPT_PROXY, "");
-  handles.Set(CURLOPT_NOSIGNAL, 1L);
-  handles.Set(CURLOPT_NETRC, long(CURL_NETRC_IGNORED));
-  handles.Set(CURLOPT_CONNECTTIMEOUT_MS, long(config.connect_timeout.count()));
-  handles.Set(CURLOPT_ACCEPT_ENCODING, "");
-  handles.Set(CURLOPT_USERAGENT, config.user_agent.c_str());
-  if (!config.ca_file.empty()) handles.Set(CURLOPT_CAINFO, config.ca_file.c_str());
-  handles.Set(CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
-  handles.Set(CURLOPT_OPENSOCKETDATA, &exchange);
-  handles.Set(CURLOPT_PREREQFUNCTION, &BeforeRequest);
-  handles.Set(CURLOPT_PREREQDATA, &exchange);
-  handles.Set(CURLOPT_WRITEFUNCTION, &TakeBody);
-  handles.Set(CURLOPT_WRITEDATA, &exchange);
-  handles.Set(CURLOPT_HEADERFUNCTION, &TakeHeader);
-  handles.Set(CURLOPT_HEADERDATA, &exchange);
+  const HttpCall& call = exchange.call;
+  exchange.Set(CURLOPT_URL, exchange.url.c_str());
+  exchange.Set(CURLOPT_PRIVATE, static_cast<void*>(&exchange));
+  exchange.Set(CURLOPT_FRESH_CONNECT, 1L);
+  exchange.Set(CURLOPT_FORBID_REUSE, 1L);
+  exchange.Set(CURLOPT_PROTOCOLS_STR, "http,https");
+  exchange.Set(CURLOPT_FOLLOWLOCATION, 0L);  // each hop is checked by us
+  exchange.Set(CURLOPT_PROXY, "");
+  exchange.Set(CURLOPT_NOSIGNAL, 1L);
+  exchange.Set(CURLOPT_NETRC, long(CURL_NETRC_IGNORED));
+  exchange.Set(CURLOPT_CONNECTTIMEOUT_MS, long(config.connect_timeout.count()));
+  exchange.Set(CURLOPT_ACCEPT_ENCODING, "");
+  exchange.Set(CURLOPT_USERAGENT, config.user_agent.c_str());
+  if (!config.ca_file.empty()) exchange.Set(CURLOPT_CAINFO, config.ca_file.c_str());
+  exchange.Set(CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
+  exchange.Set(CURLOPT_OPENSOCKETDATA, &exchange);
+  exchange.Set(CURLOPT_PREREQFUNCTION, &BeforeRequest);
+  exchange.Set(CURLOPT_PREREQDATA, &exchange);
+  exchange.Set(CURLOPT_WRITEFUNCTION, &TakeBody);
+  exchange.Set(CURLOPT_WRITEDATA, &exchange);
+  exchange.Set(CURLOPT_HEADERFUNCTION, &TakeHeader);
+  exchange.Set(CURLOPT_HEADERDATA, &exchange);
   if (call.method != "GET") {
-    handles.Set(CURLOPT_POST, 1L);
-    handles.Set(CURLOPT_POSTFIELDS, call.body.data());
-    handles.Set(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(call.body.size()));
-    handles.Set(CURLOPT_CUSTOMREQUEST, call.method.c_str());
-    handles.Header("Expect:");
+    exchange.Set(CURLOPT_POST, 1L);
+    exchange.Set(CURLOPT_POSTFIELDS, call.body.data());
+    exchange.Set(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(call.body.size()));
+    exchange.Set(CURLOPT_CUSTOMREQUEST, call.method.c_str());
+    exchange.Header("Expect:");
   }
   for (const auto& [name, value] : call.headers) {
-    if (same_origin || !IsSecret(name)) handles.Header(value.empty() ? name + ";" : name + ": " + value);
+    if (same_origin || !IsSecret(name)) exchange.Header(value.empty() ? name + ";" : name + ": " + value);
   }
   if (same_origin) {
-    for (const auto& [name, value] : call.own_headers) handles.Header(name + ": " + value);
+    for (const auto& [name, value] : call.own_headers) exchange.Header(name + ": " + value);
   }
-  handles.Set(CURLOPT_HTTPHEADER, handles.headers);
+  exchange.Set(CURLOPT_HTTPHEADER, exchange.headers);
 }
 
-// One request and its answer, no redirect. The target of a redirect comes back in `next`.
-void Once(const HttpCall& call, const HttpConfig& config, const std::string& url, bool same_origin, HttpAnswer& answer, std::string& next) {
-  static std::once_flag once;
-  std::call_once(once, [] { ::curl_global_init(CURL_GLOBAL_DEFAULT); });
-  answer.headers.clear();
-  answer.body.clear();
-  answer.status = 0;
-  Exchange exchange{config, answer};
-  Handles handles;
-  auto end = [&](End how, std::string why) {
-    answer.sent = answer.sent || exchange.sent;
-    answer.end = how;
-    answer.error = std::move(why);
-  };
-  if (!handles.easy || !handles.multi) return end(End::kNotSent, "out of memory");
-  SetUp(handles, exchange, call, url, same_origin);
-  ::curl_multi_add_handle(handles.multi, handles.easy);
-  int running = 1;
-  while (running > 0) {
-    if (::curl_multi_perform(handles.multi, &running) != CURLM_OK)
-      return end(exchange.sent ? End::kLost : End::kNotSent, "the HTTP library failed");
-    if (running == 0) break;
-    if (call.stopped && call.stopped()) return end(End::kStopped, "stopped during the call");
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(call.deadline - steady_clock::now()).count();
-    if (left <= 0) return end(End::kTimedOut, "the deadline passed during the call");
-    ::curl_multi_poll(handles.multi, nullptr, 0, int(std::min<long long>(left, 100)), nullptr);
-  }
-  int queued = 0;
-  CURLMsg* message = ::curl_multi_info_read(handles.multi, &queued);
-  CURLcode code = message && message->msg == CURLMSG_DONE ? message->data.result : CURLE_RECV_ERROR;
-  if (exchange.too_large) {
-    return end(End::kTooLarge, fmt::format("the answer is larger than allowed ({} bytes of body, {} of headers)", config.max_body_bytes,
-                                           config.max_header_bytes));
-  }
-  if (code != CURLE_OK) {
-    if (exchange.refused && !exchange.sent) return end(End::kRefused, exchange.refusal);
-    return end(exchange.sent ? End::kLost : End::kNotSent, ::curl_easy_strerror(code));
-  }
-  long status = 0;
-  ::curl_easy_getinfo(handles.easy, CURLINFO_RESPONSE_CODE, &status);
-  char* target = nullptr;
-  ::curl_easy_getinfo(handles.easy, CURLINFO_REDIRECT_URL, &target);
-  if (target) next = target;
-  answer.status = int(status);
-  end(End::kAnswered, "");
+// How the hop ended, if not with an answer.
+void EndWith(Exchange& exchange, End how, std::string why) {
+  exchange.answer.sent = exchange.answer.sent || exchange.sent;
+  exchange.answer.end = how;
+  exchange.answer.error =
+      exchange.hop > 0 && how != End::kAnswered ? fmt::format("redirected to '{}': {}", exchange.url.substr(0, 200), why) : std::move(why);
 }
 
 }  // namespace
 
-HttpAnswer PerformHttp(const HttpCall& call, const HttpConfig& config) {
-  HttpAnswer answer;
-  std::string url = call.url, first_origin;
-  for (int hop = 0;; ++hop) {
-    auto checked = CheckUrl(url, config);
-    if (!checked) {
-      answer.end = End::kRefused;
-      answer.error = hop == 0 ? checked.message() : fmt::format("redirected to '{}': {}", url.substr(0, 200), checked.message());
-      return answer;
-    }
-    if (hop == 0) first_origin = checked->origin();
-    std::string next;
-    Once(call, config, url, checked->origin() == first_origin, answer, next);
-    if (answer.end != End::kAnswered) {
-      if (hop > 0) answer.error = fmt::format("redirected to '{}': {}", url.substr(0, 200), answer.error);
-      return answer;
-    }
-    if (!call.follow_redirects || next.empty()) return answer;
-    if (hop == config.max_redirects) {
-      answer.end = End::kRefused;
-      answer.error = fmt::format("more than {} redirects", config.max_redirects);
-      return answer;
-    }
-    url = next;
+class HttpClient::Loop {
+ public:
+  explicit Loop(HttpConfig config) : config_(std::move(config)) {
+    static std::once_flag once;
+    std::call_once(once, [] { ::curl_global_init(CURL_GLOBAL_DEFAULT); });
+    multi_ = ::curl_multi_init();
+    ACL_CHECK(multi_ != nullptr, "out of memory for an HTTP client");
   }
-}
+  ~Loop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    ::curl_multi_wakeup(multi_);
+    if (thread_.joinable()) thread_.join();
+    ::curl_multi_cleanup(multi_);
+  }
+
+  void Start(HttpCall call, Done done) {
+    {
+      std::lock_guard lock(mutex_);
+      incoming_.push_back(std::make_unique<HttpExchange>(std::move(call), std::move(done), config_));
+      if (!thread_.joinable()) {
+        thread_ = std::thread([this] {
+          pthread_setname_np(pthread_self(), "http-client");
+          Run();
+        });
+      }
+    }
+    ::curl_multi_wakeup(multi_);
+  }
+
+ private:
+  static constexpr milliseconds kLookEvery{100};
+
+  void Run() {
+    for (;;) {
+      bool stopping = false;
+      std::vector<std::unique_ptr<HttpExchange>> incoming;
+      {
+        std::lock_guard lock(mutex_);
+        incoming.swap(incoming_);
+        stopping = stopping_;
+      }
+      for (auto& exchange : incoming) {
+        next_look_ = std::min(next_look_, exchange->call.deadline);
+        HttpExchange* begun = exchange.get();
+        active_.emplace(begun, std::move(exchange));
+        Begin(*begun);
+      }
+      int running = 0;
+      ::curl_multi_perform(multi_, &running);
+      int queued = 0;
+      while (CURLMsg* message = ::curl_multi_info_read(multi_, &queued)) {
+        if (message->msg != CURLMSG_DONE) continue;
+        void* exchange = nullptr;
+        ::curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
+        OnEnded(*static_cast<HttpExchange*>(exchange), message->data.result);
+      }
+      Look(stopping);
+      if (stopping && active_.empty()) return;
+      const auto left = std::chrono::duration_cast<milliseconds>(next_look_ - steady_clock::now());
+      ::curl_multi_poll(multi_, nullptr, 0, int(std::max<std::int64_t>(left.count() + 1, 1)), nullptr);
+    }
+  }
+
+  void Begin(HttpExchange& exchange) {
+    auto checked = CheckUrl(exchange.url, config_);
+    if (!checked) {
+      EndWith(exchange, End::kRefused, checked.message());
+      return Finish(exchange);
+    }
+    if (exchange.hop == 0) exchange.first_origin = checked->origin();
+    exchange.answer.headers.clear();
+    exchange.answer.body.clear();
+    exchange.answer.status = 0;
+    exchange.sent = exchange.refused = exchange.too_large = false;
+    exchange.header_bytes = 0;
+    exchange.easy = ::curl_easy_init();
+    if (!exchange.easy) {
+      EndWith(exchange, End::kNotSent, "out of memory");
+      return Finish(exchange);
+    }
+    SetUp(exchange, checked->origin() == exchange.first_origin);
+    ::curl_multi_add_handle(multi_, exchange.easy);
+  }
+
+  void OnEnded(HttpExchange& exchange, CURLcode code) {
+    if (exchange.too_large) {
+      EndWith(exchange, End::kTooLarge,
+              fmt::format("the answer is larger than allowed ({} bytes of body, {} of headers)", config_.max_body_bytes,
+                          config_.max_header_bytes));
+      return Finish(exchange);
+    }
+    if (code != CURLE_OK) {
+      if (exchange.refused && !exchange.sent) {
+        EndWith(exchange, End::kRefused, exchange.refusal);
+      } else {
+        EndWith(exchange, exchange.sent ? End::kLost : End::kNotSent, ::curl_easy_strerror(code));
+      }
+      return Finish(exchange);
+    }
+    long status = 0;
+    ::curl_easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE, &status);
+    char* target = nullptr;
+    ::curl_easy_getinfo(exchange.easy, CURLINFO_REDIRECT_URL, &target);
+    const std::string next = target ? target : "";
+    exchange.answer.status = int(status);
+    EndWith(exchange, End::kAnswered, "");
+    if (!exchange.call.follow_redirects || next.empty()) return Finish(exchange);
+    if (exchange.hop == config_.max_redirects) {
+      exchange.hop = 0;  // it is the call that is refused, not a place it was sent to
+      EndWith(exchange, End::kRefused, fmt::format("more than {} redirects", config_.max_redirects));
+      return Finish(exchange);
+    }
+    Remove(exchange);
+    exchange.url = next;
+    ++exchange.hop;
+    Begin(exchange);
+  }
+
+  // What is stopped or late.
+  void Look(bool stopping) {
+    const auto now = steady_clock::now();
+    if (now < next_look_ && !stopping) return;
+    next_look_ = now + kLookEvery;
+    std::vector<HttpExchange*> ended;
+    for (auto& [exchange, owned] : active_) {
+      if (stopping || (exchange->call.stopped && exchange->call.stopped())) {
+        EndWith(*exchange, End::kStopped, "stopped during the call");
+        ended.push_back(exchange);
+      } else if (exchange->call.deadline <= now) {
+        EndWith(*exchange, End::kTimedOut, "the deadline passed during the call");
+        ended.push_back(exchange);
+      } else {
+        next_look_ = std::min(next_look_, exchange->call.deadline);
+      }
+    }
+    for (HttpExchange* exchange : ended) Finish(*exchange);
+  }
+
+  void Remove(HttpExchange& exchange) {
+    if (exchange.easy) ::curl_multi_remove_handle(multi_, exchange.easy);
+    exchange.DropHandle();
+  }
+
+  void Finish(HttpExchange& exchange) {
+    Remove(exchange);
+    auto node = active_.extract(&exchange);
+    exchange.done(std::move(exchange.answer));
+  }
+
+  const HttpConfig config_;
+  CURLM* multi_ = nullptr;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<HttpExchange>> incoming_;
+  bool stopping_ = false;
+  std::thread thread_;  // made by the first call
+  // Of the thread alone.
+  std::unordered_map<HttpExchange*, std::unique_ptr<HttpExchange>> active_;
+  steady_clock::time_point next_look_ = steady_clock::now();
+};
+
+HttpClient::HttpClient(HttpConfig config) : loop_(std::make_unique<Loop>(std::move(config))) {}
+HttpClient::~HttpClient() = default;
+void HttpClient::Start(HttpCall call, Done done) { loop_->Start(std::move(call), std::move(done)); }
 
 }  // namespace acl

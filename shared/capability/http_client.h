@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@ struct HttpCall {
   std::string body;
   bool follow_redirects = false;
   std::chrono::steady_clock::time_point deadline;
-  std::function<bool()> stopped;  // asked at least every 100 ms
+  std::function<bool()> stopped;  // asked every 100 ms, on the client's thread
 };
 
 struct HttpAnswer {
@@ -43,6 +44,23 @@ struct HttpAnswer {
   bool sent = false;  // a request that may have an effect went out
 };
 
-HttpAnswer PerformHttp(const HttpCall& call, const HttpConfig& config);
+// All calls are carried out by one thread, which waits for all of them at once: thousands that take their time cost some memory and nothing
+// else. Each has a connection of its own: nothing is sent twice because an old one had died.
+class HttpClient {
+ public:
+  // Once a call, on the client's thread (or on that of the destructor): must not block.
+  using Done = std::function<void(HttpAnswer)>;
+
+  explicit HttpClient(HttpConfig config);
+  ~HttpClient();  // what is on its way ends as stopped
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  void Start(HttpCall call, Done done);
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+};
 
 }  // namespace acl

@@ -28,12 +28,16 @@ std::optional<RiskLevel> ParseRisk(std::string_view name) {
   return std::nullopt;
 }
 
-void CapabilityRegistry::Add(CapabilitySpec spec, CapabilityHandler handler) {
-  ACL_CHECK(!spec.id.empty(), "a capability needs an id");
-  std::string id = spec.id;
-  bool added = entries_.emplace(id, Entry{std::move(spec), std::move(handler)}).second;
+void CapabilityRegistry::Put(Entry entry) {
+  ACL_CHECK(!entry.spec.id.empty(), "a capability needs an id");
+  std::string id = entry.spec.id;
+  bool added = entries_.emplace(id, std::move(entry)).second;
   ACL_CHECK(added, "a capability id is registered once");
 }
+
+void CapabilityRegistry::Add(CapabilitySpec spec, CapabilityHandler handler) { Put({std::move(spec), std::move(handler), nullptr}); }
+
+void CapabilityRegistry::AddStarter(CapabilitySpec spec, CapabilityStarter starter) { Put({std::move(spec), nullptr, std::move(starter)}); }
 
 const CapabilitySpec* CapabilityRegistry::Find(std::string_view id) const {
   auto it = entries_.find(id);
@@ -43,6 +47,11 @@ const CapabilitySpec* CapabilityRegistry::Find(std::string_view id) const {
 const CapabilityHandler* CapabilityRegistry::Handler(std::string_view id) const {
   auto it = entries_.find(id);
   return it == entries_.end() || !it->second.handler ? nullptr : &it->second.handler;
+}
+
+const CapabilityStarter* CapabilityRegistry::Starter(std::string_view id) const {
+  auto it = entries_.find(id);
+  return it == entries_.end() || !it->second.starter ? nullptr : &it->second.starter;
 }
 
 std::vector<const CapabilitySpec*> CapabilityRegistry::All() const {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <exception>
+#include <future>
+#include <optional>
 
 #include "shared/base/random.h"
 #include "shared/base/utf8.h"
@@ -102,57 +104,83 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
   }
 }
 
+// The context hangs on the rest: it stays where it is.
+struct CapabilityRunner::Attempt {
+  Attempt() = default;
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  const steady_clock::time_point begin = steady_clock::now();
+  const CapabilitySpec* spec = nullptr;
+  std::string capability, folder;
+  Json parameters;
+  std::unique_ptr<Workspace> workspace;
+  std::optional<CallContext> context;
+};
+
 CapabilityRunner::~CapabilityRunner() {
   std::deque<Work> dropped;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    dropped.swap(queue_);
+    std::deque<Work> kept;
+    for (Work& work : queue_) (work.rest ? kept : dropped).push_back(std::move(work));
+    queue_.swap(kept);
     for (auto& [number, stop] : running_) stop.Stop();
   }
   wake_.notify_all();
   for (auto& work : dropped) {
-    for (auto& job : work) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
+    for (auto& job : work.jobs) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
   }
   for (auto& thread : threads_) thread.join();
 }
 
 void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
-  Work one;
+  std::vector<Job> one;
   one.push_back({std::move(call), std::move(stop), std::move(done)});
-  for (Job& job : Queue(std::move(one))) job.done(Ended(Outcome::kNotStarted, kNoRoom));
+  RunMany(std::move(one));
 }
 
 void CapabilityRunner::RunMany(std::vector<Job> jobs) {
-  Work quick;
+  std::vector<Job> quick;
+  std::vector<Job> refused;
+  const auto queue = [&](std::vector<Job> some) {
+    for (Job& job : Queue(std::move(some))) refused.push_back(std::move(job));
+  };
   for (Job& job : jobs) {
     if (IsQuick(job.call)) {
       quick.push_back(std::move(job));
     } else {
-      Run(std::move(job.call), std::move(job.stop), std::move(job.done));
+      std::vector<Job> one;
+      one.push_back(std::move(job));
+      queue(std::move(one));
     }
   }
-  for (Job& job : Queue(std::move(quick))) job.done(Ended(Outcome::kNotStarted, kNoRoom));
+  queue(std::move(quick));
+  for (Job& job : refused) job.done(Ended(Outcome::kNotStarted, kNoRoom));
 }
 
+// What is only begun here is quick too.
 bool CapabilityRunner::IsQuick(const StepCall& call) const {
   const auto name = call.step.call.is_object() ? call.step.call.find(kCallCapability) : call.step.call.end();
-  const CapabilitySpec* spec =
-      name != call.step.call.end() && name->is_string() ? registry_.Find(name->get_ref<const std::string&>()) : nullptr;
-  return spec != nullptr && spec->quick;
+  if (name == call.step.call.end() || !name->is_string()) return false;
+  const CapabilitySpec* spec = registry_.Find(name->get_ref<const std::string&>());
+  return spec != nullptr && (spec->quick || registry_.Starter(spec->id) != nullptr);
 }
 
-CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
-  if (work.empty()) return work;
-  {
-    std::lock_guard lock(mutex_);
-    if (stopping_ || queued_ + work.size() > max_queued_) return work;
-    queued_ += work.size();
-    queue_.push_back(std::move(work));
-    if (idle_ < int(queue_.size()) && int(threads_.size()) < max_threads_) threads_.emplace_back([this] { RunWork(); });
-  }
-  wake_.notify_one();
+std::vector<StepRunner::Job> CapabilityRunner::Queue(std::vector<Job> jobs) {
+  if (jobs.empty()) return jobs;
+  std::lock_guard lock(mutex_);
+  if (stopping_ || queued_ + jobs.size() > max_queued_) return jobs;
+  queued_ += jobs.size();
+  Post({std::move(jobs), nullptr});
   return {};
+}
+
+void CapabilityRunner::Post(Work work) {
+  queue_.push_back(std::move(work));
+  if (!stopping_ && idle_ < int(queue_.size()) && int(threads_.size()) < max_threads_) threads_.emplace_back([this] { RunWork(); });
+  wake_.notify_one();
 }
 
 void CapabilityRunner::RunWork() {
@@ -160,69 +188,101 @@ void CapabilityRunner::RunWork() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    wake_.wait(lock, [this] { return !queue_.empty() || (stopping_ && running_.empty()); });
     --idle_;
     if (queue_.empty()) return;
     Work work = std::move(queue_.front());
     queue_.pop_front();
-    queued_ -= work.size();
-    const std::uint64_t first = next_number_;
-    next_number_ += work.size();
-    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(first + i, work[i].stop);
+    queued_ -= work.jobs.size();
+    const std::uint64_t number = next_number_;
+    next_number_ += work.jobs.size();
+    for (std::size_t i = 0; i < work.jobs.size(); ++i) running_.emplace(number + i, work.jobs[i].stop);
     lock.unlock();
-    std::vector<StepResult> results;
-    for (const Job& job : work) results.push_back(Call(job.call, job.stop));
-    lock.lock();
-    for (std::size_t i = 0; i < work.size(); ++i) running_.erase(first + i);
-    lock.unlock();
-    for (std::size_t i = 0; i < work.size(); ++i) work[i].done(std::move(results[i]));
-    work.clear();
+    // What is done here comes back together: the worker commits it together.
+    std::vector<std::optional<StepResult>> results;
+    for (std::size_t i = 0; i < work.jobs.size(); ++i) results.push_back(CarryOut(work.jobs[i], number + i));
+    for (std::size_t i = 0; i < work.jobs.size(); ++i) {
+      if (results[i]) End(number + i, work.jobs[i].done, std::move(*results[i]));
+    }
+    if (work.rest) work.rest();
+    work = {};
     lock.lock();
   }
 }
 
+void CapabilityRunner::End(std::uint64_t number, const Done& done, StepResult result) {
+  done(std::move(result));
+  std::lock_guard lock(mutex_);
+  running_.erase(number);
+  if (stopping_ && running_.empty()) wake_.notify_all();
+}
+
+std::optional<StepResult> CapabilityRunner::CarryOut(const Job& job, std::uint64_t number) {
+  auto attempt = std::make_shared<Attempt>();
+  if (auto cannot = Prepare(*attempt, job.call, job.stop)) return Finish(*attempt, std::move(*cannot));
+  if (const CapabilityHandler* handler = registry_.Handler(attempt->capability))
+    return Finish(*attempt, Guarded(*attempt->spec, *handler, attempt->parameters, *attempt->context));
+  // What is left to do when it has ended is done on a thread of ours: whoever answers has others to answer.
+  const auto ended = [this, attempt, number, done = job.done](StepResult result) {
+    auto kept = std::make_shared<StepResult>(std::move(result));
+    std::lock_guard lock(mutex_);
+    Post({{}, [this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); }});
+  };
+  (*registry_.Starter(attempt->capability))(attempt->parameters, *attempt->context, ended);
+  return std::nullopt;
+}
+
 StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
-  auto begin = steady_clock::now();
+  Attempt attempt;
+  if (auto cannot = Prepare(attempt, call, stop)) return Finish(attempt, std::move(*cannot));
+  if (const CapabilityHandler* handler = registry_.Handler(attempt.capability))
+    return Finish(attempt, Guarded(*attempt.spec, *handler, attempt.parameters, *attempt.context));
+  auto answer = std::make_shared<std::promise<StepResult>>();
+  (*registry_.Starter(attempt.capability))(attempt.parameters, *attempt.context,
+                                           [answer](StepResult result) { answer->set_value(std::move(result)); });
+  return Finish(attempt, answer->get_future().get());
+}
+
+std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop) {
   CapabilityCall wanted = CallFromJson(call.step.call);
-  StepResult result;
-  if (!wanted.error.empty()) {
-    result = Failed(wanted.error);
-  } else if (stop.stopped()) {
-    result = Ended(Outcome::kNotStarted, "stopped before it began");
-  } else if (const CapabilitySpec* spec = registry_.Find(wanted.capability); !spec || !registry_.Handler(wanted.capability)) {
+  attempt.capability = wanted.capability;
+  if (!wanted.error.empty()) return Failed(wanted.error);
+  if (stop.stopped()) return Ended(Outcome::kNotStarted, "stopped before it began");
+  const CapabilitySpec* spec = registry_.Find(wanted.capability);
+  if (!spec || (!registry_.Handler(wanted.capability) && !registry_.Starter(wanted.capability))) {
     std::string near = registry_.Nearest(wanted.capability);
-    result = Failed(fmt::format("Capability '{}' not found{}; `airun capability list` shows what there is", wanted.capability,
-                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
-  } else {
-    result = CallChecked(*spec, *registry_.Handler(wanted.capability), wanted.inputs, call, stop);
+    return Failed(fmt::format("Capability '{}' not found{}; `airun capability list` shows what there is", wanted.capability,
+                              near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  }
+  if (auto wrong = CheckParameters(*spec, wanted.inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
+  attempt.spec = spec;
+  attempt.parameters = WithDefaults(*spec, wanted.inputs);
+  attempt.folder = AttemptFolder(call);
+  attempt.workspace = std::make_unique<Workspace>(call.state, contents_, config_.files, attempt.folder);
+  attempt.context.emplace(CallContext{call, {}, stop, attempt.workspace.get(), traceparent_(call)});
+  auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec->default_timeout);
+  if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
+  attempt.context->deadline = steady_clock::now() + timeout;
+  return std::nullopt;
+}
+
+StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
+  if (attempt.workspace) {
+    RemoveFolder(attempt.folder);
+    if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.spec, result);
+    if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.spec, config_.max_output_bytes, result);
+    if (result.outcome == Outcome::kSucceeded) result.files = attempt.workspace->Changes();
   }
   if (result.outcome != Outcome::kSucceeded) {
     result.outputs = Json::object();
     result.files.clear();
     result.error = StorableText(std::string_view(result.error).substr(0, kMaxErrorBytes));
   }
-  const auto took = steady_clock::now() - begin;
+  const auto took = steady_clock::now() - attempt.begin;
   result.duration = std::chrono::duration_cast<milliseconds>(took);
-  if (auto histogram = step_seconds_.find(wanted.capability); histogram != step_seconds_.end()) {
+  if (auto histogram = step_seconds_.find(attempt.capability); histogram != step_seconds_.end()) {
     histogram->second.Observe(std::chrono::duration<double>(took).count());
   }
-  return result;
-}
-
-StepResult CapabilityRunner::CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs,
-                                         const StepCall& call, const StopToken& stop) {
-  if (auto wrong = CheckParameters(spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
-  std::string folder = AttemptFolder(call);
-  Workspace workspace(call.state, contents_, config_.files, folder);
-  CallContext context{call, {}, stop, &workspace, traceparent_(call)};
-  auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec.default_timeout);
-  if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
-  context.deadline = steady_clock::now() + timeout;
-  StepResult result = Guarded(spec, handler, WithDefaults(spec, inputs), context);
-  RemoveFolder(folder);
-  if (result.outcome == Outcome::kSucceeded) CheckSuccess(spec, result);
-  if (result.outcome == Outcome::kSucceeded) CheckOutputs(spec, config_.max_output_bytes, result);
-  if (result.outcome == Outcome::kSucceeded) result.files = workspace.Changes();
   return result;
 }
 

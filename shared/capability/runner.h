@@ -3,13 +3,15 @@
 // holds up a heartbeat, the worker's loop or (until the pool is full) another step.
 //
 // One call: find the capability, check parameters, fill defaults, give it the run's files as a layer of its own, a deadline and the stop
-// token; then check that the outputs can be stored. What the outcomes mean: kernel/kind.h. Never blocks the caller of Run.
+// token; then check that the outputs can be stored. What the outcomes mean: kernel/kind.h. Never blocks the caller of Run. A call that
+// waits for somebody else (CapabilityStarter) holds no thread meanwhile.
 
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -47,13 +49,23 @@ class CapabilityRunner final : public StepRunner {
  private:
   CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config, const RunnerOptions& options,
                    std::unique_ptr<WorkFolder> folder);
-  using Work = std::vector<Job>;  // run one after the other
+  struct Attempt;  // a call, from before it begins to after it ended
+  // For one thread: calls, one after the other, or what is left to do for one that ended elsewhere.
+  struct Work {
+    std::vector<Job> jobs;
+    std::function<void()> rest;
+  };
   // Gives back what there is no room for.
-  Work Queue(Work work);
+  std::vector<Job> Queue(std::vector<Job> jobs);
+  void Post(Work work);  // under the lock
   void RunWork();
+  // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
+  std::optional<StepResult> CarryOut(const Job& job, std::uint64_t number);
+  void End(std::uint64_t number, const Done& done, StepResult result);
   bool IsQuick(const StepCall& call) const;
-  StepResult CallChecked(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& inputs, const StepCall& call,
-                         const StopToken& stop);
+  // The result if the call cannot begin.
+  std::optional<StepResult> Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop);
+  StepResult Finish(Attempt& attempt, StepResult result);
   std::string AttemptFolder(const StepCall& call) const;
 
   const CapabilityRegistry& registry_;
@@ -70,7 +82,7 @@ class CapabilityRunner final : public StepRunner {
   std::size_t queued_ = 0;                         // jobs in it
   int idle_ = 0;                                   // threads that wait
   std::map<std::string, Histogram> step_seconds_;  // by capability; made once, then only read
-  std::map<std::uint64_t, StopToken> running_;     // by the number of the call
+  std::map<std::uint64_t, StopToken> running_;     // by the number of the call, until its `done` is called
   std::uint64_t next_number_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -121,6 +121,11 @@ std::vector<Target> TargetsOf(const Results& results) {
   targets.push_back(AtLeast("submit, in batches", 5000, results.submit_batch_runs_per_s, "runs/s"));
   targets.push_back(
       AtMost(fmt::format("a step in a run of {} steps: CPU", results.long_run_steps), 1.2, results.long_run_cost, "× in one of 10"));
+  targets.push_back(
+      AtMost(fmt::format("a step beside {} open runs and timers: CPU", results.open_runs), 1.2, results.open_runs_cost, "× beside none"));
+  targets.push_back(
+      AtMost(fmt::format("{} leases end at once: the last taken over", results.leases), 0.5, results.takeover_s, "s after their time"));
+  targets.push_back(AtMost(fmt::format("{} slow calls on one worker", results.slow_calls), 1074, results.slow_calls_mb, "MB (1 GiB)"));
   targets.push_back(AtMost("idle fleet", 10, results.idle_statements_per_s, "statements/s"));
   return targets;
 }

@@ -32,38 +32,50 @@ std::map<std::string, std::string> Fleet::WorkerDefaults() {
   return {{"ACL_LOG_LEVEL", "warn"}, {"ACL_RUNS", "512"}, {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
 }
 
-Fleet::Fleet(const FleetOptions& options, const std::string& conninfo) : api_port_(FreePort()) {
-  const auto local = [](int port) { return "127.0.0.1:" + std::to_string(port); };
-  const int doorbell = FreePort();
+namespace {
+
+std::string Local(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+}  // namespace
+
+Fleet::Fleet(const FleetOptions& options, const std::string& conninfo) : api_port_(FreePort()), doorbell_port_(FreePort()) {
   auto environment = CoordinatorDefaults();
   environment["ACL_DATABASE_URL"] = conninfo;
-  environment["ACL_LISTEN"] = local(api_port_);
-  environment["ACL_DOORBELL_LISTEN"] = local(doorbell);
+  environment["ACL_LISTEN"] = Local(api_port_);
+  environment["ACL_DOORBELL_LISTEN"] = Local(doorbell_port_);
   for (const auto& [name, value] : options.coordinator) environment[name] = value;
   coordinator_ =
       std::make_unique<Child>(ChildOptions{{options.programs / "acl-coordinator"}, environment, options.folder / "coordinator.log"});
-  for (int i = 0; i < options.workers; ++i) {
-    const std::string name = "worker-" + std::to_string(i + 1);
-    health_ports_.push_back(FreePort());
-    environment = WorkerDefaults();
-    environment["ACL_DATABASE_URL"] = conninfo;
-    environment["ACL_COORDINATORS"] = local(doorbell);
-    environment["ACL_HEALTH_LISTEN"] = local(health_ports_.back());
-    environment["ACL_WORKER_NAME"] = name;
-    environment["ACL_WORK_DIR"] = options.folder / (name + ".work");
-    for (const auto& [key, value] : options.worker) environment[key] = value;
-    workers_.push_back(
-        std::make_unique<Child>(ChildOptions{{options.programs / "acl-worker"}, environment, options.folder / (name + ".log")}));
-  }
-  auto ports = health_ports_;
-  ports.push_back(api_port_);
-  for (const int port : ports) {
-    const auto ready = [&] {
-      MustRun();
-      return FetchOnce("127.0.0.1", port, "/readyz").has_value();
-    };
-    if (!AwaitThat(ready, std::chrono::seconds(60))) throw std::runtime_error("the fleet does not get ready: " + Logs());
-  }
+  for (int i = 0; i < options.workers; ++i) StartWorker(options, conninfo);
+  for (const int port : health_ports_) AwaitReady(port);
+  AwaitReady(api_port_);
+}
+
+void Fleet::StartWorker(const FleetOptions& options, const std::string& conninfo) {
+  const std::string name = "worker-" + std::to_string(workers_.size() + 1);
+  health_ports_.push_back(FreePort());
+  auto environment = WorkerDefaults();
+  environment["ACL_DATABASE_URL"] = conninfo;
+  environment["ACL_COORDINATORS"] = Local(doorbell_port_);
+  environment["ACL_HEALTH_LISTEN"] = Local(health_ports_.back());
+  environment["ACL_WORKER_NAME"] = name;
+  environment["ACL_WORK_DIR"] = options.folder / (name + ".work");
+  for (const auto& [key, value] : options.worker) environment[key] = value;
+  workers_.push_back(
+      std::make_unique<Child>(ChildOptions{{options.programs / "acl-worker"}, environment, options.folder / (name + ".log")}));
+}
+
+void Fleet::AwaitReady(int port) {
+  const auto ready = [&] {
+    MustRun();
+    return FetchOnce("127.0.0.1", port, "/readyz").has_value();
+  };
+  if (!AwaitThat(ready, std::chrono::seconds(60))) throw std::runtime_error("the fleet does not get ready: " + Logs());
+}
+
+void Fleet::AddWorker(const FleetOptions& options, const std::string& conninfo) {
+  StartWorker(options, conninfo);
+  AwaitReady(health_ports_.back());
 }
 
 void Fleet::MustRun() {

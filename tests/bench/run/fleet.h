@@ -23,6 +23,8 @@ class Fleet {
   // Starts it and waits until every process says that it is ready.
   Fleet(const FleetOptions& options, const std::string& conninfo);
 
+  // One more, ready when it returns.
+  void AddWorker(const FleetOptions& options, const std::string& conninfo);
   // Clean ends; throws if one of them ends otherwise.
   void Stop();
   int api_port() const { return api_port_; }
@@ -38,7 +40,10 @@ class Fleet {
   static std::map<std::string, std::string> WorkerDefaults();
 
  private:
-  int api_port_ = 0;
+  void StartWorker(const FleetOptions& options, const std::string& conninfo);
+  void AwaitReady(int port);
+
+  int api_port_ = 0, doorbell_port_ = 0;
   std::unique_ptr<Child> coordinator_;
   std::vector<std::unique_ptr<Child>> workers_;
   std::vector<int> health_ports_;

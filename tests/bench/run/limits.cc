@@ -2,55 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
-#include "tests/bench/load/connection.h"
 #include "tests/bench/load/work.h"
 #include "tests/bench/run/journals.h"
-#include "tests/bench/run/machine.h"
+#include "tests/bench/run/load_run.h"
 #include "tests/bench/run/statements.h"
 #include "tests/bench/wire/database.h"
 
 namespace acl::bench {
-namespace {
-
-// Runs the load to its end; what it said of its last window and at its end.
-std::pair<Json, Json> Load(const Stage& stage, const Fleet& fleet, std::vector<std::string> options) {
-  std::vector<std::string> argv = {stage.tools / "bench-load", "--api", fmt::format("127.0.0.1:{}", fleet.api_port())};
-  argv.insert(argv.end(), options.begin(), options.end());
-  std::istringstream lines(RunToEnd(argv));
-  Json window, done;
-  for (std::string text; std::getline(lines, text);) {
-    const auto line = ParseJson(text);
-    if (line && line->value("mark", "") == "end") window = *line;
-    if (line && line->value("mark", "") == "done") done = *line;
-  }
-  return {window, done};
-}
-
-double FleetCpu(const Stage& stage, const Fleet& fleet) {
-  double seconds = CpuSeconds(stage.server->pid()) + CpuSeconds(fleet.coordinator());
-  for (const auto& worker : fleet.workers()) seconds += CpuSeconds(worker->pid());
-  return seconds;
-}
-
-void Submit(const Fleet& fleet, const std::string& workflow) {
-  Connection connection("127.0.0.1", fleet.api_port());
-  const std::string request =
-      RequestText("POST", "/v1/workflows", fmt::format("127.0.0.1:{}", fleet.api_port()), "", DumpJson({{"workflow", workflow}}));
-  connection.Send(request, 0);
-  std::optional<Answer> answer;
-  const bool answered = AwaitThat(
-      [&] {
-        connection.SendMore();
-        answer = connection.Read();
-        return answer.has_value();
-      },
-      std::chrono::minutes(1));
-  if (!answered || answer->status != 201) throw std::runtime_error("a long run is not taken: " + std::string(answer ? answer->body : ""));
-}
-
-}  // namespace
 
 double MeasureSubmit(const Stage& stage, bool batch) {
   const std::string conninfo = FreshDatabase(stage);
@@ -59,7 +17,7 @@ double MeasureSubmit(const Stage& stage, bool batch) {
   Fleet fleet(options, conninfo);
   std::vector<std::string> load = {"--in-flight", "64", "--warm-up", "1", "--window", "5", "--no-wait"};
   if (batch) load.insert(load.end(), {"--batch", "16"});
-  const auto [window, done] = Load(stage, fleet, load);
+  const auto [window, done] = RunLoad(stage, fleet, load);
   fleet.Stop();
   const std::int64_t there = std::stoll(Database(conninfo).Value("SELECT count(*) FROM listings"));
   if (there != done.at("submitted"))
@@ -84,13 +42,13 @@ double MeasureLongRuns(const Stage& stage, int steps) {
   const std::string conninfo = FreshDatabase(stage);
   Fleet fleet(stage.fleet, conninfo);
   double before = FleetCpu(stage, fleet);
-  const auto [window, done] = Load(stage, fleet, {"--in-flight", std::to_string(kRuns), "--warm-up", "1", "--window", "5"});
+  const auto [window, done] = RunLoad(stage, fleet, {"--in-flight", std::to_string(kRuns), "--warm-up", "1", "--window", "5"});
   const std::int64_t short_runs = done.at("completed");
   const double of_short = (FleetCpu(stage, fleet) - before) / static_cast<double>(short_runs * kSteps);
 
   const std::string workflow = SequentialSteps("test.effect", steps);
   before = FleetCpu(stage, fleet);
-  for (int i = 0; i < kRuns; ++i) Submit(fleet, workflow);
+  for (int i = 0; i < kRuns; ++i) SubmitRun(fleet, workflow);
   Database database(conninfo);
   // Looked at rarely, for looking costs too.
   const std::string ended = "SELECT count(*) FROM listings WHERE status NOT IN ('PENDING', 'RUNNING')";

@@ -13,5 +13,12 @@ double MeasureSubmit(const Stage& stage, bool batch);
 double MeasureIdle(const Stage& stage);
 // CPU of everything but the load, a step: of four runs of `steps` steps at once, over that of ten-step runs, four in flight.
 double MeasureLongRuns(const Stage& stage, int steps);
+// Most memory, in MB, of one worker with so many calls on their way at once, each to a server that takes its time (limits_scale.cc).
+double MeasureSlowCalls(const Stage& stage, int calls);
+// A worker that holds so many leases is killed; seconds from the end of its time until another was granted the last of them.
+double MeasureTakeover(const Stage& stage, int leases);
+// CPU of everything but the load, a step of ten-step runs, 16 in flight: beside so many open runs, each waiting for its timer, over that
+// beside none.
+double MeasureOpenRuns(const Stage& stage, int open);
 
 }  // namespace acl::bench

@@ -26,8 +26,9 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
   --verify-all EVENTS   up to so many events (30000) `airun verify` restores all runs after a point, of more a sample; every row is
                         counted and every hash computed again in any case
-  --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 1000 (--long-steps N);
-                        done unless --quick, --points or --columns are said
+  --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 1000 (--long-steps N), memory
+                        with 10000 slow calls (--slow-calls N), 10000 leases taken over (--leases N), cost of a step beside 1000000 runs
+                        that wait for timers (--open-runs N; 0 leaves one of these out); done unless --quick, --points or --columns are said
   --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
   --workers N           1
@@ -45,6 +46,7 @@ struct Options {
   Pace pace, model_pace;
   bool ceiling = true, json = false, limits = false;
   int long_steps = 1000;  // the text of a workflow is 256 KiB at most
+  int slow_calls = 10'000, leases = 10'000, open_runs = 1'000'000;
   std::string out, peers;
 };
 
@@ -93,6 +95,9 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   options.peers = arguments->Text("peers-file", "");
   options.limits = arguments->Has("limits") || !(quick || arguments->Has("points") || arguments->Has("columns"));
   options.long_steps = arguments->Int("long-steps", options.long_steps);
+  options.slow_calls = arguments->Int("slow-calls", options.slow_calls);
+  options.leases = arguments->Int("leases", options.leases);
+  options.open_runs = arguments->Int("open-runs", options.open_runs);
   options.ceiling = !arguments->Has("no-ceiling");
   stage->show_statements = arguments->Has("statements");
   TakeSettings(arguments->All("worker"), &stage->fleet.worker);
@@ -122,6 +127,9 @@ class Run {
     std::filesystem::create_directory(stage_.fleet.folder);
     results_.machine = MachineText();
     results_.long_run_steps = options_.long_steps;
+    results_.slow_calls = options_.slow_calls;
+    results_.leases = options_.leases;
+    results_.open_runs = options_.open_runs;
     std::ifstream peers(options_.peers);
     for (std::string line; std::getline(peers, line);) {
       if (auto peer = PeerOf(line)) results_.peers.push_back(*peer);
@@ -207,6 +215,14 @@ class Run {
     measure("idle fleet, statements/s", &results_.idle_statements_per_s, [&] { return MeasureIdle(stage_); });
     measure("a step of a long run, × one of a short", &results_.long_run_cost,
             [&] { return MeasureLongRuns(stage_, options_.long_steps); });
+    if (options_.slow_calls > 0)
+      measure("slow calls on one worker, MB", &results_.slow_calls_mb, [&] { return MeasureSlowCalls(stage_, options_.slow_calls); });
+    if (options_.leases > 0)
+      measure("takeover of many leases, s after their time", &results_.takeover_s,
+              [&] { return MeasureTakeover(stage_, options_.leases); });
+    if (options_.open_runs > 0)
+      measure("a step beside many open runs, × beside none", &results_.open_runs_cost,
+              [&] { return MeasureOpenRuns(stage_, options_.open_runs); });
   }
 
   void Tell() {

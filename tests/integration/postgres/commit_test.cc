@@ -149,8 +149,8 @@ TEST_F(PgCommitTest, ReleaseAndCloseCompareTheWakeUpCounter) {
   EXPECT_EQ(store().Post(post).code(), Code::kConflict);
 }
 
-// An asynchronous failover took an input with it, and the counter it had raised; then another input came. The holder of before, who had read
-// the counter of the lost one, may not release or close over it (found by tests/model).
+// An asynchronous failover took an input with it, and the counter it had raised; then another input came. The holder of before, who had
+// read the counter of the lost one, may not release or close over it (found by tests/model).
 TEST_F(PgCommitTest, ACounterThatWentBackIsNeverMetAgain) {
   for (const Disposition disposition : {Disposition::kRelease, Disposition::kClose}) {
     SessionId session = OpenSession();

@@ -109,6 +109,82 @@ TEST_F(Runner, TimeoutAndStop) {
   EXPECT_EQ(done.get_future().get().outcome, Outcome::kCancelled);
 }
 
+// Calls that wait for somebody else: begun on one thread, all on their way at once, ended in any order from any thread.
+TEST_F(Runner, CallsThatWaitHoldNoThread) {
+  constexpr int kCalls = 500;
+  std::mutex mutex;
+  std::vector<std::pair<std::string, CapabilityDone>> on_their_way;
+  runner_.reset();
+  CapabilitySpec spec;
+  spec.id = "test.asks";
+  spec.results = {{.name = "answer", .type = "string", .required = true}};
+  registry_.AddStarter(spec, [&](const Json& parameters, CallContext& context, CapabilityDone done) {
+    EXPECT_TRUE(parameters.empty());
+    std::lock_guard lock(mutex);
+    on_their_way.emplace_back(context.call.step.step_id, std::move(done));
+  });
+  auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 1, .max_queued = kCalls});
+  ASSERT_TRUE(made) << made.error();
+  runner_ = std::move(*made);
+  std::map<std::string, StepResult> results;
+  std::vector<StepRunner::Job> jobs;
+  for (int i = 0; i < kCalls; ++i) {
+    StepCall call = MakeCall("test.asks", Json::object());
+    call.step.step_id = std::to_string(i);
+    jobs.push_back({call, {}, [&, id = call.step.step_id](StepResult result) {
+                      std::lock_guard lock(mutex);
+                      results[id] = std::move(result);
+                    }});
+  }
+  runner_->RunMany(std::move(jobs));
+  const auto await = [&](auto reached) {
+    for (std::unique_lock lock(mutex); !reached();) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    }
+  };
+  await([&] { return on_their_way.size() == kCalls; });
+  EXPECT_TRUE(results.empty());
+  // Another call has its turn while all of these wait.
+  EXPECT_EQ(runner_->Call(MakeCall("test.echo", {{"outputs", {{"x", 1}}}}), {}).outcome, Outcome::kSucceeded);
+  std::thread other([&] {
+    for (std::size_t i = on_their_way.size(); i-- > 0;) {
+      const auto& [id, done] = on_their_way[i];
+      done(Give(id == "7" ? Json{{"answer", 7}} : Json{{"answer", "to " + id}}));
+    }
+  });
+  other.join();
+  await([&] { return results.size() == kCalls; });
+  EXPECT_EQ(results["499"].outputs, Json({{"answer", "to 499"}}));
+  EXPECT_THAT(results["7"].error, HasSubstr("output 'answer' is the integer 7")) << "what comes back is checked like any other's";
+}
+
+TEST_F(Runner, WhoStopsEndsWhatIsOnItsWay) {
+  runner_.reset();
+  CapabilitySpec spec;
+  spec.id = "test.asks";
+  std::thread other;
+  std::promise<void> begun;
+  registry_.AddStarter(spec, [&](const Json&, CallContext& context, CapabilityDone done) {
+    other = std::thread([stop = context.stop, done = std::move(done)] {
+      while (!stop.stopped()) std::this_thread::yield();
+      StepResult result;
+      result.outcome = Outcome::kCancelled;
+      done(std::move(result));
+    });
+    begun.set_value();
+  });
+  auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 1});
+  ASSERT_TRUE(made) << made.error();
+  std::promise<StepResult> ended;
+  (*made)->Run(MakeCall("test.asks", Json::object()), {}, [&](StepResult result) { ended.set_value(std::move(result)); });
+  begun.get_future().wait();
+  made->reset();
+  EXPECT_EQ(ended.get_future().get().outcome, Outcome::kCancelled);
+  other.join();
+}
+
 TEST_F(Runner, AThrowingHandlerIsAFailureOrUnknown) {
   auto thrower = [](const Json&, CallContext&) -> StepResult { throw std::runtime_error("oops"); };
   StartWith("test.throws", thrower);

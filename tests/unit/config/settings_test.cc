@@ -60,7 +60,7 @@ TEST(Settings, SaysEverythingThatIsWrongWithAWayOut) {
                             Env{{"ACL_POLL_MS", "fast"}});
   EXPECT_NE(text.find("--lease-ttl: no such flag; did you mean --lease-ttl-ms?"), std::string::npos) << text;
   EXPECT_NE(text.find("'positional' is not a flag"), std::string::npos) << text;
-  EXPECT_NE(text.find("--slots: '0' is not a whole number from 1 to 1024"), std::string::npos) << text;
+  EXPECT_NE(text.find("--slots: '0' is not a whole number from 1 to 16384"), std::string::npos) << text;
   EXPECT_NE(text.find("'loud' is none of debug, info, warn, error, off"), std::string::npos) << text;
   EXPECT_NE(text.find("--work-dir: needs a value"), std::string::npos) << text;
   EXPECT_NE(text.find("ACL_POLL_MS: 'fast'"), std::string::npos) << text;
