@@ -5,7 +5,11 @@ chaos_one() {  # NAME OPTION...
   local name=$1 folder code=0; shift
   folder=$(mktemp -d /tmp/acl-chaos-XXXXXX)
   chmod 711 "$folder"
+  case " $* " in
+    *" kafka "*) set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" ;;
+  esac
   "$top/build/dev/bin/airun" chaos run --folder "$folder/run" "$@" || code=$?
+  case " $* " in *" kafka "*) kafka remove chaos ;; esac
   mkdir -p "$local_dir/chaos/$name"
   cp "$folder"/run/history.jsonl "$folder"/run/report.* "$local_dir/chaos/$name/" 2>/dev/null || true
   if [ $code = 0 ]; then rm -rf "$folder"; else say "chaos: kept for a look: $folder"; fi
@@ -20,7 +24,7 @@ cmd_chaos() {
   if [ $# -gt 0 ]; then chaos_one last "$@"; return; fi
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
-  for profile in quick lease-theft postgres; do chaos_one $profile --profile $profile || code=$?; done
+  for profile in quick lease-theft postgres failpoints kafka; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-20}" || code=$?
   return $code
 }

@@ -3,7 +3,6 @@
 
 #include <fstream>
 
-#include "chaos/driver/mark.h"
 #include "chaos/driver/run.h"
 #include "chaos/faults/fault.h"
 #include "chaos/history/history.h"
@@ -11,6 +10,7 @@
 #include "cli/app.h"
 #include "cli/verify_kinds.h"
 #include "shared/base/random.h"
+#include "shared/postgres/chaos_mark.h"
 #include "shared/telemetry/log.h"
 #include "shared/verify/verify.h"
 
@@ -19,7 +19,7 @@ namespace acl::cli {
 namespace {
 
 struct ChaosOptions {
-  std::string profile = "quick", against, postgres, folder, html;
+  std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control;
   std::uint64_t seed = 0;
   double minutes = 0;
   bool yes = false, list = false;
@@ -59,7 +59,7 @@ void ListProfiles(Session* session) {
     session->Print(profile.name);
     for (const auto& name : profile.kinds) {
       const chaos::FaultKind* kind = chaos::FindFaultKind(name);
-      session->Print("  " + std::string(kind->number) + "  " + name + ": " + kind->what + (kind->own_fleet ? "" : " (elsewhere too)"));
+      session->Print("  " + kind->number + "  " + name + ": " + kind->what + (kind->own_fleet ? "" : " (elsewhere too)"));
     }
   }
 }
@@ -81,6 +81,8 @@ void Run(Session* session, const ChaosOptions& options) {
   run.programs = Programs(session);
   run.folder = *folder;
   run.postgres = options.postgres;
+  run.kafka.bootstrap = options.kafka;
+  run.kafka.control = options.kafka_control;
   if (!options.against.empty()) {
     run.against = options.against;
     while (run.against.ends_with('/')) run.against.pop_back();
@@ -127,7 +129,7 @@ void Zombie(Session* session, const ChaosOptions& options) {
 void Mark(Session* session, bool marked, bool yes) {
   if (marked && !yes)
     return session->Fail(kExitUsage, "a marked fleet may be killed, frozen and cut off by whoever has its database's login: say --yes");
-  if (Status set = chaos::SetMark(session->DatabaseUrl(), marked); !set) return session->Fail(set.error());
+  if (Status set = pg::MarkForChaos(session->DatabaseUrl(), marked); !set) return session->Fail(set.error());
   session->Print(marked ? "marked: airun chaos run --against works here now" : "not marked any more");
 }
 
@@ -140,13 +142,16 @@ void AddChaosCommands(CLI::App* app, Session* session) {
       "Exit codes of run and check: 0 passed, 1 an invariant was broken, 7 the run proves nothing (a fault was not seen to happen)");
   auto options = std::make_shared<ChaosOptions>();
   CLI::App* run = chaos->add_subcommand("run", "a workload under faults, on a fleet of its own or on one that is marked for it");
-  run->add_option("--profile", options->profile, "which faults: quick, lease-theft, postgres, soak")->capture_default_str();
+  run->add_option("--profile", options->profile, "which faults: quick, lease-theft, postgres, failpoints, kafka, soak")
+      ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
   run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(CLI::Range(0.0, 10'080.0));
   run->add_option("--against", options->against,
                   "the coordinator of a fleet elsewhere, http://HOST:PORT; needs --database-url, and a mark there");
   run->add_option("--folder", options->folder, "for history, report and logs; a new one below the temporary folder unless given");
   run->add_option("--postgres-programs", options->postgres, "folder of initdb and postgres, for the fleet of its own");
+  run->add_option("--kafka", options->kafka, "HOST:PORT of a broker that may be killed, for the profile kafka");
+  run->add_option("--kafka-control", options->kafka_control, "shell command with {} for kill, start or tool, as in: ./dev kafka {} NAME");
   run->add_flag("--list", options->list, "show the profiles and their faults");
   run->callback([=] { Run(session, *options); });
 

@@ -6,6 +6,7 @@
 #include "coordinator/app.h"
 #include "shared/base/redact.h"
 #include "shared/journal/event.h"
+#include "shared/postgres/chaos_mark.h"
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 
@@ -31,6 +32,10 @@ int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
   const Logger log("coordinator");
   for (const auto& warning : parsed.warnings) log.Warn(warning);
   log.Info("starting", {{"version", std::string(kProducerVersion)}, {"settings", ShowSettings(Program::kCoordinator, settings)}});
+  if (Status armed = pg::ArmFailPoints(settings.failpoints, settings.database_url); !armed) {
+    log.Error("cannot start", {{"error", armed.error()}});
+    return kFailed;
+  }
   App app(settings, MakePgBackend(settings));
   if (auto status = app.Start(); !status) {
     log.Error("cannot start", {{"error", status.error()}});

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "shared/base/fail_point.h"
 #include "shared/queue/relay_book.h"
 #include "shared/telemetry/names.h"
 
@@ -98,11 +99,13 @@ class RelayOfShard {
 
   bool Send(SteadyTime now, const DueRow& row, int times) {
     Counter counted = times == 1 ? first_ : again_;
+    FailPoint("outbox.before_publish");
     const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
       if (sent) return counted.Add();
       std::lock_guard lock(failures->mutex);
       failures->keys.push_back(key);
     });
+    FailPoint("outbox.after_publish");
     if (!taken) {
       failed_.Add();
       return false;

@@ -1,5 +1,7 @@
 #include "worker/carry_out.h"
 
+#include "shared/base/fail_point.h"
+
 namespace acl {
 
 namespace {
@@ -13,7 +15,9 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime sent) {
   const SessionId session = claim.request.session;
+  FailPoint("claim.before");
   auto answer = context.queue.Claim(claim.request);
+  if (answer && !answer->claimed.empty()) FailPoint("claim.after_commit");
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
   ClaimReport report{{}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
   for (Claimed& claimed : answer->claimed) {
@@ -37,8 +41,10 @@ Result<Snapshot> DoSnapshot(CarryOutContext& context, const SubjectRun::Snapshot
     Status put = context.store.PutContents(encoded.contents);
     if (!put) return put.error();
   }
+  FailPoint("snapshot.after_put");
   encoded.snapshot.id = context.ids.Make();
   encoded.snapshot.created_at = job.taken_at;
+  FailPoint("snapshot.before_pointer");
   return std::move(encoded.snapshot);
 }
 
@@ -52,6 +58,7 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                           return [=](WorkerCore& core, SteadyTime now) { core.OnSessionOpened(now, sent, answer); };
                         },
                         [&](const command::Heartbeat& c) -> Report {
+                          FailPoint("renew.before");
                           auto answer = store.Heartbeat(c.session, c.ttl);
                           return
                               [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
@@ -59,6 +66,7 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                         [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
                         [&](const command::Commit& c) -> Report {
                           auto answer = store.Commit(c.items);
+                          if (answer) FailPoint("commit.after_ok");
                           return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnCommitted(now, batch, answer); };
                         },
                         [&](const command::ReadBack& c) -> Report {

@@ -6,6 +6,7 @@
 
 #include "shared/config/settings.h"
 #include "shared/journal/event.h"
+#include "shared/postgres/chaos_mark.h"
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 #include "worker/app.h"
@@ -41,6 +42,10 @@ int main(int argc, char** argv) {
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
   for (const std::string& warning : parsed->warnings) log.Warn(warning);
   AllowManyFiles();
+  if (acl::Status armed = acl::pg::ArmFailPoints(parsed->settings.failpoints, parsed->settings.database_url); !armed) {
+    log.Error("cannot start", {{"error", armed.error()}});
+    return 1;
+  }
   acl::WorkerApp app(parsed->settings);
   acl::Status started = app.Start();
   if (!started) {

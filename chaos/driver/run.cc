@@ -6,12 +6,13 @@
 #include <fstream>
 
 #include "chaos/driver/collect.h"
-#include "chaos/driver/mark.h"
 #include "chaos/faults/fault.h"
 #include "chaos/load/monitor.h"
 #include "chaos/load/workload.h"
 #include "chaos/process/patience.h"
+#include "shared/base/uuid7.h"
 #include "shared/journal/event.h"
+#include "shared/postgres/chaos_mark.h"
 
 namespace acl::chaos {
 namespace {
@@ -53,7 +54,7 @@ Status Driver::SetUpElsewhere() {
     return Error{Code::kInvalid,
                  "a fleet elsewhere needs --database-url too: its mark is read there, and its invariants are checked there"};
   world_.conninfo = options_.database_url;
-  if (Status marked = IsMarked(options_.database_url); !marked) return marked;
+  if (Status marked = pg::IsMarkedForChaos(options_.database_url); !marked) return marked;
   // How long leases live there, as its workers renew them.
   const auto ttl =
       Ask(world_.conninfo,
@@ -78,6 +79,15 @@ Status Driver::SetUp() {
   fleet.workers = options_.profile.workers;
   fleet.coordinators = options_.profile.coordinators;
   fleet.lease_ttl = options_.profile.lease_ttl;
+  fleet.failpoints = options_.profile.failpoints;
+  if (options_.profile.kafka) {
+    if (options_.kafka.bootstrap.empty() || options_.kafka.control.empty())
+      return Error{Code::kInvalid,
+                   "this profile needs a Kafka broker: --kafka HOST:PORT --kafka-control COMMAND (./dev chaos --profile kafka brings one)"};
+    fleet.kafka = options_.kafka;
+    fleet.kafka.prefix = "chaos-" + NewUuid7().ToString();
+    world_.kafka = fleet.kafka;
+  }
   auto started = Fleet::Start(fleet, clock_);
   if (!started) return started.error();
   fleet_ = std::move(*started);

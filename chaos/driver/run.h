@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "chaos/fleet/fleet.h"
 #include "chaos/plan/schedule.h"
 #include "chaos/report/report.h"
 #include "shared/verify/report.h"
@@ -15,6 +16,7 @@ struct RunOptions {
   std::filesystem::path programs;  // where acl-coordinator and acl-worker are
   std::filesystem::path folder;    // history, report, logs; made anew
   std::filesystem::path postgres;  // PostgreSQL's programs; empty: looked for
+  KafkaAccess kafka;               // of a profile with Kafka; its prefix is the run's own
   // A fleet elsewhere instead: its coordinator and its database.
   std::string against, api_key, database_url;
   // What `airun verify --all` does, over this database.

@@ -1,34 +1,60 @@
 #include "chaos/faults/kinds.h"
+#include "shared/base/fail_point.h"
 
 namespace acl::chaos {
 
+namespace {
+
+// Places that only a fleet with Kafka passes.
+bool IsOfKafka(const std::string& place) { return place.starts_with("outbox.") || place.starts_with("offset."); }
+
+}  // namespace
+
 const std::vector<FaultKind>& FaultKinds() {
-  static const std::vector<FaultKind> kinds = {
-      {"kill-worker", "N1", "kill -9 of a worker in the middle of its work", true, KillWorker},
-      {"kill-coordinator", "N1", "kill -9 of a coordinator", true, KillCoordinator},
-      {"freeze-worker", "N2", "a worker stopped past its lease, then continued", true, FreezeWorker},
-      {"late-commit", "N2", "a worker stopped with a commit on its way; the commit arrives after the lease was taken over", true,
-       LateCommit},
-      {"freeze-coordinator", "N3", "a coordinator stopped past its duties' leases, then continued", true, FreezeCoordinator},
-      {"freeze-backend", "N4", "a PostgreSQL backend of a worker stopped", true, FreezeBackend},
-      {"lock-sessions", "N4", "the rows of all sessions locked for longer than a lease lives", false, LockSessions},
-      {"one-way", "N7", "PostgreSQL's answers to one worker do not arrive", true, OneWay},
-      {"slow", "N8", "PostgreSQL slow to reach for one worker: delay, some in small pieces", true, SlowNetwork},
-      {"half-open", "N9", "connections of one worker fall silent in both directions", true, HalfOpen},
-      {"cut-commit", "N10", "connections cut before a commit, after it was sent, and after it was answered", true, CutCommit},
-      {"reset", "N10", "all connections of one worker reset", true, ResetConnections},
-      {"kill-backend", "N11", "kill -9 of a PostgreSQL backend: all of PostgreSQL restarts", true, KillBackend},
-      {"immediate-stop", "N11", "PostgreSQL stopped without a checkpoint and started again", true, ImmediateStop},
-      {"kill-postgres", "N11", "kill -9 of all of PostgreSQL, started again", true, KillPostmaster},
-      {"terminate-backends", "N11", "every connection of the fleet ended by PostgreSQL", false, TerminateBackends},
-      {"pool-exhaustion", "N17", "no connection left at PostgreSQL, those of one worker cut", true, PoolExhaustion},
-      {"starve", "N24", "a worker that runs a twentieth of the time", true, Starve},
-      {"lost-replies", "N26", "the outside does what it is asked and its answer is lost", true, LostReplies},
-      {"rolling-restart", "N27", "each worker drained, ended and started again (the same version)", true, RollingRestart},
-      {"twin", "N28", "a second worker of the same name beside one that is stopped", true, Twin},
-      {"freeze-all", "N29", "every worker stopped past its lease at once", true, FreezeAll},
-      {"long-reader", "N30", "a transaction that holds back vacuum", false, LongReader},
-  };
+  static const std::vector<FaultKind> kinds = [] {
+    std::vector<FaultKind> all = {
+        {"kill-worker", "N1", "kill -9 of a worker in the middle of its work", true, KillWorker},
+        {"kill-coordinator", "N1", "kill -9 of a coordinator", true, KillCoordinator},
+        {"freeze-worker", "N2", "a worker stopped past its lease, then continued", true, FreezeWorker},
+        {"late-commit", "N2", "a worker stopped with a commit on its way; the commit arrives after the lease was taken over", true,
+         LateCommit},
+        {"freeze-coordinator", "N3", "a coordinator stopped past its duties' leases, then continued", true, FreezeCoordinator},
+        {"freeze-backend", "N4", "a PostgreSQL backend of a worker stopped", true, FreezeBackend},
+        {"lock-sessions", "N4", "the rows of all sessions locked for longer than a lease lives", false, LockSessions},
+        {"one-way", "N7", "PostgreSQL's answers to one worker do not arrive", true, OneWay},
+        {"slow", "N8", "PostgreSQL slow to reach for one worker: delay, some in small pieces", true, SlowNetwork},
+        {"half-open", "N9", "connections of one worker fall silent in both directions", true, HalfOpen},
+        {"cut-commit", "N10", "connections cut before a commit, after it was sent, and after it was answered", true, CutCommit},
+        {"reset", "N10", "all connections of one worker reset", true, ResetConnections},
+        {"kill-backend", "N11", "kill -9 of a PostgreSQL backend: all of PostgreSQL restarts", true, KillBackend},
+        {"immediate-stop", "N11", "PostgreSQL stopped without a checkpoint and started again", true, ImmediateStop},
+        {"kill-postgres", "N11", "kill -9 of all of PostgreSQL, started again", true, KillPostmaster},
+        {"terminate-backends", "N11", "every connection of the fleet ended by PostgreSQL", false, TerminateBackends},
+        {"pool-exhaustion", "N17", "no connection left at PostgreSQL, those of one worker cut", true, PoolExhaustion},
+        {"starve", "N24", "a worker that runs a twentieth of the time", true, Starve},
+        {"lost-replies", "N26", "the outside does what it is asked and its answer is lost", true, LostReplies},
+        {"rolling-restart", "N27", "each worker drained, ended and started again (the same version)", true, RollingRestart},
+        {"twin", "N28", "a second worker of the same name beside one that is stopped", true, Twin},
+        {"freeze-all", "N29", "every worker stopped past its lease at once", true, FreezeAll},
+        {"long-reader", "N30", "a transaction that holds back vacuum", false, LongReader},
+    };
+    for (FaultKind kind : {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
+                           FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
+                           FaultKind{"poison", "N20", "messages that nobody can read", true, PoisonMessages},
+                           FaultKind{"rebalance", "N21", "a member that joins and leaves, three times", true, Rebalance}}) {
+      kind.kafka = true;
+      all.push_back(std::move(kind));
+    }
+    for (const auto& place : fail_point::Places()) {
+      const std::string name(place.name);
+      for (const char* action : {"kill", "pause", "reset"}) {
+        if (std::string_view(action) == "reset" && !place.reset) continue;
+        const auto make = [name, action](World& world, std::uint64_t draw) { return AtPlace(world, draw, name, action); };
+        all.push_back({name + ":" + action, "N1-N2", "at the failpoint " + name + ": " + action, true, make, IsOfKafka(name)});
+      }
+    }
+    return all;
+  }();
   return kinds;
 }
 
@@ -41,6 +67,7 @@ const FaultKind* FindFaultKind(const std::string& name) {
 
 std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
   if (kind.own_fleet && world.fleet == nullptr) return "needs processes and connections that this driver started itself";
+  if (kind.kafka && world.kafka.bootstrap.empty()) return "needs a fleet whose queue is Kafka (profile kafka)";
   if (world.conninfo.empty()) return "needs the fleet's database (--database-url)";
   return std::nullopt;
 }

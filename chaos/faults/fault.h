@@ -2,6 +2,7 @@
 // A fault: what it does, how one sees that it took effect, how it is undone, how one sees that. A fault that nobody saw take effect makes
 // the whole run invalid: it would prove nothing.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ struct World {
   Fleet* fleet = nullptr;
   std::string conninfo;
   milliseconds lease_ttl{10'000};
+  KafkaAccess kafka;  // without a bootstrap address: the queue is PostgreSQL
 };
 
 class Fault {
@@ -32,11 +34,12 @@ class Fault {
 };
 
 struct FaultKind {
-  const char* name;    // in schedules and profiles
-  const char* number;  // of the table of faults that the project works through (docs/chaos.md)
-  const char* what;
+  std::string name;    // in schedules and profiles
+  std::string number;  // of the table of faults that the project works through (docs/chaos.md)
+  std::string what;
   bool own_fleet;  // needs the driver's own processes and proxies; else the database is enough
-  std::unique_ptr<Fault> (*make)(World& world, std::uint64_t draw);
+  std::function<std::unique_ptr<Fault>(World& world, std::uint64_t draw)> make;
+  bool kafka = false;  // needs a fleet whose queue is Kafka
 };
 
 const std::vector<FaultKind>& FaultKinds();

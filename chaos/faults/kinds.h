@@ -18,6 +18,13 @@ Made Twin(World&, std::uint64_t draw);
 Made Starve(World&, std::uint64_t draw);
 Made RollingRestart(World&, std::uint64_t draw);
 
+Made AtPlace(World&, std::uint64_t draw, const std::string& place, const std::string& action);
+
+Made KillBroker(World&, std::uint64_t draw);
+Made WipeTopics(World&, std::uint64_t draw);
+Made PoisonMessages(World&, std::uint64_t draw);
+Made Rebalance(World&, std::uint64_t draw);
+
 Made HalfOpen(World&, std::uint64_t draw);
 Made OneWay(World&, std::uint64_t draw);
 Made CutCommit(World&, std::uint64_t draw);

@@ -4,10 +4,31 @@
 
 #include "chaos/load/http.h"
 #include "chaos/process/patience.h"
+#include "shared/postgres/chaos_mark.h"
 #include "shared/postgres/migrate.h"
 
 namespace acl::chaos {
 namespace fs = std::filesystem;
+
+namespace {
+
+std::map<std::string, std::string> KafkaEnvironment(const KafkaAccess& kafka) {
+  if (kafka.bootstrap.empty()) return {};
+  return {{"ACL_QUEUE_DRIVER", "kafka"},
+          {"ACL_KAFKA_BOOTSTRAP", kafka.bootstrap},
+          {"ACL_KAFKA_PREFIX", kafka.prefix},
+          {"ACL_QUEUE_LATE_MS", "3000"}};
+}
+
+}  // namespace
+
+Status Fleet::MakeTopics() {
+  auto environment = KafkaEnvironment(options_.kafka);
+  environment["ACL_DATABASE_URL"] = conninfo();
+  auto made = RunProgram({options_.programs / "airun", "queue", "init", "--partitions", "6"}, environment,
+                         options_.folder / "queue-init.log", milliseconds(60'000));
+  return made ? Status() : Status(made.error());
+}
 
 Result<std::unique_ptr<Node>> Fleet::MakeNode(const std::string& name, bool is_worker) {
   auto node = std::make_unique<Node>();
@@ -30,6 +51,12 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
   if (!database) return database.error();
   fleet->database_ = std::move(*database);
   if (auto migrated = pg::Migrate(fleet->conninfo()); !migrated) return migrated.error();
+  if (!options.kafka.bootstrap.empty()) {
+    if (Status made = fleet->MakeTopics(); !made) return made.error();
+  }
+  if (options.failpoints) {
+    if (Status marked = pg::MarkForChaos(fleet->conninfo(), true); !marked) return marked.error();
+  }
   auto effects = EffectsServer::Start(clock);
   if (!effects) return effects.error();
   fleet->effects_ = std::move(*effects);
@@ -82,6 +109,8 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
     environment["ACL_LOOP_TTL_MS"] = "1000";
     environment["ACL_READY_POLL_MS"] = "200";
   }
+  for (const auto& [name, value] : KafkaEnvironment(options_.kafka)) environment[name] = value;
+  if (options_.failpoints) environment["ACL_FAILPOINTS"] = FailPoints(node);
   for (const auto& [name, value] : options_.environment) environment[name] = value;
   return environment;
 }
@@ -100,6 +129,8 @@ std::vector<std::string> Fleet::ApiUrls() const {
 }
 
 Status Fleet::StartNode(Node& node) {
+  std::error_code ignored;
+  if (options_.failpoints) fs::create_directories(FailPoints(node), ignored);
   auto started = Child::Start({node.name,
                                {options_.programs / (node.is_worker ? "acl-worker" : "acl-coordinator")},
                                Environment(node),

@@ -11,12 +11,21 @@
 
 namespace acl::chaos {
 
+// A Kafka broker for the fleet's queue, and how to hurt it.
+struct KafkaAccess {
+  std::string bootstrap;
+  std::string control;  // a shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME
+  std::string prefix;   // of the topics
+};
+
 struct FleetOptions {
   std::filesystem::path programs;  // where acl-coordinator and acl-worker are
   std::filesystem::path folder;    // logs and data; made anew
   std::filesystem::path postgres;  // PostgreSQL's programs; empty: looked for
   int coordinators = 1, workers = 3;
   milliseconds lease_ttl{1'500};
+  bool failpoints = false;                         // armed: their orders are looked for all the time
+  KafkaAccess kafka;                               // without a bootstrap address: the queue is PostgreSQL
   std::map<std::string, std::string> environment;  // of every process, on top
 };
 
@@ -60,6 +69,12 @@ class Fleet {
   // kill -9, noted: what it held was not stolen from the living.
   void Kill(Node& node);
   void EndCleanly(Node& node);
+  // The topics of the fleet, as `airun queue init` makes them.
+  Status MakeTopics();
+  // A process that ended by other means.
+  void NoteEnded(pid_t pid) { ended_.insert(pid); }
+  // Where the process of this place looks for orders at its failpoints.
+  std::filesystem::path FailPoints(const Node& node) const { return options_.folder / (node.name + ".failpoints"); }
   const std::set<pid_t>& ended() const { return ended_; }
   std::string Logs();
 

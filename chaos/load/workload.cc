@@ -29,8 +29,8 @@ std::string Booking(int n, const std::string& effects_url) {
 }  // namespace
 
 std::vector<std::string> WorkflowKinds(bool with_effects) {
-  if (!with_effects) return {"steps", "wait", "undo"};
-  return {"steps", "wait", "effects", "puts", "saga"};
+  if (!with_effects) return {"steps", "wait", "long"};
+  return {"steps", "wait", "long", "effects", "puts", "saga"};
 }
 
 std::string WorkflowOf(const std::string& kind, const std::string& effects_url) {
@@ -46,6 +46,8 @@ std::string WorkflowOf(const std::string& kind, const std::string& effects_url) 
     yaml +=
         "  - {name: before, capability: io.fs.write_file, inputs: {path: a.txt, content: one}}\n  - {name: pause, wait: 300ms}\n"
         "  - {name: after, capability: io.fs.hash_file, inputs: {path: a.txt}}\n";
+  } else if (kind == "long") {  // long enough for a snapshot of its own
+    for (int n = 1; n <= 40; ++n) yaml += fmt::format("  - {{name: s{}, capability: test.effect, inputs: {{size: 400}}}}\n", n);
   } else {
     for (int n = 1; n <= 4; ++n)
       yaml += fmt::format(

@@ -1,4 +1,5 @@
 #include "chaos/plan/schedule.h"
+#include "shared/base/fail_point.h"
 
 namespace acl::chaos {
 
@@ -24,6 +25,38 @@ const std::vector<Profile>& Profiles() {
     postgres.kinds = {"kill-backend", "immediate-stop", "kill-postgres",  "terminate-backends", "cut-commit",      "reset",      "slow",
                       "half-open",    "one-way",        "freeze-backend", "lock-sessions",      "pool-exhaustion", "long-reader"};
     all.push_back(postgres);
+
+    Profile places;
+    places.name = "failpoints";
+    for (const auto& place : fail_point::Places()) {
+      const std::string name(place.name);
+      if (name.starts_with("outbox.") || name.starts_with("offset.")) continue;  // of the profile kafka
+      for (const char* action : {":kill", ":pause"}) places.kinds.push_back(name + action);
+      if (place.reset) places.kinds.push_back(name + ":reset");
+    }
+    places.rest = places.hold = milliseconds(50);
+    places.lease_ttl = milliseconds(1'000);
+    places.failpoints = true;
+    all.push_back(places);
+
+    Profile kafka;
+    kafka.name = "kafka";
+    kafka.kinds = {"kill-broker",
+                   "wipe-topics",
+                   "poison",
+                   "rebalance",
+                   "freeze-worker",
+                   "late-commit",
+                   "kill-coordinator",
+                   "outbox.before_publish:kill",
+                   "outbox.after_publish:kill",
+                   "outbox.before_publish:pause",
+                   "outbox.after_publish:pause",
+                   "offset.before_commit:kill",
+                   "offset.before_commit:pause"};
+    kafka.kafka = kafka.failpoints = true;
+    kafka.drain = milliseconds(120'000);
+    all.push_back(kafka);
 
     Profile soak;
     soak.name = "soak";

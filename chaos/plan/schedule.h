@@ -34,6 +34,7 @@ struct Profile {
   int workers = 3, coordinators = 1;
   milliseconds lease_ttl{1'500};
   bool kafka = false;
+  bool failpoints = false;
 };
 
 // The profiles by name, in the order of the documentation.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "shared/base/fail_point.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/http_client.h"
@@ -99,7 +100,11 @@ Result<HttpCall> CallOf(const std::string& method, const Json& parameters, const
 void Send(HttpClient& client, const std::string& method, const Json& parameters, const CallContext& context, CapabilityDone done) {
   auto call = CallOf(method, parameters, context);
   if (!call) return done(Failed(call.message()));
-  client.Start(std::move(*call), [method, done = std::move(done)](HttpAnswer answer) { done(ToResult(std::move(answer), method)); });
+  FailPoint("step.before_effect");
+  client.Start(std::move(*call), [method, done = std::move(done)](HttpAnswer answer) {
+    FailPoint("effect.after_reply");
+    done(ToResult(std::move(answer), method));
+  });
 }
 
 CapabilitySpec Common(std::string id, std::string summary) {

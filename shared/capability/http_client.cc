@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "shared/base/check.h"
+#include "shared/base/fail_point.h"
 #include "shared/capability/egress.h"
 
 namespace acl {
@@ -109,6 +110,7 @@ std::size_t TakeBody(char* data, std::size_t, std::size_t size, void* user) {
 std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   auto* exchange = static_cast<Exchange*>(user);
   std::string_view line(data, size);
+  if (exchange->header_bytes == 0) FailPoint("effect.after_send");  // it was sent and answered, and nothing of the answer is read yet
   exchange->header_bytes += size;
   if (exchange->header_bytes > exchange->config.max_header_bytes) {
     exchange->too_large = true;

@@ -23,6 +23,7 @@ struct Settings {
   std::string database_url = "postgresql:///acl";
   std::string log_level = "info";  // debug info warn error off
   bool dev_mode = false;
+  std::string failpoints;  // empty: none are looked for
   std::chrono::milliseconds lease_ttl{10'000};
   std::chrono::milliseconds heartbeat{2'500};  // a quarter of lease_ttl unless set
   std::chrono::milliseconds drain_deadline{20'000};

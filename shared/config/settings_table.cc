@@ -224,6 +224,8 @@ const std::vector<SettingRow>& SettingsTable() {
       OneOf("log_level", kServers, &Settings::log_level, {"debug", "info", "warn", "error", "off"},
             "what is logged: debug, info, warn, error or off"),
       Switch("dev_mode", kCoordinator, &Settings::dev_mode, "one machine, one user: a loopback listener needs no API key"),
+      Text("failpoints", kServers, &Settings::failpoints, "FOLDER",
+           "orders of a chaos run are looked for here; refused unless the fleet is marked for chaos (docs/chaos.md)"),
       Millis("lease_ttl_ms", kServers, &Settings::lease_ttl, 500, 600'000, "a worker that is silent this long loses what it holds"),
       Millis("heartbeat_ms", kWorker, &Settings::heartbeat, 100, 200'000,
              "how often a worker says that it lives; a quarter of lease_ttl_ms unless set"),

@@ -1,4 +1,5 @@
 #include "shared/kafka/consumer.h"
+#include "shared/base/fail_point.h"
 
 namespace acl::kafka {
 
@@ -136,6 +137,7 @@ void Consumer::Commit(bool wait) {
     }
   }
   if (offsets.empty()) return;
+  FailPoint("offset.before_commit");
   auto list = NewPartitionList(offsets.size());
   for (const auto& [partition, offset] : offsets) {
     rd_kafka_topic_partition_list_add(list.get(), partition.first.c_str(), partition.second)->offset = offset;

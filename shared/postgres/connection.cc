@@ -1,6 +1,7 @@
 #include "shared/postgres/connection.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <pqxx/nontransaction>
 
@@ -147,6 +148,8 @@ bool Connection::StillThere() {
   if (waiting.fd < 0 || poll(&waiting, 1, 0) != 0) broken_ = true;
   return !broken_;
 }
+
+void Connection::Cut() { shutdown(connection_->sock(), SHUT_RDWR); }
 
 const NumberedSql& Connection::Prepare(const Statement& statement) {
   auto it = prepared_.find(statement.name());

@@ -99,6 +99,8 @@ class Connection {
   bool broken() const { return broken_; }
   // False if the server hung up while nobody used it: then nothing was sent yet and another connection may be taken without doubt.
   bool StillThere();
+  // Its socket ends both ways, as if the network had cut it; the next statement finds out.
+  void Cut();
 
  private:
   explicit Connection(const ConnectionSettings& settings) : settings_(settings) {}

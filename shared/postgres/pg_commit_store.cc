@@ -1,6 +1,7 @@
 // Group commit, read back, direct command.
 #include <set>
 
+#include "shared/base/fail_point.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
 #include "shared/postgres/pg_store.h"
@@ -46,9 +47,12 @@ Status CommitPart(pg::Pool& pool, std::span<const CommitItem> items, Outcomes& o
   for (int attempt = 1;; ++attempt) {
     auto taken = pool.Take();
     if (!taken) return taken.error();
+    if (FailPoint("commit.before")) (*taken)->Cut();
     rows = (*taken)->Run(pg::CommitStatement(form), pg::BindCommit(items, form, false), &details);
     if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
   }
+  // It is done, and nobody hears of it.
+  if (rows && FailPoint("commit.after_send")) return Error{Code::kOutcomeUnknown, "commit: its answer was thrown away by a failpoint"};
   if (rows) {
     auto decoded = pg::Decoded<Outcomes>("commit", [&] { return pg::DecodeCommit(*rows, items); });
     if (!decoded) return decoded.error();

@@ -1,4 +1,5 @@
 // Reap, reconciliation, quarantine (migrations/0009_reap.sql).
+#include "shared/base/fail_point.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
 
@@ -37,6 +38,7 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   auto died = pg::RunOne(*pool_, kReapSessions, none);
   if (!died) return died.error();
   if (died->Int(0, 0) == 0 && !died->Bool(0, 1) && !died->Bool(0, 2)) return ReapAnswer{};
+  if (died->Int(0, 0) > 0) FailPoint("reaper.after_select");
   // Tasks first: a session is done with once neither a lease nor a task names it.
   auto settled = SettleTasks(std::nullopt, max_leases);
   if (!settled) return settled.error();

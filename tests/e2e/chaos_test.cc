@@ -56,6 +56,18 @@ TEST(Chaos, QuickPasses) { ExpectPassed("quick", "20261122"); }
 
 TEST(Chaos, LeaseTheftPasses) { ExpectPassed("lease-theft", "20261123"); }
 
+// Every place that a fleet without Kafka passes, with kill, pause, and reset where there is a connection to cut.
+TEST(Chaos, EveryFailPointIsReached) { ExpectPassed("failpoints", "20261124"); }
+
+TEST(Chaos, AProcessWithFailPointsDoesNotStartOnAFleetThatIsNotMarked) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  ASSERT_TRUE(fleet.AwaitReady());
+  auto& worker = fleet.StartWorker(1, {{"ACL_FAILPOINTS", fleet.folder() / "orders"}});
+  EXPECT_EQ(worker.Wait(), 1);
+  EXPECT_NE(worker.Output().find("not marked for chaos"), std::string::npos) << worker.Output();
+}
+
 TEST(Chaos, AZombieIsRefusedTwice) {
   TestFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0711));
