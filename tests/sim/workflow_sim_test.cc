@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "tests/sim/seeds.h"
 #include "tests/sim/workflow_load.h"
 
 namespace acl::test {
@@ -10,19 +11,16 @@ namespace {
 
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
-  const int count = text ? std::atoi(text) : 250;
-  SimReport sum;
   std::map<std::string, int> ended;
   int waits = 0;
-  for (int seed = 1; seed <= count && sum.violations.size() < 20; ++seed) {
-    if (const char* only = std::getenv("ACL_SIM_SEED"); only && std::atoi(only) != seed) continue;
-    WorkflowLoad load;
-    SimOptions options;
-    options.subjects = 8;
-    sum.Add(SimWorld(std::uint64_t(seed), load, options).Run());
-    for (const auto& [status, times] : load.ended()) ended[status] += times;
-    waits += load.waits();
-  }
+  SimOptions large;
+  large.subjects = 8;
+  const SimReport sum = RunSeeds(
+      1, text ? std::atoi(text) : 2'000, [] { return std::make_unique<WorkflowLoad>(); }, large,
+      [&](SimLoad& load) {
+        for (const auto& [status, times] : static_cast<WorkflowLoad&>(load).ended()) ended[status] += times;
+        waits += static_cast<WorkflowLoad&>(load).waits();
+      });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
   std::cout << ", waits " << waits << "\n";
@@ -48,15 +46,12 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
 
 // The checkers have teeth: a store that takes a result whatever became of its task is found out.
 TEST(WorkflowSim, ResultsThatAreNotComparedAreFoundOut) {
-  SimReport sum;
-  for (int seed = 1; seed <= 40 && sum.violations.empty(); ++seed) {
-    WorkflowLoad load;
-    SimOptions options;
-    options.subjects = 8;
-    options.mutants.no_task_compare = true;
-    sum.Add(SimWorld(std::uint64_t(seed), load, options).Run());
-  }
-  EXPECT_FALSE(sum.violations.empty());
+  SimOptions options;
+  options.subjects = 8;
+  options.mutants.no_task_compare = true;
+  EXPECT_FALSE(RunSeeds(
+                   1, 800, [] { return std::make_unique<WorkflowLoad>(); }, options)
+                   .violations.empty());
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ struct SimWorld::Worker {
         store(world.store_, world.random_.Next(), FaultRates()),
         random(world.random_.Next()),
         queue(MakeQueue(world)),
-        carry_out{store, *queue, world.clock_, world.ids_, {}} {}
+        carry_out{store, *queue, world.clock_, world.ids_, {}} {
+    store.SetStrikes(world.StoreStrikes());
+  }
 
   // Each worker serves half of the load's own queues, and no two the same half: a task usually runs elsewhere than its run.
   std::vector<std::string> Queues(SimWorld& world) const {
@@ -109,11 +111,31 @@ SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
       messages_(random_.Below(2) == 0),
       queries_(store_, clock_) {
   report_.seed = seed;
+  client_store_.SetStrikes(StoreStrikes());
 }
 
 SimWorld::~SimWorld() = default;
 
 void SimWorld::After(Micros delay, std::function<void()> run) { planned_.push({clock_.now() + delay, ++order_, std::move(run)}); }
+
+bool SimWorld::Strikes(bool dice, const char* what) {
+  if (!dice) return false;
+  const int number = int(report_.faults.size());
+  report_.faults.push_back({clock_.now(), what});
+  return number < options_.faults_until && !options_.spared.contains(number);
+}
+
+FaultyStore::Strikes SimWorld::StoreStrikes() {
+  return [this](FaultyStore::Fault fault) {
+    switch (fault) {
+      case FaultyStore::Fault::kNone: return true;
+      case FaultyStore::Fault::kUnavailable: return Strikes(true, "the database refuses a call");
+      case FaultyStore::Fault::kLostRequest: return Strikes(true, "a call to the database is lost");
+      case FaultyStore::Fault::kLostAnswer: return Strikes(true, "an answer of the database is lost");
+    }
+    return true;
+  };
+}
 
 SimReport SimWorld::Run() {
   const Micros begin = clock_.now();
@@ -213,10 +235,11 @@ void SimWorld::Deliver(Worker& worker, std::uint64_t incarnation, Report report)
 void SimWorld::Carry(Worker& worker, Command command) {
   const SteadyTime sent = clock_.Steady();
   const std::uint64_t incarnation = worker.incarnation;
-  const Micros there = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : Ms(0, 3);
+  const Micros there = Strikes(random_.Below(20) == 0 && faults(), "a request is slow") ? Ms(200, 3'000) : Ms(0, 3);
   After(there, [this, &worker, incarnation, sent, command = std::make_shared<Command>(std::move(command))] {
     Report report = CarryOut(worker.carry_out, *command, sent);
-    const Micros back = random_.Below(20) == 0 && faults() ? Ms(200, 3'000) : random_.Below(4) == 0 ? Ms(0, 80) : Ms(0, 3);
+    const bool slow = Strikes(random_.Below(20) == 0 && faults(), "an answer is slow");
+    const Micros back = slow ? Ms(200, 3'000) : random_.Below(4) == 0 ? Ms(0, 80) : Ms(0, 3);
     After(back, [this, &worker, incarnation, report = std::move(report)] { Deliver(worker, incarnation, report); });
   });
 }
@@ -230,7 +253,7 @@ void SimWorld::RunStep(Worker& worker, command::RunStep run) {
   seen = std::max(seen, run.call.token);
   if (stale) ++report_.stale_effects_refused;
   Micros takes = Ms(1, 150);
-  if (faults() && random_.Below(12) == 0) takes = Ms(1'000, 6'000);
+  if (Strikes(faults() && random_.Below(12) == 0, "a step is slow")) takes = Ms(1'000, 6'000);
   auto call = std::make_shared<StepCall>(std::move(run.call));
   After(takes, [this, &worker, incarnation, call, stop = run.stop, stale] {
     if (worker.incarnation != incarnation) return;  // the process died in mid-step
@@ -299,7 +322,7 @@ void SimWorld::Nemesis() {
   switch (random_.Below(4)) {
     case 0:
     case 1: {  // kill -9, back after a while
-      if (victim.core) {
+      if (victim.core && Strikes(true, "a worker is killed")) {
         ++report_.crashes;
         Collect(victim);
         victim.core.reset();
@@ -314,7 +337,7 @@ void SimWorld::Nemesis() {
       break;
     }
     case 2: {  // SIGSTOP, often past the lease, then SIGCONT
-      if (victim.core && !victim.frozen) {
+      if (victim.core && !victim.frozen && Strikes(true, "a worker is frozen")) {
         ++report_.freezes;
         victim.frozen = true;
         const std::uint64_t incarnation = victim.incarnation;
@@ -328,7 +351,7 @@ void SimWorld::Nemesis() {
       break;
     }
     default: {  // the database is out of its reach for a while
-      victim.store.SetDown(true);
+      if (Strikes(true, "a worker does not reach the database")) victim.store.SetDown(true);
       After(Ms(200, 4'000), [&victim] { victim.store.SetDown(false); });
       break;
     }
@@ -366,14 +389,15 @@ void SimWorld::StartRelays() {
 
 Status SimWorld::SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done) {
   const std::string bytes = EncodeStepMessage(message);
-  if (faults() && random_.Below(20) == 0) return Error{Code::kUnavailable, "injected: the queue takes nothing"};
-  if (faults() && random_.Below(10) == 0) {
+  if (Strikes(faults() && random_.Below(20) == 0, "the queue takes no message"))
+    return Error{Code::kUnavailable, "injected: the queue takes nothing"};
+  if (Strikes(faults() && random_.Below(10) == 0, "a message is lost")) {
     ++report_.messages_lost;
     done(random_.Below(2) == 0 ? Status() : Status(Error{Code::kUnavailable, "injected: not acknowledged"}));
     return {};
   }
   broker_.Send(message.key.queue, bytes);
-  if (faults() && random_.Below(10) == 0) {
+  if (Strikes(faults() && random_.Below(10) == 0, "a message comes twice")) {
     ++report_.messages_repeated;
     broker_.Send(message.key.queue, bytes);
   }
@@ -382,8 +406,9 @@ Status SimWorld::SendMessage(const StepMessage& message, coordinator::RelayOptio
 }
 
 void SimWorld::Relay() {
-  if (faults() && random_.Below(40) == 0) StartRelays();  // another coordinator, which knows nothing of what was sent
-  if (faults() && random_.Below(100) == 0) {
+  if (Strikes(faults() && random_.Below(40) == 0, "another relay takes over"))
+    StartRelays();  // another coordinator, which knows nothing of what was sent
+  if (Strikes(faults() && random_.Below(100) == 0, "all messages are wiped")) {
     report_.messages_lost += std::int64_t(broker_.waiting().size());
     broker_.Wipe();
   }

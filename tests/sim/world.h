@@ -4,6 +4,7 @@
 // gives the same run, byte for byte (trace_hash).
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <queue>
@@ -34,6 +35,12 @@ class SimClock final : public Clock {
 
 // What a run met; zeros over all seeds mean that the simulation does not exercise what it claims to.
 struct SimReport {
+  // What was done to the fleet, by number. The same seed has the same faults.
+  struct Fault {
+    std::chrono::microseconds at;
+    const char* what;
+  };
+  std::vector<Fault> faults;
   std::uint64_t seed = 0;
   std::int64_t subjects = 0, closed = 0, events = 0, takeovers = 0, stale_commits_refused = 0, unknown_commits = 0, unknown_landed = 0;
   std::int64_t signals_acked = 0, signals_at_close = 0, direct_commands = 0, crashes = 0, freezes = 0, uncertain_resolved = 0,
@@ -77,6 +84,9 @@ struct SimOptions {
   std::chrono::seconds fault_time{40};
   std::chrono::seconds heal_time{240};
   MemoryStore::Mutants mutants{};
+  // Faults that do not happen, by number: from this one on, and these.
+  int faults_until = std::numeric_limits<int>::max();
+  std::set<int> spared;
 };
 
 class SimWorld {
@@ -98,6 +108,9 @@ class SimWorld {
   void After(Micros delay, std::function<void()> run);
   Micros Ms(std::uint64_t low, std::uint64_t high) { return Micros(1000 * (low + random_.Below(high - low + 1))); }
   bool faults() const { return clock_.now() < faults_end_; }
+  // Whether a fault that the dice brought happens; it is numbered either way.
+  bool Strikes(bool dice, const char* what);
+  FaultyStore::Strikes StoreStrikes();
   void Trace(std::uint64_t value) { report_.trace_hash = report_.trace_hash * 0x100000001b3ull ^ value; }
   void StartWorker(Worker& worker);
   void Pump(Worker& worker);

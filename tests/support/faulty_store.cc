@@ -24,6 +24,11 @@ FaultyStore::Fault FaultyStore::Draw(const std::string& function, bool changes) 
     script.erase(script.begin());
     return fault;
   }
+  const Fault fault = DrawByRates(changes);
+  return fault == Fault::kNone || !strikes_ || strikes_(fault) ? fault : Fault::kNone;
+}
+
+FaultyStore::Fault FaultyStore::DrawByRates(bool changes) {
   double draw = random_.Unit();
   if (draw < rates_.unavailable) return Fault::kUnavailable;
   if (!changes) return Fault::kNone;

@@ -29,6 +29,9 @@ class FaultyStore : public KernelStore {
   void SetDown(bool down) { down_ = down; }
   // The next call of this function (its name, "Commit") fails so, whatever the rates; queued calls come one after another.
   void FailNext(const std::string& function, Fault fault) { scripted_[function].push_back(fault); }
+  // Asked of every fault that the rates bring: false, and it does not happen.
+  using Strikes = std::function<bool(Fault fault)>;
+  void SetStrikes(Strikes strikes) { strikes_ = std::move(strikes); }
   // Called before (false) and after (true) the inner call, also when a fault follows: where a test runs something in between.
   using Hook = std::function<void(std::string_view function, bool done)>;
   void SetHook(Hook hook) { hook_ = std::move(hook); }
@@ -65,6 +68,7 @@ class FaultyStore : public KernelStore {
 
  private:
   Fault Draw(const std::string& function, bool changes);
+  Fault DrawByRates(bool changes);
   template <class Answer, class Call>
   Answer Through(const char* function, bool changes, Call call);
 
@@ -73,6 +77,7 @@ class FaultyStore : public KernelStore {
   Rates rates_;
   bool down_ = false;
   Hook hook_;
+  Strikes strikes_;
   std::map<std::string, std::vector<Fault>> scripted_;
   std::map<std::string, int> injected_;
 };
