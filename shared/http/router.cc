@@ -65,16 +65,17 @@ Router::Match Router::Find(std::string_view method, std::string_view path) const
     }
     segment = std::move(*decoded);
   }
+  // The most literal pattern that fits is what the path names; the methods of others, which would fit too, are not its own.
   int best_score = -1;
   for (const auto& route : routes_) {
     std::map<std::string, std::string> params;
     const int score = Fit(route, segments, params);
-    if (score < 0) continue;
+    if (score < 0 || score < best_score) continue;
+    if (score > best_score) best = Match();
+    best_score = score;
     best.allowed.insert(route.method);
     if (route.method == "GET") best.allowed.insert("HEAD");
-    const bool answers = route.method == method || (method == "HEAD" && route.method == "GET");
-    if (!answers || score <= best_score) continue;
-    best_score = score;
+    if (route.method != method && !(method == "HEAD" && route.method == "GET")) continue;
     best.route = &route;
     best.params = std::move(params);
   }

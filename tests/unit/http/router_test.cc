@@ -35,6 +35,19 @@ TEST(Router, FindsRoutesAndParameters) {
   EXPECT_EQ(router.Find("HEAD", "/v1/runs").route->method, "GET");
 }
 
+// Found by Schemathesis: what /v1/items/{id} takes was said to be what /v1/items/batch takes.
+TEST(Router, APathThatIsNamedIsNoParameter) {
+  Router router;
+  const auto nothing = [](const HttpRequest&) { return HttpResponse::Empty(); };
+  router.Add("GET", "/v1/items/{id}", {}, nothing);
+  router.Add("POST", "/v1/items/batch", {}, nothing);
+  EXPECT_EQ(router.Find("POST", "/v1/items/batch").route->pattern, "/v1/items/batch");
+  const auto match = router.Find("GET", "/v1/items/batch");
+  EXPECT_EQ(match.route, nullptr);
+  EXPECT_EQ(match.allowed, std::set<std::string>{"POST"});
+  EXPECT_EQ(router.Find("GET", "/v1/items/other").params.at("id"), "other");
+}
+
 TEST(Router, TellsNoPathFromNoMethod) {
   const auto router = MakeRouter();
   const auto match = router.Find("DELETE", "/v1/runs");
