@@ -57,6 +57,7 @@ run_tests() {
   [ $# -eq 0 ] || shift
   case $suite in
     api) run_api "$@"; return ;;
+    migrations) run_migrations; return ;;
     all | suite) servers="kafka s3 jaeger" ;;
     kafka | s3 | jaeger) servers=$suite; select=(-L "^$suite\$"); targets=("${suite}_tests") ;;
     unit) select=(-L '^(unit|house)$') ;;
@@ -66,7 +67,7 @@ run_tests() {
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-25}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model e2e api house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model e2e api migrations house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
   build "$preset" "${targets[@]}"
   if [ "$suite" = all ]; then mutants quick; fi

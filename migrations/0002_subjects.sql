@@ -180,3 +180,6 @@ CREATE TABLE loop_leases (
 ) WITH (fillfactor = 50);
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

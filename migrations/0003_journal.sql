@@ -100,3 +100,6 @@ CREATE TABLE content_chunks (
 );
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

@@ -68,3 +68,6 @@ END $$;
 REVOKE ALL ON FUNCTION remove_contents(uuid, bigint) FROM PUBLIC;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

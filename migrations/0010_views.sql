@@ -6,7 +6,7 @@ SET LOCAL ROLE acl_owner;
 -- An event's id is derived from its subject and sequence number: a UUID of version 8.
 CREATE FUNCTION event_uuid(p_subject uuid, p_seq bigint) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT encode(set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128), 'hex')::uuid
-  FROM substring(sha256(uuid_send(p_subject) || int8send(p_seq)) FROM 1 FOR 16) AS h
+  FROM substr(sha256(uuid_send(p_subject) || int8send(p_seq)), 1, 16) AS h
 $$;
 
 CREATE VIEW events AS
@@ -68,3 +68,6 @@ FROM compensation_rows c JOIN subjects s USING (subject_id) WHERE c.status <> 'p
 GRANT SELECT ON events, workflow_leases, step_attempts, completed_steps, snapshots, workflows, workflow_steps, compensation_log TO acl_service;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

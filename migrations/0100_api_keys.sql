@@ -13,3 +13,6 @@ CREATE TABLE api_keys (
 GRANT SELECT ON api_keys TO acl_service;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

@@ -57,3 +57,6 @@ FROM compensation_rows c JOIN subjects s USING (subject_id) WHERE c.status <> 'p
 GRANT SELECT ON workflows, workflow_steps, compensation_log, step_inputs, step_errors TO acl_service;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

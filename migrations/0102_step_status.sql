@@ -32,3 +32,6 @@ LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
 LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

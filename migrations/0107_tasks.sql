@@ -4,6 +4,7 @@
 -- first and then sets the task's state by compare-and-set, so leases are reached before tasks everywhere.
 SET LOCAL ROLE acl_owner;
 
+-- squawk-ignore-file ban-drop-column, adding-field-with-default, constraint-missing-not-valid
 ALTER TABLE tasks DROP COLUMN heartbeat_at,   -- its session's is its own
   ADD COLUMN task_id uuid NOT NULL DEFAULT gen_random_uuid(),
   ADD COLUMN cancel_requested boolean NOT NULL DEFAULT false,
@@ -196,3 +197,6 @@ LEFT JOIN step_inputs i ON i.subject_id = a.subject_id AND i.step_id = a.step_id
 LEFT JOIN step_errors f ON f.subject_id = a.subject_id AND f.step_id = a.step_id AND f.attempt_id = a.attempt_id;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

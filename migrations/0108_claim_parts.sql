@@ -196,3 +196,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

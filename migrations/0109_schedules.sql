@@ -52,3 +52,6 @@ CREATE TRIGGER not_truncated BEFORE TRUNCATE ON schedules FOR EACH STATEMENT EXE
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON schedule_fires FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

@@ -4,6 +4,7 @@
 SET LOCAL ROLE acl_owner;
 
 -- References of before this version count as those of events, which stay.
+-- squawk-ignore constraint-missing-not-valid, adding-serial-primary-key-field
 ALTER TABLE content_refs ADD COLUMN snapshot boolean NOT NULL DEFAULT false, DROP CONSTRAINT content_refs_pkey, ADD PRIMARY KEY (hash, subject_id, snapshot);
 
 -- The hashes in a snapshot's list of chunks.
@@ -32,3 +33,6 @@ REVOKE ALL ON FUNCTION release_chunks() FROM PUBLIC;
 CREATE TRIGGER chunks_released AFTER DELETE ON snapshot_rows FOR EACH ROW WHEN (OLD.chunks IS NOT NULL) EXECUTE FUNCTION release_chunks();
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

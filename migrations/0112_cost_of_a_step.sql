@@ -175,3 +175,6 @@ EXCEPTION WHEN feature_not_supported THEN
 END $$;
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

@@ -117,3 +117,6 @@ END $$;
 
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

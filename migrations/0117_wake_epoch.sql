@@ -16,3 +16,6 @@ END $$;
 CREATE TRIGGER wake_rises BEFORE UPDATE OF wake ON leases FOR EACH ROW WHEN (NEW.wake > OLD.wake) EXECUTE FUNCTION raise_wake();
 
 RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;

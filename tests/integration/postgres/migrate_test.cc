@@ -29,6 +29,8 @@ TEST(MigrateTest, EmbeddedFilesAreTheOnesInTheFolder) {
     text << in.rdbuf();
     EXPECT_EQ(text.str(), migration.text) << migration.file;
     EXPECT_EQ(migration.text.rfind("-- migrate:up", 0), 0u) << migration.file << ": dbmate reads from '-- migrate:up' on";
+    EXPECT_NE(migration.text.find("\n-- migrate:down\nDO $$ BEGIN RAISE EXCEPTION 'migrations go forward only"), std::string::npos)
+        << migration.file << ": dbmate wants a part for the way back, which must say that there is none";
   }
 }
 

@@ -1,0 +1,53 @@
+// What runs of the simulator met, summed up and in words.
+#include <fmt/format.h>
+
+#include "tests/sim/world.h"
+
+namespace acl::test {
+
+void SimReport::Add(const SimReport& other) {
+  subjects += other.subjects;
+  closed += other.closed;
+  events += other.events;
+  takeovers += other.takeovers;
+  stale_commits_refused += other.stale_commits_refused;
+  unknown_commits += other.unknown_commits;
+  unknown_landed += other.unknown_landed;
+  signals_acked += other.signals_acked;
+  signals_at_close += other.signals_at_close;
+  direct_commands += other.direct_commands;
+  crashes += other.crashes;
+  freezes += other.freezes;
+  uncertain_resolved += other.uncertain_resolved;
+  snapshots += other.snapshots;
+  effects += other.effects;
+  stale_effects_refused += other.stale_effects_refused;
+  by_messages += other.by_messages;
+  messages_lost += other.messages_lost;
+  messages_repeated += other.messages_repeated;
+  messages_dropped += other.messages_dropped;
+  late_claims += other.late_claims;
+  tasks_offered += other.tasks_offered;
+  tasks_taken += other.tasks_taken;
+  task_results += other.task_results;
+  tasks_lost += other.tasks_lost;
+  tasks_withdrawn += other.tasks_withdrawn;
+  late_results_refused += other.late_results_refused;
+  task_results_kept += other.task_results_kept;
+  for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
+}
+
+std::string SimReport::ToString() const {
+  return fmt::format(
+      "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
+      "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
+      "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn "
+      "{} "
+      "late-results-refused {} results-kept {} violations {}",
+      subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
+      direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
+      messages_repeated, messages_dropped, late_claims, tasks_offered, tasks_taken, task_results, tasks_lost, tasks_withdrawn,
+      late_results_refused, task_results_kept, violations.size());
+}
+
+}  // namespace acl::test
