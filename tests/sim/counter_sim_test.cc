@@ -16,9 +16,9 @@ int SeedCount(int normal) {
   return text ? std::atoi(text) : normal;
 }
 
-SimReport RunCounters(std::uint64_t first, int count, const SimOptions& options = {}) {
+SimReport RunCounters(std::uint64_t first, int count, const SimOptions& options = {}, bool shrink = true) {
   return RunSeeds(
-      first, count, [] { return std::make_unique<CounterLoad>(); }, options);
+      first, count, [] { return std::make_unique<CounterLoad>(); }, options, nullptr, shrink);
 }
 
 std::string First(const std::vector<std::string>& violations) {
@@ -63,7 +63,7 @@ TEST(CounterSim, TheSameSeedGivesTheSameRun) {
 TEST(CounterSim, TurnsRedWithoutTheFence) {
   SimOptions options;
   options.mutants.no_fence = true;
-  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options).violations.empty());
+  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options, false).violations.empty());
 }
 
 // A seed that breaks something is told with few faults instead of all of them.
@@ -84,13 +84,13 @@ TEST(CounterSim, ShrinksToTheFaultsThatMatter) {
 TEST(CounterSim, TurnsRedWithAClaimThatReadsTooEarly) {
   SimOptions options;
   options.mutants.stale_claim = true;
-  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options).violations.empty());
+  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options, false).violations.empty());
 }
 
 TEST(CounterSim, TurnsRedWithoutTheWakeUpCheckAtClose) {
   SimOptions options;
   options.mutants.no_wake_check_at_close = true;
-  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options).violations.empty());
+  EXPECT_FALSE(RunCounters(1, SeedCount(1'000), options, false).violations.empty());
 }
 
 }  // namespace

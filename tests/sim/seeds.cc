@@ -76,7 +76,7 @@ std::string Shrink(std::uint64_t seed, const MakeLoad& make, const SimOptions& o
 }
 
 SimReport RunSeeds(std::uint64_t first, int count, const MakeLoad& make, const SimOptions& large,
-                   const std::function<void(SimLoad&)>& ended) {
+                   const std::function<void(SimLoad&)>& ended, bool shrink) {
   SimReport sum;
   const char* only = std::getenv("ACL_SIM_SEED");
   const std::uint64_t begin = only ? std::strtoull(only, nullptr, 10) : first;
@@ -88,7 +88,7 @@ SimReport RunSeeds(std::uint64_t first, int count, const MakeLoad& make, const S
     sum.Add(report);
     if (ended) ended(*load);
     if (!report.violations.empty()) {
-      sum.violations.push_back(Shrink(seed, make, options));
+      if (shrink) sum.violations.push_back(Shrink(seed, make, options));
       return sum;
     }
     if (seed % 100 != 0 && !only) continue;
