@@ -7,6 +7,7 @@
 #include <exception>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "shared/base/random.h"
 #include "shared/base/utf8.h"
@@ -123,35 +124,32 @@ CapabilityRunner::~CapabilityRunner() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    std::deque<Work> kept;
-    for (Work& work : queue_) (work.rest ? kept : dropped).push_back(std::move(work));
-    queue_.swap(kept);
+    dropped.swap(queue_);
     for (auto& [number, stop] : running_) stop.Stop();
   }
   wake_.notify_all();
   for (auto& work : dropped) {
-    for (auto& job : work.jobs) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
+    for (auto& job : work) job.done(Ended(Outcome::kNotStarted, "the worker stops"));
   }
   for (auto& thread : threads_) thread.join();
 }
 
 void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
-  std::vector<Job> one;
+  Work one;
   one.push_back({std::move(call), std::move(stop), std::move(done)});
   RunMany(std::move(one));
 }
 
 void CapabilityRunner::RunMany(std::vector<Job> jobs) {
-  std::vector<Job> quick;
-  std::vector<Job> refused;
-  const auto queue = [&](std::vector<Job> some) {
+  Work quick, refused;
+  const auto queue = [&](Work some) {
     for (Job& job : Queue(std::move(some))) refused.push_back(std::move(job));
   };
   for (Job& job : jobs) {
     if (IsQuick(job.call)) {
       quick.push_back(std::move(job));
     } else {
-      std::vector<Job> one;
+      Work one;
       one.push_back(std::move(job));
       queue(std::move(one));
     }
@@ -168,18 +166,19 @@ bool CapabilityRunner::IsQuick(const StepCall& call) const {
   return spec != nullptr && (spec->quick || registry_.Starter(spec->id) != nullptr);
 }
 
-std::vector<StepRunner::Job> CapabilityRunner::Queue(std::vector<Job> jobs) {
-  if (jobs.empty()) return jobs;
+CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
+  if (work.empty()) return work;
   std::lock_guard lock(mutex_);
-  if (stopping_ || queued_ + jobs.size() > max_queued_) return jobs;
-  queued_ += jobs.size();
-  Post({std::move(jobs), nullptr});
+  if (stopping_ || queued_ + work.size() > max_queued_) return work;
+  queued_ += work.size();
+  queue_.push_back(std::move(work));
+  WakeAThread();
   return {};
 }
 
-void CapabilityRunner::Post(Work work) {
-  queue_.push_back(std::move(work));
-  if (!stopping_ && idle_ < int(queue_.size()) && int(threads_.size()) < max_threads_) threads_.emplace_back([this] { RunWork(); });
+void CapabilityRunner::WakeAThread() {
+  if (!stopping_ && idle_ < int(queue_.size() + (ended_.empty() ? 0 : 1)) && int(threads_.size()) < max_threads_)
+    threads_.emplace_back([this] { RunWork(); });
   wake_.notify_one();
 }
 
@@ -188,26 +187,41 @@ void CapabilityRunner::RunWork() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    wake_.wait(lock, [this] { return !queue_.empty() || (stopping_ && running_.empty()); });
+    wake_.wait(lock, [this] { return HasWork() || (stopping_ && running_.empty()); });
     --idle_;
-    if (queue_.empty()) return;
+    if (!HasWork()) return;
+    if (!ended_.empty() && !ending_) {
+      EndThose(lock);
+      continue;
+    }
     Work work = std::move(queue_.front());
     queue_.pop_front();
-    queued_ -= work.jobs.size();
+    queued_ -= work.size();
     const std::uint64_t number = next_number_;
-    next_number_ += work.jobs.size();
-    for (std::size_t i = 0; i < work.jobs.size(); ++i) running_.emplace(number + i, work.jobs[i].stop);
+    next_number_ += work.size();
+    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
     lock.unlock();
     // What is done here comes back together: the worker commits it together.
     std::vector<std::optional<StepResult>> results;
-    for (std::size_t i = 0; i < work.jobs.size(); ++i) results.push_back(CarryOut(work.jobs[i], number + i));
-    for (std::size_t i = 0; i < work.jobs.size(); ++i) {
-      if (results[i]) End(number + i, work.jobs[i].done, std::move(*results[i]));
+    for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
     }
-    if (work.rest) work.rest();
-    work = {};
+    work.clear();
     lock.lock();
   }
+}
+
+void CapabilityRunner::EndThose(std::unique_lock<std::mutex>& lock) {
+  ending_ = true;
+  while (!ended_.empty()) {
+    auto some = std::exchange(ended_, {});
+    lock.unlock();
+    for (auto& rest : some) rest();
+    some.clear();
+    lock.lock();
+  }
+  ending_ = false;
 }
 
 void CapabilityRunner::End(std::uint64_t number, const Done& done, StepResult result) {
@@ -226,7 +240,8 @@ std::optional<StepResult> CapabilityRunner::CarryOut(const Job& job, std::uint64
   const auto ended = [this, attempt, number, done = job.done](StepResult result) {
     auto kept = std::make_shared<StepResult>(std::move(result));
     std::lock_guard lock(mutex_);
-    Post({{}, [this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); }});
+    ended_.push_back([this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); });
+    if (!ending_) WakeAThread();
   };
   (*registry_.Starter(attempt->capability))(attempt->parameters, *attempt->context, ended);
   return std::nullopt;

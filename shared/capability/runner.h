@@ -49,16 +49,15 @@ class CapabilityRunner final : public StepRunner {
  private:
   CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config, const RunnerOptions& options,
                    std::unique_ptr<WorkFolder> folder);
-  struct Attempt;  // a call, from before it begins to after it ended
-  // For one thread: calls, one after the other, or what is left to do for one that ended elsewhere.
-  struct Work {
-    std::vector<Job> jobs;
-    std::function<void()> rest;
-  };
+  struct Attempt;                 // a call, from before it begins to after it ended
+  using Work = std::vector<Job>;  // run one after the other
   // Gives back what there is no room for.
-  std::vector<Job> Queue(std::vector<Job> jobs);
-  void Post(Work work);  // under the lock
+  Work Queue(Work work);
+  void WakeAThread();  // under the lock: makes one if all are busy
   void RunWork();
+  bool HasWork() const { return !queue_.empty() || (!ended_.empty() && !ending_); }
+  // What ended elsewhere, finished by one thread at a time: however many answers come at once, they need no thread each.
+  void EndThose(std::unique_lock<std::mutex>& lock);
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
   std::optional<StepResult> CarryOut(const Job& job, std::uint64_t number);
   void End(std::uint64_t number, const Done& done, StepResult result);
@@ -79,6 +78,8 @@ class CapabilityRunner final : public StepRunner {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Work> queue_;
+  std::vector<std::function<void()>> ended_;       // what is left to do for calls that ended elsewhere
+  bool ending_ = false;                            // a thread is at it
   std::size_t queued_ = 0;                         // jobs in it
   int idle_ = 0;                                   // threads that wait
   std::map<std::string, Histogram> step_seconds_;  // by capability; made once, then only read

@@ -1,6 +1,7 @@
 #include "shared/workflow/record_patch.h"
 
 #include "shared/journal/json_patch.h"
+#include "shared/workflow/state.h"
 
 namespace acl::workflow {
 
@@ -22,26 +23,15 @@ std::size_t TextBytes(const Json& value) {
   return bytes;
 }
 
-using Members = Json::object_t;
-
-const Json* Find(const Members& members, std::string_view key) {
-  for (const auto& [name, member] : members) {
-    if (name == key) return &member;
-  }
-  return nullptr;
-}
-
 // Which members of `after` are new or others, and which of `before` are gone.
 template <class Changed, class Gone>
 void Compare(const Json& before, const Json& after, const Changed& changed, const Gone& gone) {
-  const auto& old = before.get_ref<const Members&>();
-  const auto& now = after.get_ref<const Members&>();
-  for (const auto& [key, member] : now) {
-    const Json* was = Find(old, key);
+  for (const auto& [key, member] : after.get_ref<const Json::object_t&>()) {
+    const Json* was = MemberOf(&before, key);
     if (!was || *was != member) changed(key, member);
   }
-  for (const auto& [key, member] : old) {
-    if (!Find(now, key)) gone(key);
+  for (const auto& [key, member] : before.get_ref<const Json::object_t&>()) {
+    if (!MemberOf(&after, key)) gone(key);
   }
 }
 

@@ -109,7 +109,7 @@ TEST_F(Runner, TimeoutAndStop) {
   EXPECT_EQ(done.get_future().get().outcome, Outcome::kCancelled);
 }
 
-// Calls that wait for somebody else: begun on one thread, all on their way at once, ended in any order from any thread.
+// Calls that wait for somebody else: all on their way at once, ended in any order from any thread, and many answers need no more threads.
 TEST_F(Runner, CallsThatWaitHoldNoThread) {
   constexpr int kCalls = 500;
   std::mutex mutex;
@@ -123,17 +123,22 @@ TEST_F(Runner, CallsThatWaitHoldNoThread) {
     std::lock_guard lock(mutex);
     on_their_way.emplace_back(context.call.step.step_id, std::move(done));
   });
-  auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 1, .max_queued = kCalls});
+  auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 64, .max_queued = kCalls});
   ASSERT_TRUE(made) << made.error();
   runner_ = std::move(*made);
   std::map<std::string, StepResult> results;
+  std::atomic<int> at_once{0};
   std::vector<StepRunner::Job> jobs;
   for (int i = 0; i < kCalls; ++i) {
     StepCall call = MakeCall("test.asks", Json::object());
     call.step.step_id = std::to_string(i);
     jobs.push_back({call, {}, [&, id = call.step.step_id](StepResult result) {
-                      std::lock_guard lock(mutex);
-                      results[id] = std::move(result);
+                      EXPECT_EQ(++at_once, 1);
+                      {
+                        std::lock_guard lock(mutex);
+                        results[id] = std::move(result);
+                      }
+                      --at_once;
                     }});
   }
   runner_->RunMany(std::move(jobs));
@@ -148,13 +153,16 @@ TEST_F(Runner, CallsThatWaitHoldNoThread) {
   EXPECT_TRUE(results.empty());
   // Another call has its turn while all of these wait.
   EXPECT_EQ(runner_->Call(MakeCall("test.echo", {{"outputs", {{"x", 1}}}}), {}).outcome, Outcome::kSucceeded);
-  std::thread other([&] {
-    for (std::size_t i = on_their_way.size(); i-- > 0;) {
-      const auto& [id, done] = on_their_way[i];
-      done(Give(id == "7" ? Json{{"answer", 7}} : Json{{"answer", "to " + id}}));
-    }
-  });
-  other.join();
+  std::vector<std::thread> others;
+  for (std::size_t part = 0; part < 4; ++part) {
+    others.emplace_back([&, part] {
+      for (std::size_t i = part; i < on_their_way.size(); i += 4) {
+        const auto& [id, done] = on_their_way[i];
+        done(Give(id == "7" ? Json{{"answer", 7}} : Json{{"answer", "to " + id}}));
+      }
+    });
+  }
+  for (std::thread& other : others) other.join();
   await([&] { return results.size() == kCalls; });
   EXPECT_EQ(results["499"].outputs, Json({{"answer", "to 499"}}));
   EXPECT_THAT(results["7"].error, HasSubstr("output 'answer' is the integer 7")) << "what comes back is checked like any other's";
