@@ -1,6 +1,4 @@
 // airun dev: a coordinator and workers on this machine, as children of this process. Ctrl-C stops them all.
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include "cli/app.h"
 #include "shared/base/clock.h"
 #include "shared/postgres/migrate.h"
+#include "shared/runtime/spawn.h"
 
 namespace acl::cli {
 
@@ -21,7 +20,7 @@ struct DevOptions {
   bool no_migrate = false;
 };
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::map<std::string, std::string>;
 
 // The children share one process group of their own: a Ctrl-C of the terminal reaches only us, so that each child gets one signal and
 // drains (a second one would stop it at once).
@@ -35,33 +34,17 @@ class ChildProcesses {
   ~ChildProcesses() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
   Status Start(const std::string& name, const std::string& program, const Settings& settings) {
-    int pipe_ends[2];
-    if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Error{Code::kUnavailable, std::string("no pipe: ") + std::strerror(errno)};
-    const pid_t parent = getpid(), pid = fork();
-    if (pid < 0) return Error{Code::kUnavailable, std::string("cannot start a process: ") + std::strerror(errno)};
-    if (pid == 0) {
-      setpgid(0, group_);
-      prctl(PR_SET_PDEATHSIG, SIGTERM);
-      if (getppid() != parent) _exit(1);
-      sigprocmask(SIG_SETMASK, &before_, nullptr);
-      dup2(STDERR_FILENO, STDOUT_FILENO);  // logs; our stdout is for data
-      for (const auto& [key, value] : settings) setenv(key.c_str(), value.c_str(), 1);
-      execl(program.c_str(), program.c_str(), static_cast<char*>(nullptr));
-      const int why = errno;
-      [[maybe_unused]] ssize_t written = write(pipe_ends[1], &why, sizeof why);
-      _exit(127);
-    }
-    close(pipe_ends[1]);
-    setpgid(pid, group_);
-    if (group_ == 0) group_ = pid;
-    int why = 0;
-    const bool failed = read(pipe_ends[0], &why, sizeof why) == sizeof why;
-    close(pipe_ends[0]);
-    if (failed) {
-      waitpid(pid, nullptr, 0);
-      return Error{Code::kNotFound, "cannot start " + program + ": " + std::strerror(why)};
-    }
-    names_[pid] = name;
+    SpawnOptions options;
+    options.argv = {program};
+    options.environment = settings;
+    options.out = STDERR_FILENO;  // logs; our stdout is for data
+    options.group = group_;
+    options.death_signal = SIGTERM;
+    options.signal_mask = &before_;
+    const auto pid = Spawn(options);
+    if (!pid) return pid.error();
+    if (group_ == 0) group_ = *pid;
+    names_[*pid] = name;
     return {};
   }
 
@@ -136,7 +119,7 @@ void RunDev(Session* session, const DevOptions& options) {
   const Settings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
   ChildProcesses children;
   auto with = [&](Settings more) {
-    more.insert(more.begin(), common.begin(), common.end());
+    more.insert(common.begin(), common.end());
     return more;
   };
   Status started =

@@ -37,6 +37,18 @@ struct Wanted {
   std::vector<std::string> canaries;
 };
 
+// What `reader` makes of the file; nothing without a file.
+template <class T>
+Status ReadInto(const std::string& file, Result<T> (*reader)(std::istream&), std::optional<T>* into) {
+  if (file.empty()) return {};
+  std::ifstream in(file);
+  if (!in) return Error{Code::kNotFound, "cannot read " + file};
+  auto read = reader(in);
+  if (!read) return Error{Code::kInvalid, file + ": " + read.message()};
+  *into = std::move(*read);
+  return {};
+}
+
 // The invariants i01 .. i36, beside (or instead of) what verify does by itself.
 Result<chaos::InvariantReport> AskInvariants(Session* session, const Wanted& wanted, const verify::Report* replay) {
   chaos::InvariantOptions options;
@@ -44,20 +56,8 @@ Result<chaos::InvariantReport> AskInvariants(Session* session, const Wanted& wan
   options.drained = wanted.drained;
   options.canaries = wanted.canaries;
   if (replay != nullptr) options.replay = *replay;
-  if (!wanted.history.empty()) {
-    std::ifstream in(wanted.history);
-    if (!in) return Error{Code::kNotFound, "cannot read " + wanted.history};
-    auto history = chaos::ReadHistory(in);
-    if (!history) return Error{Code::kInvalid, wanted.history + ": " + history.message()};
-    options.history = std::move(*history);
-  }
-  if (!wanted.ledger.empty()) {
-    std::ifstream in(wanted.ledger);
-    if (!in) return Error{Code::kNotFound, "cannot read " + wanted.ledger};
-    auto ledger = chaos::ReadLedger(in);
-    if (!ledger) return Error{Code::kInvalid, wanted.ledger + ": " + ledger.message()};
-    options.ledger = std::move(*ledger);
-  }
+  if (Status read = ReadInto(wanted.history, chaos::ReadHistory, &options.history); !read) return read.error();
+  if (Status read = ReadInto(wanted.ledger, chaos::ReadLedger, &options.ledger); !read) return read.error();
   return chaos::CheckInvariants(options);
 }
 

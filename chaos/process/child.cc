@@ -1,7 +1,6 @@
 #include "chaos/process/child.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,27 +9,10 @@
 #include <sstream>
 
 #include "chaos/process/patience.h"
+#include "shared/runtime/spawn.h"
 
 namespace acl::chaos {
 namespace {
-
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const auto& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-// A setting of ours in the caller's shell must not change the fleet that is tested.
-std::vector<std::string> Variables(const std::map<std::string, std::string>& more) {
-  std::vector<std::string> variables;
-  for (char** item = environ; *item != nullptr; ++item) {
-    const std::string text = *item;
-    if (!text.starts_with("ACL_") && !text.starts_with("PG") && !more.contains(text.substr(0, text.find('=')))) variables.push_back(text);
-  }
-  for (const auto& [name, value] : more) variables.push_back(name + "=" + value);
-  return variables;
-}
 
 std::string ReadAll(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -53,28 +35,21 @@ std::vector<std::string> StatFields(pid_t pid) {
 }  // namespace
 
 Result<std::unique_ptr<Child>> Child::Start(const ChildOptions& options) {
-  const auto arguments = Pointers(options.argv);
-  const auto variables = Variables(options.environment);
-  const auto envp = Pointers(variables);
   const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
   const int in = open("/dev/null", O_RDONLY | O_CLOEXEC), out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (in < 0 || out < 0) return Error{Code::kUnavailable, "cannot open " + log};
-  const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    setpgid(0, 0);  // Ctrl-C is for the driver, which ends them in order
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
-    dup2(in, 0);
-    dup2(out, 1);
-    dup2(out, 2);
-    execvpe(arguments[0], arguments.data(), envp.data());
-    _exit(127);
-  }
+  SpawnOptions spawn;
+  spawn.argv = options.argv;
+  spawn.environment = options.environment;
+  spawn.without_our_settings = true;  // a setting of ours in the caller's shell must not change the fleet that is tested
+  spawn.in = in;
+  spawn.out = spawn.err = out;
+  spawn.group = 0;  // Ctrl-C is for the driver, which ends them in order
+  const auto pid = Spawn(spawn);
   close(in);
   close(out);
-  if (pid < 0) return Error{Code::kUnavailable, "cannot start " + options.argv.front()};
-  return std::unique_ptr<Child>(new Child(options, pid));
+  if (!pid) return pid.error();
+  return std::unique_ptr<Child>(new Child(options, *pid));
 }
 
 Child::~Child() {

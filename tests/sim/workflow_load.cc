@@ -7,39 +7,21 @@
 #include "shared/workflow/events.h"
 #include "shared/workflow/run_view.h"
 #include "shared/workflow/workflow_kind.h"
+#include "tests/support/script_capabilities.h"
 
 namespace acl::test {
 
 namespace {
-
-CapabilitySpec Capability(const std::string& id, EffectClass effect, bool honours_key) {
-  CapabilitySpec spec;
-  spec.id = id;
-  spec.summary = "simulated";
-  spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
-  spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
-  spec.effect = effect;
-  spec.honours_key = honours_key;
-  return spec;
-}
 
 const std::vector<std::string>& CapabilityIds() {
   static const std::vector<std::string> ids{"sim.pure", "sim.read", "sim.idempotent", "sim.keyed", "sim.unkeyed", "sim.repeated"};
   return ids;
 }
 
-StepResult Never(const Json&, CallContext&) { return {}; }  // the simulator runs the steps
-
 }  // namespace
 
 WorkflowLoad::WorkflowLoad() {
-  auto registry = std::make_shared<CapabilityRegistry>();
-  registry->Add(Capability("sim.pure", EffectClass::kPure, false), Never);
-  registry->Add(Capability("sim.read", EffectClass::kRead, false), Never);
-  registry->Add(Capability("sim.idempotent", EffectClass::kIdempotent, true), Never);
-  registry->Add(Capability("sim.keyed", EffectClass::kNonIdempotent, true), Never);
-  registry->Add(Capability("sim.unkeyed", EffectClass::kNonIdempotent, false), Never);
-  registry->Add(Capability("sim.repeated", EffectClass::kNonIdempotent, false), Never);  // its steps say on_unknown_outcome: retry
+  auto registry = ScriptCapabilities();
   kind_ = workflow::MakeWorkflowKind(registry);
   kinds_.Add(kind_);
 }

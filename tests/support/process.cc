@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,39 +10,25 @@
 #include <sstream>
 
 #include "shared/base/check.h"
+#include "shared/runtime/spawn.h"
 #include "tests/support/wait.h"
 
 namespace acl::test {
 namespace fs = std::filesystem;
 namespace {
 
-// Everything is prepared before the fork: between fork and exec only calls that are safe there.
-pid_t Spawn(const std::vector<std::string>& argv, const std::map<std::string, std::string>& environment, const fs::path& directory, int in,
-            int out, int err) {
-  std::vector<std::string> variables;
-  for (char** item = environ; *item != nullptr; ++item) {
-    const std::string text = *item;
-    if (!environment.contains(text.substr(0, text.find('=')))) variables.push_back(text);
-  }
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  std::vector<char*> arguments, envp;
-  for (const auto& item : argv) arguments.push_back(const_cast<char*>(item.c_str()));
-  for (const auto& item : variables) envp.push_back(const_cast<char*>(item.c_str()));
-  arguments.push_back(nullptr);
-  envp.push_back(nullptr);
-
-  const pid_t parent = getpid();
-  const pid_t pid = fork();
-  ACL_CHECK(pid >= 0, "fork");
-  if (pid > 0) return pid;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
-  if (!directory.empty() && chdir(directory.c_str()) != 0) _exit(126);
-  dup2(in, 0);
-  dup2(out, 1);
-  dup2(err, 2);
-  execvpe(arguments[0], arguments.data(), envp.data());
-  _exit(127);
+pid_t SpawnOrDie(const std::vector<std::string>& argv, const std::map<std::string, std::string>& environment, const fs::path& directory,
+                 int in, int out, int err) {
+  SpawnOptions options;
+  options.argv = argv;
+  options.environment = environment;
+  options.directory = directory;
+  options.in = in;
+  options.out = out;
+  options.err = err;
+  const auto pid = Spawn(options);
+  ACL_CHECK(pid.ok(), pid.message().c_str());
+  return *pid;
 }
 
 int OpenOrDie(const fs::path& path, int flags) {
@@ -57,7 +42,7 @@ int OpenOrDie(const fs::path& path, int flags) {
 Process::Process(Options options) : options_(std::move(options)) {
   const int in = OpenOrDie("/dev/null", O_RDONLY);
   const int out = OpenOrDie(options_.output.empty() ? "/dev/null" : options_.output, O_WRONLY | O_CREAT | O_APPEND);
-  pid_ = Spawn(options_.argv, options_.environment, options_.working_directory, in, out, out);
+  pid_ = SpawnOrDie(options_.argv, options_.environment, options_.working_directory, in, out, out);
   close(in);
   close(out);
 }
@@ -111,7 +96,7 @@ RunResult RunProgram(const std::vector<std::string>& argv, const std::map<std::s
   const int in = OpenOrDie("/dev/null", O_RDONLY);
   const int out = OpenOrDie(folder / "out", O_WRONLY | O_CREAT);
   const int err = OpenOrDie(folder / "err", O_WRONLY | O_CREAT);
-  const pid_t pid = Spawn(argv, environment, directory, in, out, err);
+  const pid_t pid = SpawnOrDie(argv, environment, directory, in, out, err);
   close(in);
   close(out);
   close(err);

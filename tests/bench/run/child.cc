@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include "shared/runtime/spawn.h"
 
 namespace acl::bench {
 namespace {
@@ -31,24 +32,6 @@ bool PollOrStop(int fd, std::chrono::milliseconds time) {
   return n > 0 && waits[1].revents != 0;
 }
 
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const auto& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-std::vector<std::string> Environment(const std::map<std::string, std::string>& more) {
-  std::vector<std::string> variables;
-  for (char** item = environ; *item != nullptr; ++item) {
-    const std::string text = *item;
-    // A setting of ours in the caller's shell must not change what is measured.
-    if (!text.starts_with("ACL_") && !text.starts_with("PG") && !more.contains(text.substr(0, text.find('=')))) variables.push_back(text);
-  }
-  for (const auto& [name, value] : more) variables.push_back(name + "=" + value);
-  return variables;
-}
-
 }  // namespace
 
 void StopOnSignals() {
@@ -60,31 +43,28 @@ void StopOnSignals() {
 void Pause(std::chrono::milliseconds time) { PollOrStop(-1, time); }
 
 Child::Child(const ChildOptions& options) : name_(std::filesystem::path(options.argv.at(0)).filename()), log_(options.log) {
-  const auto arguments = Pointers(options.argv);
-  const auto variables = Environment(options.environment);
-  const auto envp = Pointers(variables);
   const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
   const int in = open("/dev/null", O_RDONLY | O_CLOEXEC), err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   int lines[2] = {-1, -1};
   if (in < 0 || err < 0 || (options.read_lines && pipe2(lines, O_CLOEXEC) != 0)) throw std::runtime_error("cannot open " + log);
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ < 0) throw std::runtime_error("fork");
-  if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    setpgid(0, 0);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
-    dup2(in, 0);
-    dup2(options.read_lines ? lines[1] : err, 1);
-    dup2(err, 2);
-    execvpe(arguments[0], arguments.data(), envp.data());
-    _exit(127);
-  }
+  SpawnOptions spawn;
+  spawn.argv = options.argv;
+  spawn.environment = options.environment;
+  spawn.without_our_settings = true;  // a setting of ours in the caller's shell must not change what is measured
+  spawn.in = in;
+  spawn.out = options.read_lines ? lines[1] : err;
+  spawn.err = err;
+  spawn.group = 0;
+  const auto pid = Spawn(spawn);
   close(in);
   close(err);
   if (options.read_lines) close(lines[1]);
   out_ = lines[0];
+  if (!pid) {
+    if (out_ >= 0) close(out_);
+    throw std::runtime_error(pid.message());
+  }
+  pid_ = *pid;
 }
 
 Child::~Child() {

@@ -7,20 +7,10 @@
 #include "shared/base/uuid7.h"
 #include "shared/workflow/create_run.h"
 #include "shared/workflow/workflow_kind.h"
+#include "tests/support/script_capabilities.h"
 
 namespace acl::test {
 namespace {
-
-CapabilitySpec Capability(const std::string& id, EffectClass effect, bool honours_key) {
-  CapabilitySpec spec;
-  spec.id = id;
-  spec.summary = "scripted";
-  spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
-  spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
-  spec.effect = effect;
-  spec.honours_key = honours_key;
-  return spec;
-}
 
 StepSpec Step(const std::string& name, const std::string& capability) {
   StepSpec step;
@@ -41,11 +31,7 @@ HealthyFleet::HealthyFleet(const std::string& conninfo)
       }()),
       queries_(store_),
       queue_(store_),
-      capabilities_(std::make_shared<CapabilityRegistry>()) {
-  const auto never = [](const Json&, CallContext&) -> StepResult { return {}; };
-  capabilities_->Add(Capability("sim.pure", EffectClass::kPure, false), never);
-  capabilities_->Add(Capability("sim.idempotent", EffectClass::kIdempotent, true), never);
-  capabilities_->Add(Capability("sim.unkeyed", EffectClass::kNonIdempotent, false), never);
+      capabilities_(ScriptCapabilities()) {
   workflow_ = workflow::MakeWorkflowKind(capabilities_);
   kinds_.Add(workflow_);
   runner_.SetDefault([this](const StepCall& call) { return Answer(call); });

@@ -7,24 +7,12 @@
 #include "shared/base/uuid7.h"
 #include "shared/postgres/pg_queries.h"
 #include "shared/workflow/workflow_kind.h"
+#include "tests/support/script_capabilities.h"
 
 namespace acl::test {
 namespace {
 
 constexpr const char* kReport = "the report";  // content of the file that a step writes
-
-CapabilitySpec Capability(const std::string& id, EffectClass effect, bool honours_key) {
-  CapabilitySpec spec;
-  spec.id = id;
-  spec.summary = "scripted";
-  spec.parameters = {{"text", "string", "what to say", false, Json(""), {}, {}}};
-  spec.results = {{"said", "string", "what was said", false, std::nullopt, {}, {}}};
-  spec.effect = effect;
-  spec.honours_key = honours_key;
-  return spec;
-}
-
-StepResult Never(const Json&, CallContext&) { return {}; }  // the story runs the steps
 
 PgStoreOptions OptionsOf(const std::string& conninfo) {
   PgStoreOptions options;
@@ -50,10 +38,7 @@ StepResult Fails(const std::string& why, bool retryable) {
 
 }  // namespace
 
-Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabilities_(std::make_shared<CapabilityRegistry>()) {
-  capabilities_->Add(Capability("sim.pure", EffectClass::kPure, false), Never);
-  capabilities_->Add(Capability("sim.idempotent", EffectClass::kIdempotent, true), Never);
-  capabilities_->Add(Capability("sim.keyed", EffectClass::kNonIdempotent, true), Never);
+Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabilities_(ScriptCapabilities()) {
   workflow_ = workflow::MakeWorkflowKind(capabilities_);
 }
 
