@@ -322,6 +322,10 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (text.starts_with("\xef\xbb\xbf")) {
     return {Code::kInvalid, "not valid JSON: line 1, column 1: starts with a byte order mark; save it as UTF-8 without one"};
   }
+  // The parser below takes a NUL byte for the end of the text: what follows would be neither read nor refused.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    return {Code::kInvalid, fmt::format("not valid JSON: {}: a NUL byte; save it as UTF-8 text", Place(text, nul))};
+  }
   const char* read_to = text.data();
   Builder builder(text, read_to, limits.max_depth);
   TrackedIterator begin{text.data(), &read_to}, end{text.data() + text.size(), &read_to};

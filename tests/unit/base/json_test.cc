@@ -83,6 +83,15 @@ TEST(ParseJson, RefusesWhatIsNotStrictJson) {
   }
 }
 
+// The parser underneath ends at a NUL: what stood behind it was neither read nor refused (JSONTestSuite, n_multidigit_number_then_00).
+TEST(ParseJson, RefusesANulByteAndWhatStandsBehindIt) {
+  using std::literals::operator""sv;
+  EXPECT_THAT(Refusal("123\0"sv), HasSubstr("line 1, column 4: a NUL byte"));
+  EXPECT_THAT(Refusal("{\"a\":1}\0{\"a\":2}"sv), HasSubstr("line 1, column 8: a NUL byte"));
+  EXPECT_THAT(Refusal("\0"sv), HasSubstr("line 1, column 1: a NUL byte"));
+  EXPECT_THAT(Refusal("[\"x\0\"]"sv), HasSubstr("line 1, column 4: a NUL byte"));
+}
+
 TEST(ParseJson, RefusesDepthAndSizeOverTheLimit) {
   EXPECT_TRUE(ParseJson(std::string(64, '[') + std::string(64, ']')).ok());
   EXPECT_THAT(Refusal(std::string(65, '[') + std::string(65, ']')), HasSubstr("column 65: nested deeper than 64 levels"));
