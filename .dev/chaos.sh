@@ -20,11 +20,12 @@ chaos_one() {  # NAME OPTION...
 cmd_chaos() {
   local profile code=0
   if [ "${1:-}" = mutants ]; then mutants all; return; fi
+  need chaos
   build_binaries
   if [ $# -gt 0 ]; then chaos_one last "$@"; return; fi
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
-  for profile in quick lease-theft postgres failpoints kafka; do chaos_one $profile --profile $profile || code=$?; done
+  for profile in quick lease-theft postgres failpoints clocks machine failover kafka; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-20}" || code=$?
   return $code
 }

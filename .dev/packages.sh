@@ -5,6 +5,7 @@ packages_build=(g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev li
 packages_run=(postgresql-15 ca-certificates curl jq tzdata)
 packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3 spin gcc)
 packages_fleet=(default-jre-headless maven kcat openssl)
+packages_chaos=(libfaketime strace xfsprogs)
 packages_lint=(clang clang-format clang-tidy python3)
 
 # missing_packages NAME...: those that are not installed, one a line (a few milliseconds, no network).
@@ -44,8 +45,9 @@ setup() {
       run) names+=("${packages_run[@]}") ;;
       test) names+=("${packages_test[@]}") ;;
       lint) names+=("${packages_lint[@]}") ;;
+      chaos) names+=("${packages_chaos[@]}") ;;
       fleet) names+=("${packages_fleet[@]}") ;;
-      *) die "setup: unknown set \"$set\"; there are: build run test lint fleet" ;;
+      *) die "setup: unknown set \"$set\"; there are: build run test lint chaos fleet" ;;
     esac
   done
   if [ -n "$(missing_packages "${names[@]}")" ]; then

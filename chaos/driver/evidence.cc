@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "chaos/history/loss.h"
 #include "chaos/plan/schedule.h"
 #include "shared/base/sha256.h"
 
@@ -18,7 +19,8 @@ std::string Word(const Json& line, const char* key) {
 Result<History> EvidenceOf(const std::vector<Json>& lines) {
   std::ostringstream text;
   std::string phase = "warm-up";
-  for (const Json& line : lines) {
+  const Loss told = WithoutWhatWasLost(lines);
+  for (const Json& line : told.lines) {
     const std::string type = Word(line, "type");
     if (type == "run") text << DumpJson({{"type", "header"}, {"key_prefix", Word(line, "key_prefix")}}) << '\n';
     if (type == "phase") phase = Word(line, "name") == "heal" || Word(line, "name") == "drain" ? "healed" : Word(line, "name");
@@ -48,7 +50,8 @@ Result<History> EvidenceOf(const std::vector<Json>& lines) {
 
 Result<Ledger> LedgerOf(const std::vector<Json>& lines) {
   std::ostringstream text;
-  for (const Json& line : lines) {
+  const Loss told = WithoutWhatWasLost(lines);
+  for (const Json& line : told.lines) {
     if (line["type"] != "effect") continue;
     const std::string verdict = Word(line, "verdict");
     text << DumpJson({{"key", line["key"]},

@@ -80,6 +80,8 @@ Status Driver::SetUp() {
   fleet.coordinators = options_.profile.coordinators;
   fleet.lease_ttl = options_.profile.lease_ttl;
   fleet.failpoints = options_.profile.failpoints;
+  fleet.clocks = options_.profile.clocks;
+  fleet.disk = options_.profile.disk;
   if (options_.profile.kafka) {
     if (options_.kafka.bootstrap.empty() || options_.kafka.control.empty())
       return Error{Code::kInvalid,

@@ -37,6 +37,18 @@ const std::vector<FaultKind>& FaultKinds() {
         {"twin", "N28", "a second worker of the same name beside one that is stopped", true, Twin},
         {"freeze-all", "N29", "every worker stopped past its lease at once", true, FreezeAll},
         {"long-reader", "N30", "a transaction that holds back vacuum", false, LongReader},
+        {"worker-clock", "N5", "a worker's wall clock an hour ahead or behind", true, WorkerClock, false, NoClocks},
+        {"coordinator-clock", "N5", "a coordinator's wall clock an hour ahead or behind", true, CoordinatorClock, false, NoClocks},
+        {"database-ahead", "N6", "PostgreSQL's clock ahead by more than two leases, then right again", true, DatabaseClockAhead, false,
+         NoClocks},
+        {"database-behind", "N6", "PostgreSQL's clock an hour behind, then right again", true, DatabaseClockBehind, false, NoClocks},
+        {"power-loss", "N12", "the power gone under PostgreSQL: what was not flushed is lost", true, PowerLoss, false, NoDisk},
+        {"flush-error", "N13", "a flush of PostgreSQL's log to the disk fails", true, FlushError, false, NoTracing},
+        {"failover", "N14", "PostgreSQL killed, its synchronous standby promoted: nothing acknowledged is lost", true, FailOverSync},
+        {"failover-behind", "N14", "the same with a standby that has not everything: tokens rise all the same", true, FailOverAsync},
+        {"restore", "N15", "the whole database put back to a copy, and the epoch raised", true, RestoreBackup},
+        {"full-disk", "N16", "no block left on PostgreSQL's disk", true, FullDisk, false, NoDisk},
+        {"no-memory", "N23", "a worker killed by the kernel for want of memory", true, NoMemory, false, NoMemoryGroup},
     };
     for (FaultKind kind : {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
                            FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
@@ -69,19 +81,11 @@ std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
   if (kind.own_fleet && world.fleet == nullptr) return "needs processes and connections that this driver started itself";
   if (kind.kafka && world.kafka.bootstrap.empty()) return "needs a fleet whose queue is Kafka (profile kafka)";
   if (world.conninfo.empty()) return "needs the fleet's database (--database-url)";
-  return std::nullopt;
+  return kind.needs ? kind.needs(world) : std::nullopt;
 }
 
 const std::vector<NotDone>& FaultsNotDone() {
   static const std::vector<NotDone> list = {
-      {"N5", "wall clock of a worker wrong", "needs libfaketime under the workers"},
-      {"N6", "wall clock of the database wrong", "needs libfaketime under PostgreSQL"},
-      {"N12", "power loss", "needs root, a loop device and a file system that can be shut down"},
-      {"N13", "fsync fails", "needs ptrace of PostgreSQL"},
-      {"N14", "failover to a standby", "not in this driver: tests/e2e/failover_test.cc"},
-      {"N15", "restore from a backup", "not in this driver"},
-      {"N16", "disk full", "needs root and a small file system; tests/e2e/disk_full_test.cc has the worker's side"},
-      {"N23", "out of memory", "needs a memory cgroup; the effect is N1's"},
       {"N25", "object store fails", "not in this driver: tests/s3"},
   };
   return list;

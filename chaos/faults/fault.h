@@ -19,6 +19,9 @@ struct World {
   std::string conninfo;
   milliseconds lease_ttl{10'000};
   KafkaAccess kafka;  // without a bootstrap address: the queue is PostgreSQL
+
+  // As the history has it.
+  static std::int64_t Now() { return SystemClock().Steady().time_since_epoch().count(); }
 };
 
 class Fault {
@@ -40,6 +43,8 @@ struct FaultKind {
   bool own_fleet;  // needs the driver's own processes and proxies; else the database is enough
   std::function<std::unique_ptr<Fault>(World& world, std::uint64_t draw)> make;
   bool kafka = false;  // needs a fleet whose queue is Kafka
+  // What else it needs of the fleet and the machine: why it cannot be done, nothing if it can.
+  std::function<std::optional<std::string>(const World& world)> needs = nullptr;
 };
 
 const std::vector<FaultKind>& FaultKinds();

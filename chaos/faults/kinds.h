@@ -41,6 +41,26 @@ Made PoolExhaustion(World&, std::uint64_t draw);
 Made LongReader(World&, std::uint64_t draw);
 Made TerminateBackends(World&, std::uint64_t draw);
 
+Made WorkerClock(World&, std::uint64_t draw);
+Made CoordinatorClock(World&, std::uint64_t draw);
+Made DatabaseClockAhead(World&, std::uint64_t draw);
+Made DatabaseClockBehind(World&, std::uint64_t draw);
+
+Made PowerLoss(World&, std::uint64_t draw);
+Made FlushError(World&, std::uint64_t draw);
+Made FullDisk(World&, std::uint64_t draw);
+Made NoMemory(World&, std::uint64_t draw);
+
+Made FailOverSync(World&, std::uint64_t draw);
+Made FailOverAsync(World&, std::uint64_t draw);
+Made RestoreBackup(World&, std::uint64_t draw);
+
+// Why a fault cannot be done here; nothing if it can.
+std::optional<std::string> NoClocks(const World&);
+std::optional<std::string> NoDisk(const World&);
+std::optional<std::string> NoTracing(const World&);
+std::optional<std::string> NoMemoryGroup(const World&);
+
 // The worker that holds most leases now, or one by lot: a fault is to hit work.
 int BusyWorker(World& world, std::uint64_t draw);
 // Whether this process has a session that lives.

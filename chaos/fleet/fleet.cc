@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <fstream>
+
 #include "chaos/load/http.h"
 #include "chaos/process/patience.h"
 #include "shared/postgres/chaos_mark.h"
@@ -22,12 +24,40 @@ std::map<std::string, std::string> KafkaEnvironment(const KafkaAccess& kafka) {
 
 }  // namespace
 
-Status Fleet::MakeTopics() {
-  auto environment = KafkaEnvironment(options_.kafka);
+Status Fleet::Airun(std::vector<std::string> arguments, const std::map<std::string, std::string>& more, const char* log) {
+  arguments.insert(arguments.begin(), options_.programs / "airun");
+  auto environment = more;
   environment["ACL_DATABASE_URL"] = conninfo();
-  auto made = RunProgram({options_.programs / "airun", "queue", "init", "--partitions", "6"}, environment,
-                         options_.folder / "queue-init.log", milliseconds(60'000));
-  return made ? Status() : Status(made.error());
+  auto done = RunProgram(arguments, environment, options_.folder / log, milliseconds(60'000));
+  return done ? Status() : Status(done.error());
+}
+
+Status Fleet::MakeTopics() { return Airun({"queue", "init", "--partitions", "6"}, KafkaEnvironment(options_.kafka), "queue-init.log"); }
+Status Fleet::NewEpoch() { return Airun({"db", "new-epoch"}, {}, "new-epoch.log"); }
+
+fs::path Fleet::FakeTimeLibrary() {
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"}) {
+    const fs::path library = fs::path(folder) / "faketime" / "libfaketimeMT.so.1";
+    if (fs::exists(library)) return library;
+  }
+  return {};
+}
+
+std::map<std::string, std::string> Fleet::ClockEnvironment(const std::string& name) const {
+  if (!options_.clocks || FakeTimeLibrary().empty()) return {};
+  // The file is looked at once a second. Timers and the ages of files stay as they are.
+  return {{"LD_PRELOAD", FakeTimeLibrary()},     {"FAKETIME_TIMESTAMP_FILE", options_.folder / (name + ".clock")},
+          {"FAKETIME_CACHE_DURATION", "1"},      {"DONT_FAKE_MONOTONIC", "1"},
+          {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}, {"NO_FAKE_STAT", "1"}};
+}
+
+Status Fleet::SetClock(const std::string& name, std::chrono::seconds off) const {
+  const fs::path file = options_.folder / (name + ".clock");
+  std::ofstream(file.string() + ".new") << (off.count() < 0 ? "" : "+") << off.count() << "s\n";
+  std::error_code failed;
+  fs::permissions(file.string() + ".new", fs::perms(0644), failed);
+  fs::rename(file.string() + ".new", file, failed);
+  return failed ? Status(Error{Code::kUnavailable, "the clock of " + name + ": " + failed.message()}) : Status();
 }
 
 Result<std::unique_ptr<Node>> Fleet::MakeNode(const std::string& name, bool is_worker) {
@@ -47,7 +77,13 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
   std::error_code failed;
   fs::create_directories(options.folder, failed);
   if (failed) return Error{Code::kUnavailable, "cannot make " + options.folder.string() + ": " + failed.message()};
-  auto database = Server::Make({options.folder / "postgres", options.postgres});
+  ServerOptions server{options.folder / "postgres", options.postgres};
+  server.disk = options.disk;
+  server.environment = fleet->ClockEnvironment("postgres");
+  if (options.clocks) {
+    if (Status set = fleet->SetClock("postgres", std::chrono::seconds(0)); !set) return set.error();
+  }
+  auto database = Server::Make(server);
   if (!database) return database.error();
   fleet->database_ = std::move(*database);
   if (auto migrated = pg::Migrate(fleet->conninfo()); !migrated) return migrated.error();
@@ -109,6 +145,8 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
     environment["ACL_LOOP_TTL_MS"] = "1000";
     environment["ACL_READY_POLL_MS"] = "200";
   }
+  if (options_.clocks) environment["ACL_LOG_LEVEL"] = "info";  // what time it is there is seen in its log
+  for (const auto& [name, value] : ClockEnvironment(node.name)) environment[name] = value;
   for (const auto& [name, value] : KafkaEnvironment(options_.kafka)) environment[name] = value;
   if (options_.failpoints) environment["ACL_FAILPOINTS"] = FailPoints(node);
   for (const auto& [name, value] : options_.environment) environment[name] = value;
@@ -131,6 +169,9 @@ std::vector<std::string> Fleet::ApiUrls() const {
 Status Fleet::StartNode(Node& node) {
   std::error_code ignored;
   if (options_.failpoints) fs::create_directories(FailPoints(node), ignored);
+  if (options_.clocks && !fs::exists(options_.folder / (node.name + ".clock"))) {
+    if (Status set = SetClock(node.name, std::chrono::seconds(0)); !set) return set;
+  }
   auto started = Child::Start({node.name,
                                {options_.programs / (node.is_worker ? "acl-worker" : "acl-coordinator")},
                                Environment(node),

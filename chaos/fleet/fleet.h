@@ -26,6 +26,8 @@ struct FleetOptions {
   milliseconds lease_ttl{1'500};
   bool failpoints = false;                         // armed: their orders are looked for all the time
   KafkaAccess kafka;                               // without a bootstrap address: the queue is PostgreSQL
+  bool clocks = false;                             // every process has a wall clock that can be set, where libfaketime is there
+  bool disk = false;                               // PostgreSQL has a disk of its own, where one can be made
   std::map<std::string, std::string> environment;  // of every process, on top
 };
 
@@ -71,6 +73,12 @@ class Fleet {
   void EndCleanly(Node& node);
   // The topics of the fleet, as `airun queue init` makes them.
   Status MakeTopics();
+  // What `airun db new-epoch` does.
+  Status NewEpoch();
+  // The wall clock of a place (or of "postgres") is this far from the right one.
+  Status SetClock(const std::string& name, std::chrono::seconds off) const;
+  // Empty: not on this machine.
+  static std::filesystem::path FakeTimeLibrary();
   // A process that ended by other means.
   void NoteEnded(pid_t pid) { ended_.insert(pid); }
   // Where the process of this place looks for orders at its failpoints.
@@ -82,6 +90,8 @@ class Fleet {
   explicit Fleet(FleetOptions options) : options_(std::move(options)) {}
   Result<std::unique_ptr<Node>> MakeNode(const std::string& name, bool is_worker);
   std::map<std::string, std::string> Environment(const Node& node) const;
+  std::map<std::string, std::string> ClockEnvironment(const std::string& name) const;
+  Status Airun(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment, const char* log);
 
   FleetOptions options_;
   std::unique_ptr<Server> database_;

@@ -63,9 +63,17 @@ Result<std::unique_ptr<Server>> Server::Make(const ServerOptions& given) {
   std::error_code failed;
   fs::create_directories(options.folder, failed);
   if (failed) return Error{Code::kUnavailable, "cannot make " + options.folder.string() + ": " + failed.message()};
+  std::unique_ptr<Disk> disk;
+  if (options.disk && !Disk::WhyNot()) {
+    auto made = Disk::Make(options.folder.string() + ".disk", options.folder);
+    if (!made) return made.error();
+    disk = std::move(*made);
+  }
   fs::permissions(options.folder, fs::perms::owner_all);
   SystemRandom random;
   std::unique_ptr<Server> server(new Server(options));
+  server->disk_ = std::move(disk);
+  server->data_ = options.folder / "data";
   server->password_ = fmt::format("{:016x}", random.Next());
   const fs::path password_file = options.folder / "password";
   std::ofstream(password_file) << server->password_;
@@ -76,22 +84,23 @@ Result<std::unique_ptr<Server>> Server::Make(const ServerOptions& given) {
       if (chown(path.c_str(), owner->pw_uid, owner->pw_gid) != 0) return Error{Code::kDenied, "chown to postgres"};
     }
   }
-  auto made =
-      RunProgram(server->AsOwner({options.programs / "initdb", "-D", options.folder / "data", "-U", "acl", "-A", "scram-sha-256",
-                                  "--pwfile", password_file, "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"}),
-                 {}, options.folder.string() + ".initdb.log", milliseconds(60'000));
+  auto made = RunProgram(server->AsOwner({options.programs / "initdb", "-D", server->data_, "-U", "acl", "-A", "scram-sha-256", "--pwfile",
+                                          password_file, "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"}),
+                         {}, options.folder.string() + ".initdb.log", milliseconds(60'000));
   if (!made) return made.error();
   server->port_ = FreePort();
-  std::ofstream(options.folder / "data" / "postgresql.conf", std::ios::app) << fmt::format(
+  std::ofstream(server->data_ / "postgresql.conf", std::ios::app) << fmt::format(
       "listen_addresses = '127.0.0.1'\nport = {}\nunix_socket_directories = '{}'\nmax_connections = {}\nshared_buffers = 64MB\n"
       "max_wal_size = 256MB\nfsync = on\nsynchronous_commit = on\nfull_page_writes = on\nlog_line_prefix = '%m [%p] '\n",
       server->port_, options.folder.string(), options.max_connections);
   if (Status started = server->Start(); !started) return started.error();
   if (auto created = Ask(server->Conninfo() + " dbname=postgres", "CREATE DATABASE acl"); !created) return created.error();
+  if (server->disk_) server->disk_->Flush();  // initdb did not, and the power may go at once
   return server;
 }
 
 Server::~Server() {
+  if (standby_ && standby_->Running()) standby_->End(SIGQUIT, milliseconds(20'000));
   if (process_ && process_->Running()) process_->End(SIGINT, milliseconds(20'000));
 }
 
@@ -110,13 +119,19 @@ std::string Server::Conninfo(std::uint16_t port) const {
 
 bool Server::Answers() const { return Ask(Conninfo() + " dbname=postgres", "SELECT 1", milliseconds(2'000)).ok(); }
 
+Result<std::unique_ptr<Child>> Server::Launch(const fs::path& data, const std::string& name) const {
+  std::vector<std::string> argv = {"env"};  // behind setpriv: what is preloaded is for the server alone
+  for (const auto& [key, value] : options_.environment) argv.push_back(key + "=" + value);
+  argv.insert(argv.end(), {options_.programs / "postgres", "-D", data});
+  return Child::Start({name, AsOwner(argv), {}, Log()});
+}
+
 Status Server::Start() {
-  const fs::path log = options_.folder.string() + ".log";
   // Orphans of a killed postmaster keep its shared memory for a moment; it refuses to start beside them.
   for (int attempt = 0; attempt < 50 && !StopAsked(); ++attempt) {
     std::error_code ignored;
-    fs::remove(options_.folder / "data" / "postmaster.pid", ignored);
-    auto started = Child::Start({"PostgreSQL", AsOwner({options_.programs / "postgres", "-D", options_.folder / "data"}), {}, log});
+    fs::remove(data_ / "postmaster.pid", ignored);
+    auto started = Launch(data_, "PostgreSQL");
     if (!started) return started.error();
     process_ = std::move(*started);
     Await([&] { return !process_->Running() || Answers(); }, milliseconds(60'000));
@@ -146,16 +161,20 @@ void Server::KillAll() {
 
 std::size_t Server::LogSize() const {
   std::error_code ignored;
-  const auto size = fs::file_size(options_.folder.string() + ".log", ignored);
+  const auto size = fs::file_size(Log(), ignored);
   return ignored ? 0 : std::size_t(size);
 }
 
-bool Server::Recovered(std::size_t from) const {
-  std::ifstream in(options_.folder.string() + ".log", std::ios::binary);
+std::string Server::LogSince(std::size_t from) const {
+  std::ifstream in(Log(), std::ios::binary);
   in.seekg(std::streamoff(from));
   std::ostringstream text;
   text << in.rdbuf();
-  const std::string log = text.str();
+  return text.str();
+}
+
+bool Server::Recovered(std::size_t from) const {
+  const std::string log = LogSince(from);
   return log.find("automatic recovery in progress") != std::string::npos || log.find("reinitializing") != std::string::npos;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "chaos/effects/ledger.h"
+#include "chaos/history/loss.h"
 
 namespace acl::chaos {
 namespace {
@@ -170,10 +171,20 @@ void Finding::Look(bool holds, const std::string& otherwise) {
   if (examples.size() < kExamples) examples.push_back(otherwise);
 }
 
-std::vector<Finding> CheckHistory(const std::vector<Json>& lines) {
+std::vector<Finding> CheckHistory(const std::vector<Json>& all) {
+  const Loss loss = WithoutWhatWasLost(all);
+  const auto& lines = loss.lines;
   const Read read(lines);
-  return {Ended(read),           OneRunAKey(read),      EffectsOnce(read),    TokensAtTheSink(read),
-          ReadsGoForward(lines), NothingRefused(lines), Progress(lines, read)};
+  std::vector<Finding> findings = {Ended(read),           OneRunAKey(read),      EffectsOnce(read),       TokensAtTheSink(read),
+                                   ReadsGoForward(lines), NothingRefused(lines), Progress(all, Read(all))};
+  if (loss.acknowledged > 0)
+    findings.push_back({"h08",
+                        "of the submissions answered while a database was to lose them (a standby behind, a copy restored), " +
+                            std::to_string(loss.lost) + " were lost, as such a database does: counted, not held against it",
+                        loss.acknowledged,
+                        0,
+                        {}});
+  return findings;
 }
 
 std::vector<std::string> WhyInvalid(const std::vector<Json>& lines) {

@@ -39,6 +39,25 @@ const std::vector<Profile>& Profiles() {
     places.failpoints = true;
     all.push_back(places);
 
+    Profile clocks;
+    clocks.name = "clocks";
+    clocks.kinds = {"worker-clock", "coordinator-clock", "database-ahead", "database-behind", "late-commit", "kill-worker"};
+    clocks.clocks = true;
+    all.push_back(clocks);
+
+    Profile machine;
+    machine.name = "machine";
+    machine.kinds = {"power-loss", "flush-error", "full-disk", "no-memory", "late-commit"};
+    machine.disk = true;
+    all.push_back(machine);
+
+    Profile failover;
+    failover.name = "failover";
+    failover.kinds = {"failover", "failover-behind", "restore", "late-commit"};
+    failover.rest = failover.hold = milliseconds(300);
+    failover.lease_ttl = milliseconds(1'000);
+    all.push_back(failover);
+
     Profile kafka;
     kafka.name = "kafka";
     kafka.kinds = {"kill-broker",

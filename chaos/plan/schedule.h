@@ -35,6 +35,8 @@ struct Profile {
   milliseconds lease_ttl{1'500};
   bool kafka = false;
   bool failpoints = false;
+  bool clocks = false;  // that can be set
+  bool disk = false;    // of PostgreSQL's own
 };
 
 // The profiles by name, in the order of the documentation.

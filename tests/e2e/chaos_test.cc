@@ -16,7 +16,7 @@ RunResult Chaos(std::vector<std::string> arguments) {
 }
 
 // Passed, every fault of the profile seen and healed; the report, the page and the history are there and say the same.
-void ExpectPassed(const std::string& profile, const std::string& seed) {
+void ExpectPassed(const std::string& profile, const std::string& seed, std::size_t kinds = 5) {
   TestFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0711));  // PostgreSQL's user, when root runs the tests
   const std::string run = folder / "run";
@@ -25,7 +25,7 @@ void ExpectPassed(const std::string& profile, const std::string& seed) {
   const auto report = ParseJson(ran.out);
   ASSERT_TRUE(report.ok()) << report.error();
   EXPECT_EQ((*report)["verdict"], "passed");
-  ASSERT_GE((*report)["faults"].size(), 5u);
+  ASSERT_GE((*report)["faults"].size(), kinds);
   for (const Json& fault : (*report)["faults"]) {
     EXPECT_GE(fault["injected"].get<int>(), 1) << fault;
     EXPECT_EQ(fault["observed"], fault["injected"]) << fault;
@@ -55,6 +55,9 @@ void ExpectPassed(const std::string& profile, const std::string& seed) {
 TEST(Chaos, QuickPasses) { ExpectPassed("quick", "20261122"); }
 
 TEST(Chaos, LeaseTheftPasses) { ExpectPassed("lease-theft", "20261123"); }
+
+// A standby that has everything, one that has not, and a copy restored.
+TEST(Chaos, FailoverPasses) { ExpectPassed("failover", "20261125", 4); }
 
 // Every place that a fleet without Kafka passes, with kill, pause, and reset where there is a connection to cut.
 TEST(Chaos, EveryFailPointIsReached) { ExpectPassed("failpoints", "20261124"); }

@@ -139,5 +139,28 @@ TEST(ParseHistory, SaysWhichLineIsNone) {
   EXPECT_NE(bad.message().find("line 3"), std::string::npos) << bad.message();
 }
 
+// The database moved to a standby that was behind: r1 was acknowledged in that time and may be gone; r2 was not, and may not.
+TEST(Checks, WhatAFailoverMayLoseIsCountedAndNothingElse) {
+  const auto without = [](const std::string& run, bool moved) {
+    std::vector<Json> left;
+    for (Json line : Lines()) {
+      if (line["type"] == "final" && line["run"] == run) continue;
+      if (moved && line["type"] == "fault" && line["event"] == "well") line["facts"] = {{"loses_from", 5}, {"loses_until", 9}};
+      if (line["type"] == "ok" && line["f"] == "read" && run == "r1") line["type"] = "fail", line["value"] = {{"status", 404}};
+      if (line["type"] == "effect") line["at"] = 8;
+      left.push_back(line);
+    }
+    std::string ids;
+    for (const Finding& finding : CheckHistory(left)) {
+      if (finding.anomalies > 0) ids += finding.id + " ";
+    }
+    return ids;
+  };
+  EXPECT_EQ(without("", true), "");
+  EXPECT_EQ(without("r1", true), "");
+  EXPECT_NE(without("r2", true), "") << "acknowledged after it";
+  EXPECT_NE(without("r1", false), "") << "no such time is named";
+}
+
 }  // namespace
 }  // namespace acl::chaos
