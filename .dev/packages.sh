@@ -1,7 +1,7 @@
 # Debian packages, by what needs them. Debian 12 has every library in the version we build against; nothing is fetched from elsewhere.
 packages_build=(g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev libpqxx-dev libpq-dev libssl-dev libprotobuf-dev
   protobuf-compiler nlohmann-json3-dev libyaml-cpp-dev libdouble-conversion-dev libfmt-dev libspdlog-dev prometheus-cpp-dev
-  libcli11-dev libcurl4-openssl-dev libmimalloc-dev librdkafka-dev libre2-dev libutf8proc-dev libzip-dev)
+  libcli11-dev libcurl4-openssl-dev libjemalloc-dev librdkafka-dev libre2-dev libutf8proc-dev libzip-dev)
 packages_run=(postgresql-15 ca-certificates curl jq tzdata)
 packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3 spin gcc)
 packages_fleet=(default-jre-headless maven kcat openssl)

@@ -65,12 +65,12 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                         },
                         [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
                         [&](const command::Commit& c) -> Report {
-                          auto answer = store.Commit(c.items);
+                          auto answer = store.Commit(*c.items);
                           if (answer) FailPoint("commit.after_ok");
                           return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnCommitted(now, batch, answer); };
                         },
                         [&](const command::ReadBack& c) -> Report {
-                          auto answer = store.ReadBack(c.items);
+                          auto answer = store.ReadBack(*c.items);
                           return [=, batch = c.batch](WorkerCore& core, SteadyTime now) { core.OnReadBack(now, batch, answer); };
                         },
                         [&](const command::ReadInbox& c) -> Report {

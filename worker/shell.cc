@@ -4,14 +4,18 @@ namespace acl {
 
 namespace {
 constexpr int kCommitThreads = 2;  // WorkerConfig::commits_at_once
-}
+constexpr int kMostHelpers = 3;    // of the deciding thread: what it does alone limits it then
+
+int Helpers() { return std::clamp(int(std::thread::hardware_concurrency()) - 1, 0, kMostHelpers); }
+}  // namespace
 
 WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& queue, StepRunner& runner, const KindRegistry& kinds,
                          const Clock& clock, WorkerObserver* observer, std::function<void(double, std::int64_t)> on_restore)
     : clock_(clock),
       runner_(runner),
       ids_(clock, random_),
-      core_(std::move(config), kinds, random_, observer),
+      crew_(Helpers()),
+      core_(std::move(config), kinds, random_, observer, &crew_),
       carry_out_{store, queue, clock, ids_, std::move(on_restore)},
       heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
       commits_({.name = "commit", .threads = kCommitThreads, .max_queued = 64}),
@@ -116,7 +120,11 @@ void WorkerShell::Dispatch(Command command) {
                            ? heartbeats_
                        : std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command) ? commits_
                                                                                                                                 : others_;
-  bool taken = pool.Post([this, command = std::move(command)] { Post(CarryOut(carry_out_, command, clock_.Steady())); });
+  bool taken = pool.Post([this, command = std::move(command)]() mutable {
+    Report report = CarryOut(carry_out_, command, clock_.Steady());
+    command = Command();  // what it shares with the core is the core's alone again, and freed by the thread that made it
+    Post(std::move(report));
+  });
   ACL_CHECK(taken, "the core has a bounded number of commands in flight");
 }
 

@@ -55,7 +55,8 @@ class WorkerShell {
   StepRunner& runner_;
   SystemRandom random_;
   Uuid7Maker ids_;
-  WorkerCore core_;  // touched by the deciding thread only
+  Crew crew_;
+  WorkerCore core_;  // touched by the deciding thread only, which its crew helps
   CarryOutContext carry_out_;
   BlockingPool heartbeats_, commits_, others_;
   mutable std::mutex mutex_;

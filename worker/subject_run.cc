@@ -357,6 +357,10 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   item.state_root = work.next_state.Root();
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
+  work.last_seq = item.base_seq + std::int64_t(item.events.size());
+  work.chain = item.chain;
+  work.last_timestamp = item.last_timestamp;
+  work.disposition = item.disposition;
   if (IsEmpty(item)) {
     Adopt(std::move(work));
     return std::optional<CommitItem>();
@@ -365,15 +369,17 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
     item.snapshot = snapshot_ready_;
     work.took_snapshot = true;
   }
+  std::optional<CommitItem> built(std::move(item));
   in_flight_ = std::move(work);
-  return std::optional<CommitItem>(in_flight_->item);
+  return built;
 }
 
 void SubjectRun::Adopt(InFlight work) {
   state_ = std::move(work.next_state);
-  head_seq_ = work.item.base_seq + std::int64_t(work.item.events.size());
-  chain_ = work.item.chain;
-  last_timestamp_ = work.item.last_timestamp;
+  const std::int64_t events = work.last_seq - head_seq_;
+  head_seq_ = work.last_seq;
+  chain_ = work.chain;
+  last_timestamp_ = work.last_timestamp;
   for (const std::string& step_id : work.finished) {
     auto ended = running_.find(step_id);
     recorded_.push_back({step_id, ended->second.attempt_id});
@@ -394,7 +400,7 @@ void SubjectRun::Adopt(InFlight work) {
   }
   for (const auto& [step_id, attempt_id] : work.dispatched) attempt_counts_[step_id] = attempt_id;
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
-  events_since_snapshot_ += std::int64_t(work.item.events.size());
+  events_since_snapshot_ += events;
   delta_bytes_since_snapshot_ += work.delta_bytes;
   if (work.took_snapshot && snapshot_ready_) {
     events_since_snapshot_ = head_seq_ - snapshot_ready_->last_event_seq;
@@ -410,7 +416,7 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
     case CommitOutcome::Kind::kCommitted: {
       InFlight work = std::move(*in_flight_);
       in_flight_.reset();
-      const bool kept = work.item.disposition == Disposition::kKeep;
+      const bool kept = work.disposition == Disposition::kKeep;
       Adopt(std::move(work));
       ++items_in_a_row_;
       if (!kept) return After::kGone;

@@ -75,7 +75,6 @@ class SubjectRun {
   // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
   After OnOutcome(const CommitOutcome& outcome);
   bool in_flight() const { return in_flight_.has_value(); }
-  const CommitItem& item() const { return in_flight_->item; }
 
   // Attempts whose promise is durable now. The caller runs them, or answers OnStepDone(kNotStarted).
   std::vector<StepCall> TakeStarts();
@@ -91,7 +90,6 @@ class SubjectRun {
   // -- what the worker wants to know
   bool running() const { return !running_.empty(); }
   int running_count() const { return int(running_.size()); }
-  bool closing() const { return in_flight_ && in_flight_->item.disposition != Disposition::kKeep; }
   std::optional<WallTime> NextTimer() const;
   // Set when a snapshot is due: the state as of the last committed event. Cleared by taking it.
   struct SnapshotJob {
@@ -115,7 +113,11 @@ class SubjectRun {
   };
   // What an item takes with it; put back if it does not land.
   struct InFlight {
-    CommitItem item;  // its events are sealed; the last may still be open
+    CommitItem item;            // its events are sealed; the last may still be open. Handed out when it is built
+    std::int64_t last_seq = 0;  // of the item that was handed out, as the next four
+    Hash256 chain{};
+    WallTime last_timestamp;
+    Disposition disposition = Disposition::kKeep;
     std::optional<Folded> open;
     int drafts = 0;  // folded so far
     Document next_state;

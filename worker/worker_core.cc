@@ -4,11 +4,19 @@
 
 namespace acl {
 
-WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer)
+namespace {
+// Free slots for each subject whose item is built beside others: more than most start at once.
+constexpr int kSlotsForEach = 4;
+// Fewer subjects are done before a helper has woken.
+constexpr std::size_t kWorthTheCrew = 4;
+}  // namespace
+
+WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer, Crew* crew)
     : config_(std::move(config)),
       kinds_(kinds),
       random_(random),
       observer_(observer ? *observer : silent_),
+      crew_(crew),
       trust_(config_.session.ttl, config_.trust_margin),
       pace_(config_.poll_min, config_.poll_max),
       tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
@@ -30,57 +38,80 @@ bool WorkerCore::WorthABatch(const BuildContext& context) const {
   if (int(batches_.size()) >= config_.commits_at_once) return false;
   if (batches_.empty()) return true;
   std::size_t largest = 0;
-  for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items.size());
+  for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items->size());
   const std::size_t wanted = std::max<std::size_t>(1, (largest + 1) / 2);
   auto ready = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
   for (auto it = subjects_.begin(); it != subjects_.end() && ready < wanted; ++it) ready += it->second->Ready(context) ? 1 : 0;
   return ready >= wanted;
 }
 
+void WorkerCore::SideBySide(std::size_t count, const std::function<void(std::size_t)>& work) {
+  if (crew_ != nullptr && count >= kWorthTheCrew) return crew_->ForEach(count, work);
+  for (std::size_t i = 0; i < count; ++i) work(i);
+}
+
+std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std::vector<SubjectRun*>& runs, const BuildContext& context) {
+  std::vector<Result<std::optional<CommitItem>>> built(runs.size(), std::optional<CommitItem>());
+  BuildContext share = context;  // of the free slots: who wants more says so again when this item is committed
+  share.free_slots /= int(runs.size());
+  SideBySide(runs.size(), [&](std::size_t i) { built[i] = runs[i]->BuildItem(share); });
+  return built;
+}
+
 void WorkerCore::FormBatch(SteadyTime now) {
   if (state_ != State::kLive && state_ != State::kDraining) return;
   BuildContext context = ContextFor(now);
   if (!WorthABatch(context)) return;
-  Batch batch;
-  for (auto it = aside_.begin(); it != aside_.end() && int(batch.items.size()) < config_.commit_batch;) {
+  std::vector<CommitItem> items;
+  const auto room = [&] { return config_.commit_batch - int(items.size()); };
+  for (auto it = aside_.begin(); it != aside_.end() && room() > 0;) {
     if (!it->second.stored) {
       ++it;
       continue;
     }
-    batch.items.push_back(std::move(it->second.item));
+    items.push_back(std::move(it->second.item));
     it = aside_.erase(it);
   }
   // Attempts that start with this batch, or with what lies aside, have their slots already.
   const auto starts = [](const CommitItem& item) { return int(item.attempts.size()) - int(item.tasks.size()); };
   int promised = 0;
-  for (const CommitItem& item : batch.items) promised += starts(item);
+  for (const CommitItem& item : items) promised += starts(item);
   for (const auto& [subject, aside] : aside_) promised += starts(aside.item);
   context.free_slots -= promised;
   // One pass over all subjects, beginning where the last batch ended.
   auto it = subjects_.lower_bound(next_in_turn_);
   std::vector<std::pair<SubjectId, std::string>> broken;
-  for (std::size_t seen = 0, count = subjects_.size(); seen < count && int(batch.items.size()) < config_.commit_batch; ++seen, ++it) {
-    if (it == subjects_.end()) it = subjects_.begin();
-    SubjectRun& run = *it->second;
-    if (!run.Ready(context)) continue;
-    auto item = run.BuildItem(context);
-    if (!item) {
-      broken.emplace_back(it->first, item.message());
-      continue;
+  for (std::size_t seen = 0, count = subjects_.size(); seen < count && room() > 0;) {
+    // As many at once as there are slots for, whatever each of them starts; one if slots are short.
+    const int at_once = crew_ == nullptr ? 1 : std::clamp(context.free_slots / kSlotsForEach, 1, room());
+    std::vector<SubjectRun*> runs;
+    for (; seen < count && int(runs.size()) < at_once; ++seen, ++it) {
+      if (it == subjects_.end()) it = subjects_.begin();
+      if (it->second->Ready(context)) runs.push_back(it->second.get());
     }
-    if (item->has_value()) {
-      promised += starts(**item);
-      if (!SetAside(**item)) batch.items.push_back(std::move(**item));
-    } else {
-      TellRecorded(run);
-      DispatchStarts(now, run);
+    if (runs.empty()) break;
+    auto built = BuildItems(runs, context);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      SubjectRun& run = *runs[i];
+      if (!built[i]) {
+        broken.emplace_back(run.subject(), built[i].message());
+      } else if (built[i]->has_value()) {
+        CommitItem& item = **built[i];
+        promised += starts(item);
+        if (!SetAside(item)) items.push_back(std::move(item));
+      } else {
+        TellRecorded(run);
+        DispatchStarts(now, run);
+      }
     }
     context.free_slots = FreeSlots() - promised;
   }
   next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
-  if (batch.items.empty()) return;
-  std::sort(batch.items.begin(), batch.items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
+  if (items.empty()) return;
+  std::sort(items.begin(), items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
+  Batch batch;
+  batch.items = std::make_shared<const std::vector<CommitItem>>(std::move(items));
   batches_.emplace(++batch_id_, std::move(batch));
 }
 
@@ -110,7 +141,7 @@ void WorkerCore::OnCommitted(SteadyTime now, std::int64_t id, Result<std::vector
   }
   if (answer.code() == Code::kOutcomeUnknown) {
     ++counts_.unknown_commits;
-    observer_.OnUnknownCommit(batch.items.size());
+    observer_.OnUnknownCommit(batch.items->size());
     batch.unknown = true;
   } else {
     observer_.OnUnavailable("commit", answer.error());
@@ -131,20 +162,21 @@ void WorkerCore::OnReadBack(SteadyTime now, std::int64_t id, Result<std::vector<
   for (std::size_t i = 0; i < answer->size(); ++i) {
     if ((*answer)[i].kind != CommitOutcome::Kind::kCommitted) continue;
     ++counts_.unknown_landed;
-    observer_.OnFoundRecorded(batch.items[i].completions.size());
+    observer_.OnFoundRecorded((*batch.items)[i].completions.size());
   }
   SettleBatch(now, id, *answer);
 }
 
 void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes) {
-  Batch batch = std::move(batches_.at(id));
+  const Batch batch = std::move(batches_.at(id));
   batches_.erase(id);
-  ACL_CHECK(outcomes.size() == batch.items.size(), "one outcome per item");
+  const std::vector<CommitItem>& items = *batch.items;
+  ACL_CHECK(outcomes.size() == items.size(), "one outcome per item");
   ++counts_.commits;
-  observer_.OnBatch(batch.items.size(), now - batch.first_sent.value_or(now));
-  Batch again;
+  observer_.OnBatch(items.size(), now - batch.first_sent.value_or(now));
+  std::vector<CommitItem> again;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    CommitItem& item = batch.items[i];
+    const CommitItem& item = items[i];
     const CommitOutcome& outcome = outcomes[i];
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
     const SubjectId subject = item.subject;
@@ -163,7 +195,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
       case CommitOutcome::Kind::kFenced: ++counts_.fenced; break;
       case CommitOutcome::Kind::kBusy:
         ++counts_.busy;
-        again.items.push_back(std::move(item));
+        again.push_back(item);
         break;
       case CommitOutcome::Kind::kMoved: ++counts_.moved; break;
       case CommitOutcome::Kind::kRejected: ++counts_.rejected; break;
@@ -192,9 +224,11 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     }
     WantInbox(run);
   }
-  if (!again.items.empty()) {
-    again.retry_at = Backoff(now, commit_failures_);
-    batches_.emplace(++batch_id_, std::move(again));
+  if (!again.empty()) {
+    Batch later;
+    later.items = std::make_shared<const std::vector<CommitItem>>(std::move(again));
+    later.retry_at = Backoff(now, commit_failures_);
+    batches_.emplace(++batch_id_, std::move(later));
   }
 }
 

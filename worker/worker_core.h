@@ -22,6 +22,7 @@
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
+#include "worker/crew.h"
 #include "worker/observer.h"
 #include "worker/poll_pace.h"
 #include "worker/subject_run.h"
@@ -76,13 +77,14 @@ struct Heartbeat {
 struct Claim {
   ClaimRequest request;
 };
+using Items = std::shared_ptr<const std::vector<CommitItem>>;  // shared with the core, which keeps them until their outcome is known
 struct Commit {
   std::int64_t batch = 0;
-  std::vector<CommitItem> items;
+  Items items;
 };
 struct ReadBack {
   std::int64_t batch = 0;
-  std::vector<CommitItem> items;
+  Items items;
 };
 struct ReadInbox {
   SubjectId subject;
@@ -151,8 +153,8 @@ struct WorkerCounts {
 
 class WorkerCore {
  public:
-  // `observer` may be null. All outlive the core.
-  WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr);
+  // `observer` and `crew` may be null. All outlive the core.
+  WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer = nullptr, Crew* crew = nullptr);
 
   void Start(SteadyTime now);
   // Finish what runs, start nothing new, give everything back, close the session.
@@ -209,7 +211,7 @@ class WorkerCore {
   };
   using StepKey = std::pair<SubjectId, std::string>;
   struct Batch {
-    std::vector<CommitItem> items;
+    command::Items items;
     bool unknown = false;                // to be read back
     std::optional<SteadyTime> retry_at;  // waits after an error
     std::optional<SteadyTime> first_sent;
@@ -236,6 +238,10 @@ class WorkerCore {
   void DispatchStarts(SteadyTime now, SubjectRun& run);
   void TellRecorded(SubjectRun& run);
   void FormBatch(SteadyTime now);
+  // By all hands of the crew, if there is one and it is worth waking.
+  void SideBySide(std::size_t count, const std::function<void(std::size_t)>& work);
+  // What these subjects have to say, in their order.
+  std::vector<Result<std::optional<CommitItem>>> BuildItems(const std::vector<SubjectRun*>& runs, const BuildContext& context);
   // Whether another group commit may go besides those on their way: only if it is not much smaller.
   bool WorthABatch(const BuildContext& context) const;
   void SendBatches(SteadyTime now);
@@ -259,6 +265,7 @@ class WorkerCore {
   Random& random_;
   WorkerObserver silent_;
   WorkerObserver& observer_;
+  Crew* const crew_;
   State state_ = State::kNew;
   SessionId session_;
   Trust trust_;

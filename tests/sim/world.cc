@@ -50,6 +50,7 @@ struct SimWorld::Worker {
   SeededRandom random;
   std::unique_ptr<QueueDriver> queue;
   CarryOutContext carry_out;
+  Crew crew{0};  // its hands are ours alone: the same seed, the same order
   std::unique_ptr<WorkerCore> core;
   std::uint64_t incarnation = 0, wake_generation = 0;
   bool frozen = false;
@@ -148,7 +149,10 @@ void SimWorld::StartWorker(Worker& worker) {
   config.reconcile_every = milliseconds(5'000);
   config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
   ++worker.incarnation;
-  worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random);
+  const bool several =
+      worker.name.back() % 2 == 0;  // half of the workers build their items several at once, as with more than one processor
+  if (several) config.step_slots = 16;
+  worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random, nullptr, several ? &worker.crew : nullptr);
   worker.core->Start(clock_.Steady());
   (void)worker.queue->Start().ok();
   Pump(worker);

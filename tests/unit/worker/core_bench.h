@@ -83,7 +83,7 @@ class CoreBench : public ::testing::Test {
 
   // A core with a session, idle.
   void StartCore() {
-    core = std::make_unique<WorkerCore>(config, kinds, random, &told);
+    core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
     core->Start(clock.Steady());
     Settle();
     ASSERT_TRUE(core->live());
@@ -162,6 +162,7 @@ class CoreBench : public ::testing::Test {
   KindRegistry kinds;
   WorkerConfig config;
   Told told;
+  Crew* crew = nullptr;
   std::unique_ptr<WorkerCore> core;
   std::vector<command::RunStep> steps;
 };
