@@ -19,7 +19,7 @@ namespace acl::cli {
 namespace {
 
 struct ChaosOptions {
-  std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control;
+  std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control, toxiproxy;
   std::uint64_t seed = 0;
   double minutes = 0;
   bool yes = false, list = false;
@@ -83,6 +83,10 @@ void Run(Session* session, const ChaosOptions& options) {
   run.postgres = options.postgres;
   run.kafka.bootstrap = options.kafka;
   run.kafka.control = options.kafka_control;
+  run.toxiproxy = options.toxiproxy;
+  for (const char* name : {"ACL_S3_ENDPOINT", "ACL_S3_BUCKET", "ACL_S3_ACCESS_KEY", "ACL_S3_SECRET_KEY"}) {
+    if (const std::string value = session->world.environment(name); !value.empty()) run.objects[name] = value;
+  }
   if (!options.against.empty()) {
     run.against = options.against;
     while (run.against.ends_with('/')) run.against.pop_back();
@@ -143,7 +147,7 @@ void AddChaosCommands(CLI::App* app, Session* session) {
   auto options = std::make_shared<ChaosOptions>();
   CLI::App* run = chaos->add_subcommand("run", "a workload under faults, on a fleet of its own or on one that is marked for it");
   run->add_option("--profile", options->profile,
-                  "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, kafka, soak")
+                  "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, soak")
       ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
   run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(CLI::Range(0.0, 10'080.0));
@@ -153,6 +157,7 @@ void AddChaosCommands(CLI::App* app, Session* session) {
   run->add_option("--postgres-programs", options->postgres, "folder of initdb and postgres, for the fleet of its own");
   run->add_option("--kafka", options->kafka, "HOST:PORT of a broker that may be killed, for the profile kafka");
   run->add_option("--kafka-control", options->kafka_control, "shell command with {} for kill, start or tool, as in: ./dev kafka {} NAME");
+  run->add_option("--toxiproxy", options->toxiproxy, "toxiproxy's server program, for the profiles toxic and objects");
   run->add_flag("--list", options->list, "show the profiles and their faults");
   run->callback([=] { Run(session, *options); });
 

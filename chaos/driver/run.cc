@@ -82,6 +82,13 @@ Status Driver::SetUp() {
   fleet.failpoints = options_.profile.failpoints;
   fleet.clocks = options_.profile.clocks;
   fleet.disk = options_.profile.disk;
+  if (options_.profile.toxiproxy) fleet.toxiproxy = options_.toxiproxy;
+  if (options_.profile.objects) {
+    if (options_.objects.empty())
+      return Error{Code::kInvalid,
+                   "this profile needs an object store: ACL_S3_ENDPOINT and the rest (./dev chaos --profile objects brings one)"};
+    fleet.objects = options_.objects;
+  }
   if (options_.profile.kafka) {
     if (options_.kafka.bootstrap.empty() || options_.kafka.control.empty())
       return Error{Code::kInvalid,
@@ -172,6 +179,7 @@ Result<Report> Driver::Run() {
   load.seed = load_seed_;
   load.clients = options_.profile.clients;
   load.api_key = options_.api_key;
+  load.large = options_.profile.objects;
   load.api_urls = fleet_ ? fleet_->ApiUrls() : std::vector<std::string>{options_.against};
   if (fleet_) {
     load.effects_url = fleet_->EffectsUrl();

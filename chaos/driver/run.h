@@ -13,10 +13,12 @@ namespace acl::chaos {
 struct RunOptions {
   Profile profile;
   std::uint64_t seed = 1;
-  std::filesystem::path programs;  // where acl-coordinator and acl-worker are
-  std::filesystem::path folder;    // history, report, logs; made anew
-  std::filesystem::path postgres;  // PostgreSQL's programs; empty: looked for
-  KafkaAccess kafka;               // of a profile with Kafka; its prefix is the run's own
+  std::filesystem::path programs;              // where acl-coordinator and acl-worker are
+  std::filesystem::path folder;                // history, report, logs; made anew
+  std::filesystem::path postgres;              // PostgreSQL's programs; empty: looked for
+  KafkaAccess kafka;                           // of a profile with Kafka; its prefix is the run's own
+  std::filesystem::path toxiproxy;             // its program, for a profile that uses it; empty: not there
+  std::map<std::string, std::string> objects;  // ACL_S3_...: the object store of a profile with one
   // A fleet elsewhere instead: its coordinator and its database.
   std::string against, api_key, database_url;
   // What `airun verify --all` does, over this database.

@@ -34,6 +34,8 @@ const std::vector<FaultKind>& FaultKinds() {
         {"starve", "N24", "a worker that runs a twentieth of the time", true, Starve},
         {"lost-replies", "N26", "the outside does what it is asked and its answer is lost", true, LostReplies},
         {"rolling-restart", "N27", "each worker drained, ended and started again (the same version)", true, RollingRestart},
+        {"rolling-upgrade", "N27", "each worker, then each coordinator, replaced by the version to come", true, RollingUpgrade, false,
+         NoNextVersion},
         {"twin", "N28", "a second worker of the same name beside one that is stopped", true, Twin},
         {"freeze-all", "N29", "every worker stopped past its lease at once", true, FreezeAll},
         {"long-reader", "N30", "a transaction that holds back vacuum", false, LongReader},
@@ -49,9 +51,23 @@ const std::vector<FaultKind>& FaultKinds() {
         {"restore", "N15", "the whole database put back to a copy, and the epoch raised", true, RestoreBackup},
         {"full-disk", "N16", "no block left on PostgreSQL's disk", true, FullDisk, false, NoDisk},
         {"no-memory", "N23", "a worker killed by the kernel for want of memory", true, NoMemory, false, NoMemoryGroup},
+        {"toxic-latency", "N8", "toxiproxy: PostgreSQL's answers to one worker are late", true, ToxicLatency, false, NoToxiproxy},
+        {"toxic-slicer", "N8", "toxiproxy: they come in slices", true, ToxicSlicer, false, NoToxiproxy},
+        {"toxic-reset", "N10", "toxiproxy: every connection of one worker is reset", true, ToxicResetPeer, false, NoToxiproxy},
+        {"toxic-half-open", "N9", "toxiproxy: connections of one worker fall silent in both directions", true, ToxicHalfOpen, false,
+         NoToxiproxy},
+        {"toxic-one-way", "N7", "toxiproxy: they fall silent in one direction", true, ToxicOneWay, false, NoToxiproxy},
+        {"objects-busy", "N25", "the object store answers 503", true, ObjectsBusy, false, NoObjects},
+        {"objects-unheard", "N25", "the object store does what it is asked and its answer is lost", true, ObjectsUnheard, false, NoObjects},
+        {"objects-half", "N25", "its answers break off in the middle", true, ObjectsHalf, false, NoObjects},
+        {"objects-slow", "N25", "it is slow, in pieces", true, ObjectsSlow, false, NoObjects},
+        {"objects-gone", "N25", "its connections fall silent in both directions", true, ObjectsGone, false, NoObjects},
+        {"objects-toxic", "N25", "toxiproxy: its answers do not arrive", true, ObjectsToxic, false, NoToxicObjects},
     };
     for (FaultKind kind : {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
                            FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
+                           FaultKind{"replay", "N19", "every message once more, twice, in the opposite order", true, ReplayMessages},
+                           FaultKind{"offset-reset", "N19", "the group back at the beginning of every topic", true, ResetOffsets},
                            FaultKind{"poison", "N20", "messages that nobody can read", true, PoisonMessages},
                            FaultKind{"rebalance", "N21", "a member that joins and leaves, three times", true, Rebalance}}) {
       kind.kafka = true;
@@ -86,7 +102,8 @@ std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
 
 const std::vector<NotDone>& FaultsNotDone() {
   static const std::vector<NotDone> list = {
-      {"N25", "object store fails", "not in this driver: tests/s3"},
+      {"N18", "a partition's leader moves, too few replicas", "needs several brokers; the broker here is one"},
+      {"N22", "a member frozen for longer than its group waits", "a freeze here lasts longer than a lease, not than the group's session"},
   };
   return list;
 }

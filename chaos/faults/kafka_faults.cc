@@ -3,6 +3,9 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "chaos/faults/kinds.h"
 #include "chaos/load/http.h"
 #include "chaos/process/patience.h"
@@ -113,8 +116,71 @@ class Rebalanced final : public KafkaFault {
   int times_ = 0;
 };
 
+// Every message there is, once more, twice, in the opposite order.
+class MessagesReplayed final : public KafkaFault {
+ public:
+  explicit MessagesReplayed(World& world) : KafkaFault(world), before_(Dropped(world)) {}
+  static double Dropped(World& world) { return OfWorkers(world, "acl_queue_messages_total", "outcome=\"dropped\""); }
+
+  Status Inject() override {
+    const std::string topic = world_.kafka.prefix + ".steps.default.1", end = "@@END@@",
+                      kcat = "timeout 30 kcat -X log_level=0 -b " + world_.kafka.bootstrap;
+    const auto file = world_.fleet->options().folder / "messages";
+    if (Status read = Do(world_, kcat + " -C -e -q -o beginning -t " + topic + " -f '%k@@KEY@@%s" + end + "' >" + file.string()); !read)
+      return read;
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream whole;
+    whole << in.rdbuf();
+    std::vector<std::string> messages;
+    const std::string all = whole.str();
+    for (std::size_t at = 0, to; (to = all.find(end, at)) != std::string::npos; at = to + end.size())
+      messages.push_back(all.substr(at, to - at));
+    std::ofstream out(file, std::ios::binary | std::ios::trunc);
+    for (auto message = messages.rbegin(); message != messages.rend(); ++message) out << *message << end << *message << end;
+    out.close();
+    sent_ = 2 * std::int64_t(messages.size());
+    facts["messages"] = sent_;
+    return Do(world_, kcat + " -P -t " + topic + " -K @@KEY@@ -D " + end + " <" + file.string());
+  }
+  Status AssertInjected() override {
+    const bool seen = sent_ > 0 && Await([&] { return Dropped(world_) >= before_ + double(sent_) / 2; }, kSeenWithin);
+    facts["dropped"] = Dropped(world_) - before_;
+    return seen ? Status() : Status(NotSeen("messages of what is done already, read and dropped"));
+  }
+  Status Heal() override { return {}; }
+
+ private:
+  const double before_;
+  std::int64_t sent_ = 0;
+};
+
+// The group stands at the beginning again: every message of all this time is read once more.
+class OffsetsReset final : public KafkaFault {
+ public:
+  using KafkaFault::KafkaFault;
+  Status Inject() override {
+    for (int n = 0; n < world_.fleet->workers(); ++n)
+      world_.fleet->EndCleanly(world_.fleet->worker(n));  // of a group with members nothing is reset
+    const std::string reset = Control(world_, "tool") + " groups --group " + world_.kafka.prefix +
+                              ".workers --reset-offsets --to-earliest --all-topics --execute";
+    if (Status done = Do(world_, reset); !done) return done;
+    for (int n = 0; n < world_.fleet->workers(); ++n) {
+      if (Status started = world_.fleet->StartNode(world_.fleet->worker(n)); !started) return started;
+    }
+    return {};
+  }
+  Status AssertInjected() override {
+    const bool seen = Await([&] { return MessagesReplayed::Dropped(world_) >= 50; }, kSeenWithin);  // of processes that are new
+    facts["dropped"] = MessagesReplayed::Dropped(world_);
+    return seen ? Status() : Status(NotSeen("messages of what is done already, read and dropped"));
+  }
+  Status Heal() override { return {}; }
+};
+
 }  // namespace
 
+Made ReplayMessages(World& world, std::uint64_t) { return std::make_unique<MessagesReplayed>(world); }
+Made ResetOffsets(World& world, std::uint64_t) { return std::make_unique<OffsetsReset>(world); }
 Made KillBroker(World& world, std::uint64_t) { return std::make_unique<BrokerKilled>(world); }
 Made WipeTopics(World& world, std::uint64_t) { return std::make_unique<TopicsWiped>(world); }
 Made PoisonMessages(World& world, std::uint64_t) { return std::make_unique<Poisoned>(world); }

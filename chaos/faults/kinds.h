@@ -17,12 +17,15 @@ Made LateCommit(World&, std::uint64_t draw);
 Made Twin(World&, std::uint64_t draw);
 Made Starve(World&, std::uint64_t draw);
 Made RollingRestart(World&, std::uint64_t draw);
+Made RollingUpgrade(World&, std::uint64_t draw);
 
 Made AtPlace(World&, std::uint64_t draw, const std::string& place, const std::string& action);
 
 Made KillBroker(World&, std::uint64_t draw);
 Made WipeTopics(World&, std::uint64_t draw);
 Made PoisonMessages(World&, std::uint64_t draw);
+Made ReplayMessages(World&, std::uint64_t draw);
+Made ResetOffsets(World&, std::uint64_t draw);
 Made Rebalance(World&, std::uint64_t draw);
 
 Made HalfOpen(World&, std::uint64_t draw);
@@ -55,7 +58,24 @@ Made FailOverSync(World&, std::uint64_t draw);
 Made FailOverAsync(World&, std::uint64_t draw);
 Made RestoreBackup(World&, std::uint64_t draw);
 
+Made ToxicLatency(World&, std::uint64_t draw);
+Made ToxicSlicer(World&, std::uint64_t draw);
+Made ToxicResetPeer(World&, std::uint64_t draw);
+Made ToxicHalfOpen(World&, std::uint64_t draw);
+Made ToxicOneWay(World&, std::uint64_t draw);
+
+Made ObjectsBusy(World&, std::uint64_t draw);
+Made ObjectsUnheard(World&, std::uint64_t draw);
+Made ObjectsHalf(World&, std::uint64_t draw);
+Made ObjectsSlow(World&, std::uint64_t draw);
+Made ObjectsGone(World&, std::uint64_t draw);
+Made ObjectsToxic(World&, std::uint64_t draw);
+
 // Why a fault cannot be done here; nothing if it can.
+std::optional<std::string> NoToxiproxy(const World&);
+std::optional<std::string> NoNextVersion(const World&);
+std::optional<std::string> NoObjects(const World&);
+std::optional<std::string> NoToxicObjects(const World&);
 std::optional<std::string> NoClocks(const World&);
 std::optional<std::string> NoDisk(const World&);
 std::optional<std::string> NoTracing(const World&);

@@ -201,32 +201,45 @@ class Starved final : public ProcessFault {
   std::thread slicing_;
 };
 
-// Each worker in turn drains, ends and is started again, as a rolling upgrade does it.
+// Each worker in turn drains, ends and is started again, as a rolling upgrade does it; to the version to come, the coordinators after them.
 class Rolled final : public Fault {
  public:
-  explicit Rolled(World& world) : world_(world) {}
+  Rolled(World& world, bool upgrade) : world_(world), upgrade_(upgrade) {}
   Status Inject() override {
     for (int n = 0; n < world_.fleet->workers(); ++n) {
-      Node& node = world_.fleet->worker(n);
-      world_.fleet->EndCleanly(node);
-      if (node.process->exit_code() == 0) ++drained_;
-      if (Status started = world_.fleet->StartNode(node); !started) return started;
-      if (!Await([&] { return Fleet::Ready(node); }, kHealedWithin)) return NotSeen(node.name + " is ready again");
+      if (Status rolled = Roll(world_.fleet->worker(n)); !rolled) return rolled;
+    }
+    for (int n = 0; upgrade_ && n < world_.fleet->coordinators(); ++n) {
+      if (Status rolled = Roll(world_.fleet->coordinator(n)); !rolled) return rolled;
     }
     return {};
   }
   Status AssertInjected() override {
     facts["drained"] = drained_;
-    if (drained_ != world_.fleet->workers()) return NotSeen("every worker drained and ended with 0");
-    return {};
+    if (drained_ != world_.fleet->workers() + (upgrade_ ? world_.fleet->coordinators() : 0))
+      return NotSeen("every process drained and ended with 0");
+    const auto newer = [&] {
+      const auto rows = Ask(world_.conninfo, "SELECT count(*) FROM event_rows WHERE schema_version = 2");
+      facts["events_of_the_next_version"] = rows ? std::stoll(rows->front().front()) : 0;
+      return facts["events_of_the_next_version"] != 0;
+    };
+    return !upgrade_ || Await(newer, kSeenWithin) ? Status() : Status(NotSeen("an event of the version to come"));
   }
   Status Heal() override { return {}; }
   Status AssertHealed() override {
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every worker is ready again"));
+    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
   }
 
  private:
+  Status Roll(Node& node) {
+    world_.fleet->EndCleanly(node);
+    if (node.process->exit_code() == 0) ++drained_;
+    node.upgraded = node.upgraded || upgrade_;
+    if (Status started = world_.fleet->StartNode(node); !started) return started;
+    return Await([&] { return Fleet::Ready(node); }, kHealedWithin) ? Status() : Status(NotSeen(node.name + " is ready again"));
+  }
   World& world_;
+  const bool upgrade_;
   int drained_ = 0;
 };
 
@@ -267,6 +280,13 @@ Made FreezeAll(World& world, std::uint64_t) { return std::make_unique<AllFrozen>
 Made LateCommit(World& world, std::uint64_t draw) { return std::make_unique<FrozenInCommit>(world, AWorker(world, draw)); }
 Made Twin(World& world, std::uint64_t draw) { return std::make_unique<Doubled>(world, AWorker(world, draw)); }
 Made Starve(World& world, std::uint64_t draw) { return std::make_unique<Starved>(world, AWorker(world, draw)); }
-Made RollingRestart(World& world, std::uint64_t) { return std::make_unique<Rolled>(world); }
+Made RollingRestart(World& world, std::uint64_t) { return std::make_unique<Rolled>(world, false); }
+Made RollingUpgrade(World& world, std::uint64_t) { return std::make_unique<Rolled>(world, true); }
+
+std::optional<std::string> NoNextVersion(const World& world) {
+  const auto next = world.fleet->options().programs / "acl-worker-next";
+  if (!std::filesystem::exists(next)) return "needs the programs of the version to come (tests/versions)";
+  return std::nullopt;
+}
 
 }  // namespace acl::chaos

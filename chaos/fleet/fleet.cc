@@ -60,13 +60,36 @@ Status Fleet::SetClock(const std::string& name, std::chrono::seconds off) const 
   return failed ? Status(Error{Code::kUnavailable, "the clock of " + name + ": " + failed.message()}) : Status();
 }
 
+Result<std::unique_ptr<Proxy>> Fleet::MakeWay(const std::string& name, std::uint16_t port, Proxy::Protocol protocol) {
+  if (toxiproxy_) {
+    auto added = toxiproxy_->Add(name, port);
+    if (!added) return added.error();
+    port = *added;
+  }
+  return Proxy::Start(port, protocol);
+}
+
+Status Fleet::MakeObjectsWay() {
+  const std::string& endpoint = options_.objects["ACL_S3_ENDPOINT"];
+  const auto colon = endpoint.rfind(':');
+  if (!endpoint.starts_with("http://127.0.0.1:") || colon == std::string::npos)
+    return Error{Code::kInvalid, "the object store must be at http://127.0.0.1:PORT: \"" + endpoint + "\""};
+  auto proxy = MakeWay("objects", std::uint16_t(std::atoi(endpoint.c_str() + colon + 1)), Proxy::Protocol::kBytes);
+  if (!proxy) return proxy.error();
+  objects_proxy_ = std::move(*proxy);
+  options_.objects["ACL_S3_ENDPOINT"] = "http://127.0.0.1:" + std::to_string(objects_proxy_->port());
+  options_.objects["ACL_S3_TIMEOUT_MS"] = "2000";
+  options_.objects["ACL_LARGE_VALUE_BYTES"] = "1024";
+  return {};
+}
+
 Result<std::unique_ptr<Node>> Fleet::MakeNode(const std::string& name, bool is_worker) {
   auto node = std::make_unique<Node>();
   node->name = name;
   node->is_worker = is_worker;
   node->http = FreePort();
   if (!is_worker) node->doorbell = FreePort();
-  auto proxy = Proxy::Start(database_->port(), Proxy::Protocol::kPostgres);
+  auto proxy = MakeWay(name, database_->port(), Proxy::Protocol::kPostgres);
   if (!proxy) return proxy.error();
   node->database = std::move(*proxy);
   return node;
@@ -92,6 +115,14 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
   }
   if (options.failpoints) {
     if (Status marked = pg::MarkForChaos(fleet->conninfo(), true); !marked) return marked.error();
+  }
+  if (!options.toxiproxy.empty()) {
+    auto toxic = Toxiproxy::Start(options.toxiproxy, options.folder / "toxiproxy.log");
+    if (!toxic) return toxic.error();
+    fleet->toxiproxy_ = std::move(*toxic);
+  }
+  if (!options.objects.empty()) {
+    if (Status made = fleet->MakeObjectsWay(); !made) return made.error();
   }
   auto effects = EffectsServer::Start(clock);
   if (!effects) return effects.error();
@@ -148,6 +179,7 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
   if (options_.clocks) environment["ACL_LOG_LEVEL"] = "info";  // what time it is there is seen in its log
   for (const auto& [name, value] : ClockEnvironment(node.name)) environment[name] = value;
   for (const auto& [name, value] : KafkaEnvironment(options_.kafka)) environment[name] = value;
+  for (const auto& [name, value] : options_.objects) environment[name] = value;
   if (options_.failpoints) environment["ACL_FAILPOINTS"] = FailPoints(node);
   for (const auto& [name, value] : options_.environment) environment[name] = value;
   return environment;
@@ -172,10 +204,11 @@ Status Fleet::StartNode(Node& node) {
   if (options_.clocks && !fs::exists(options_.folder / (node.name + ".clock"))) {
     if (Status set = SetClock(node.name, std::chrono::seconds(0)); !set) return set;
   }
-  auto started = Child::Start({node.name,
-                               {options_.programs / (node.is_worker ? "acl-worker" : "acl-coordinator")},
-                               Environment(node),
-                               options_.folder / (node.name + ".log")});
+  auto started =
+      Child::Start({node.name,
+                    {options_.programs / (std::string(node.is_worker ? "acl-worker" : "acl-coordinator") + (node.upgraded ? "-next" : ""))},
+                    Environment(node),
+                    options_.folder / (node.name + ".log")});
   if (!started) return started.error();
   node.process = std::move(*started);
   return {};

@@ -7,6 +7,7 @@
 
 #include "chaos/effects/server.h"
 #include "chaos/fleet/server.h"
+#include "chaos/fleet/toxiproxy.h"
 #include "chaos/proxy/proxy.h"
 
 namespace acl::chaos {
@@ -27,6 +28,8 @@ struct FleetOptions {
   bool failpoints = false;                         // armed: their orders are looked for all the time
   KafkaAccess kafka;                               // without a bootstrap address: the queue is PostgreSQL
   bool clocks = false;                             // every process has a wall clock that can be set, where libfaketime is there
+  std::filesystem::path toxiproxy;                 // its program; empty: not in the way
+  std::map<std::string, std::string> objects;      // ACL_S3_...: of an object store on this machine; empty: none
   bool disk = false;                               // PostgreSQL has a disk of its own, where one can be made
   std::map<std::string, std::string> environment;  // of every process, on top
 };
@@ -37,6 +40,7 @@ struct Node {
   bool is_worker = false;
   std::uint16_t http = 0, doorbell = 0;
   std::unique_ptr<Proxy> database;  // its way to PostgreSQL
+  bool upgraded = false;            // started anew, it is the program of the version to come (acl-worker-next)
   std::unique_ptr<Child> process;
 
   std::string Url(const std::string& path = "") const { return "http://127.0.0.1:" + std::to_string(http) + path; }
@@ -51,6 +55,10 @@ class Fleet {
   Server& database() { return *database_; }
   EffectsServer& effects() { return *effects_; }
   Proxy& effects_proxy() { return *effects_proxy_; }
+  // In everybody's way to the object store; null if there is none.
+  Proxy* objects_proxy() { return objects_proxy_.get(); }
+  // Between the proxies and the servers, by the names of the places, and "objects"; null if it was not asked for.
+  Toxiproxy* toxiproxy() { return toxiproxy_.get(); }
   std::string conninfo() const { return database_->Conninfo(); }
   std::string EffectsUrl() const { return "http://127.0.0.1:" + std::to_string(effects_proxy_->port()) + "/effects"; }
   std::vector<std::string> ApiUrls() const;
@@ -88,6 +96,9 @@ class Fleet {
 
  private:
   explicit Fleet(FleetOptions options) : options_(std::move(options)) {}
+  // A proxy of ours to a port of this machine, with toxiproxy between if it is there.
+  Result<std::unique_ptr<Proxy>> MakeWay(const std::string& name, std::uint16_t port, Proxy::Protocol protocol);
+  Status MakeObjectsWay();
   Result<std::unique_ptr<Node>> MakeNode(const std::string& name, bool is_worker);
   std::map<std::string, std::string> Environment(const Node& node) const;
   std::map<std::string, std::string> ClockEnvironment(const std::string& name) const;
@@ -96,7 +107,8 @@ class Fleet {
   FleetOptions options_;
   std::unique_ptr<Server> database_;
   std::unique_ptr<EffectsServer> effects_;
-  std::unique_ptr<Proxy> effects_proxy_;
+  std::unique_ptr<Proxy> effects_proxy_, objects_proxy_;
+  std::unique_ptr<Toxiproxy> toxiproxy_;
   std::vector<std::unique_ptr<Node>> coordinators_, workers_;
   std::set<pid_t> ended_;
 };

@@ -48,6 +48,8 @@ std::string WorkflowOf(const std::string& kind, const std::string& effects_url) 
         "  - {name: after, capability: io.fs.hash_file, inputs: {path: a.txt}}\n";
   } else if (kind == "long") {  // long enough for a snapshot of its own
     for (int n = 1; n <= 40; ++n) yaml += fmt::format("  - {{name: s{}, capability: test.effect, inputs: {{size: 400}}}}\n", n);
+  } else if (kind == "large") {  // results that lie apart
+    for (int n = 1; n <= 5; ++n) yaml += fmt::format("  - {{name: s{}, capability: test.effect, inputs: {{size: 5000}}}}\n", n);
   } else {
     for (int n = 1; n <= 4; ++n)
       yaml += fmt::format(
@@ -123,7 +125,8 @@ HttpAnswer Workload::AskUntilAnswered(const std::string& process, const std::str
 void Workload::Client(int number) {
   const std::string process = "client-" + std::to_string(number);
   SeededRandom random(SubSeed(options_.seed, process));
-  const auto kinds = WorkflowKinds(!options_.effects_url.empty());
+  auto kinds = WorkflowKinds(!options_.effects_url.empty());
+  if (options_.large) kinds.insert(kinds.end(), {"large", "large", "large"});
   std::vector<std::string> mine;
   for (int n = 0; !stop_; ++n) {
     const std::string kind = kinds[random.Below(kinds.size())], key = fmt::format("chaos-{}-{}-{}", options_.seed, number, n);

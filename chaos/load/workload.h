@@ -18,6 +18,7 @@ struct WorkloadOptions {
   std::string effects_url;  // empty: no runs that call the outside
   std::uint64_t seed = 1;
   int clients = 3;
+  bool large = false;  // also runs whose results do not fit into their journals
 };
 
 // The workflow of a kind. Pure.

@@ -58,10 +58,34 @@ const std::vector<Profile>& Profiles() {
     failover.lease_ttl = milliseconds(1'000);
     all.push_back(failover);
 
+    Profile toxic;
+    toxic.name = "toxic";
+    toxic.kinds = {"toxic-latency", "toxic-slicer", "toxic-reset", "toxic-half-open", "toxic-one-way", "late-commit"};
+    toxic.rest = toxic.hold = milliseconds(500);
+    toxic.toxiproxy = true;
+    all.push_back(toxic);
+
+    Profile objects;
+    objects.name = "objects";
+    objects.kinds = {"objects-busy", "objects-unheard", "objects-half", "objects-slow",
+                     "objects-gone", "objects-toxic",   "late-commit",  "kill-worker"};
+    objects.rest = objects.hold = milliseconds(500);
+    objects.toxiproxy = objects.objects = true;
+    all.push_back(objects);
+
+    Profile versions;
+    versions.name = "versions";
+    versions.kinds = {"rolling-upgrade", "late-commit", "freeze-worker", "kill-worker", "kill-coordinator"};
+    versions.rest = versions.hold = milliseconds(500);
+    versions.coordinators = 2;
+    all.push_back(versions);
+
     Profile kafka;
     kafka.name = "kafka";
     kafka.kinds = {"kill-broker",
                    "wipe-topics",
+                   "replay",
+                   "offset-reset",
                    "poison",
                    "rebalance",
                    "freeze-worker",
@@ -82,7 +106,7 @@ const std::vector<Profile>& Profiles() {
     soak.kinds = {"kill-worker",   "kill-coordinator", "freeze-worker", "late-commit",        "freeze-coordinator", "freeze-backend",
                   "lock-sessions", "one-way",          "slow",          "half-open",          "cut-commit",         "reset",
                   "kill-backend",  "immediate-stop",   "kill-postgres", "terminate-backends", "pool-exhaustion",    "starve",
-                  "lost-replies",  "rolling-restart",  "twin",          "freeze-all",         "long-reader"};
+                  "lost-replies",  "rolling-restart",  "twin",          "freeze-all",         "long-reader",        "no-memory"};
     soak.dose = 2;
     soak.at_least = milliseconds(600'000);
     soak.coordinators = 2;

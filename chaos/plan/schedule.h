@@ -37,6 +37,8 @@ struct Profile {
   bool failpoints = false;
   bool clocks = false;  // that can be set
   bool disk = false;    // of PostgreSQL's own
+  bool toxiproxy = false;
+  bool objects = false;  // an object store, and runs that need it
 };
 
 // The profiles by name, in the order of the documentation.

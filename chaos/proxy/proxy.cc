@@ -35,28 +35,30 @@ bool SendAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// A socket at a free port of loopback, and the port; 0: there is none.
+std::uint16_t Bind(int* fd) {
+  *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto address = Loopback(0);
+  socklen_t size = sizeof address;
+  const bool bound =
+      bind(*fd, reinterpret_cast<sockaddr*>(&address), size) == 0 && getsockname(*fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  return bound ? ntohs(address.sin_port) : 0;
+}
+
 }  // namespace
 
 std::uint16_t FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  auto address = Loopback(0);
-  socklen_t size = sizeof address;
-  const bool ok =
-      bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  int fd = -1;
+  const std::uint16_t port = Bind(&fd);
   close(fd);
-  ACL_CHECK(ok, "no free port on loopback");
-  return ntohs(address.sin_port);
+  ACL_CHECK(port != 0, "no free port on loopback");
+  return port;
 }
 
 Result<std::unique_ptr<Proxy>> Proxy::Start(std::uint16_t target_port, Protocol protocol) {
   std::unique_ptr<Proxy> proxy(new Proxy(target_port, protocol));
-  proxy->listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  auto address = Loopback(0);
-  socklen_t size = sizeof address;
-  if (bind(proxy->listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(proxy->listener_, 128) != 0 ||
-      getsockname(proxy->listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    return Error{Code::kUnavailable, "a proxy cannot listen on loopback"};
-  proxy->port_ = ntohs(address.sin_port);
+  proxy->port_ = Bind(&proxy->listener_);
+  if (proxy->port_ == 0 || listen(proxy->listener_, 128) != 0) return Error{Code::kUnavailable, "a proxy cannot listen on loopback"};
   proxy->thread_ = std::thread([raw = proxy.get()] { raw->Run(); });
   return proxy;
 }
@@ -190,11 +192,15 @@ Proxy::Fate Proxy::Forward(Pair& pair, std::string bytes, bool request) {
   ++pair.commits_waiting;
   if (cuts_left_ == 0) return Queue(pair.to_server, pair.server, bytes);
   --cuts_left_;
-  if (cut_ == Cut::kWhenAnswered) {  // counted when it is cut
-    pair.cut_when_answered = true;
+  if (cut_ == Cut::kWhenAnswered || cut_ == Cut::kHalfAnswer) {  // counted when it is cut
+    pair.cut_when_answered = cut_;
     return Queue(pair.to_server, pair.server, bytes);
   }
   ++counters_.cuts;
+  if (cut_ == Cut::kBusy) {
+    SendAll(pair.client, "HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    return Fate::kEnds;
+  }
   if (cut_ == Cut::kBeforeServer) return Fate::kReset;
   // All of it is with the kernel, which delivers it before the end of the connection: no reset towards the server.
   SendAll(pair.server, bytes);
@@ -224,9 +230,12 @@ Proxy::Fate Proxy::FromServer(Pair& pair) {
     if (answered == 0) return Fate::kGoesOn;
     ++counters_.cuts;
     if (protocol_ == Protocol::kBytes || !pair.back.failed()) ++counters_.committed_unseen;
-    return Fate::kReset;
+    if (*pair.cut_when_answered == Cut::kWhenAnswered) return Fate::kReset;
+    SendAll(pair.client, view.substr(0, view.size() / 2));
+    return Fate::kEnds;
   }
   if (answered > 0) pair.commits_waiting = 0;
+  counters_.answered += answered;
   return Queue(pair.to_client, pair.client, view);
 }
 

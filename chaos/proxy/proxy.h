@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "chaos/proxy/pg_wire.h"
@@ -27,12 +28,14 @@ class Proxy {
     kBeforeServer,  // the request does not reach the server
     kWhenSent,      // right after it was forwarded: nobody can know
     kWhenAnswered,  // the server has answered, the answer is thrown away
+    kHalfAnswer,    // half of what came of the answer goes on
+    kBusy,          // the server hears nothing; the client gets an HTTP answer 503
   };
   enum class Silence { kNone, kAnswers, kBoth };
 
   struct Counters {
     std::int64_t connections = 0, commits = 0, cuts = 0, committed_unseen = 0, resets = 0, held = 0, delayed_bytes = 0, silenced = 0,
-                 pieces = 0;
+                 pieces = 0, answered = 0;
   };
 
   static Result<std::unique_ptr<Proxy>> Start(std::uint16_t target_port, Protocol protocol);  // both on 127.0.0.1
@@ -66,7 +69,8 @@ class Proxy {
     PgBackend back;
     std::string held;                        // a request kept back
     std::deque<Chunk> to_server, to_client;  // delayed
-    bool cut_when_answered = false, counted_silence = false;
+    std::optional<Cut> cut_when_answered;
+    bool counted_silence = false;
     int commits_waiting = 0;
   };
   enum class Fate { kGoesOn, kEnds, kReset };

@@ -66,13 +66,13 @@ class FakeServer {
 
 class Client {
  public:
-  explicit Client(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Client(std::uint16_t port, const std::string& first = kWireStartup) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    Send(kWireStartup);
+    if (!first.empty()) Send(first);
   }
   ~Client() { close(fd_); }
   void Send(const std::string& bytes) { send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
@@ -85,6 +85,13 @@ class Client {
       if (n <= 0) return "";
       got.append(bytes, std::size_t(n));
     }
+    return got;
+  }
+  // What comes until the connection ends.
+  std::string Everything() {
+    std::string got;
+    char bytes[512];
+    for (ssize_t n; (n = recv(fd_, bytes, sizeof bytes, 0)) > 0;) got.append(bytes, std::size_t(n));
     return got;
   }
   bool HasAnswer() {
@@ -127,6 +134,21 @@ TEST_F(ProxyTest, CutsWhereItIsTold) {
   Client client(proxy->port());
   client.Send(kCommit);
   EXPECT_EQ(client.Answer(), kReady) << "only as often as it was told";
+}
+
+TEST_F(ProxyTest, BreaksOffInAnAnswerAndAnswersInTheServersPlace) {
+  auto bytes = std::move(*Proxy::Start(server.port, Proxy::Protocol::kBytes));
+  const auto all = [&](Proxy::Cut cut) {
+    bytes->ArmCuts(cut, 1);
+    Client client(bytes->port(), "");
+    client.Send(kCommit);
+    return client.Everything();
+  };
+  EXPECT_EQ(all(Proxy::Cut::kHalfAnswer), kReady.substr(0, kReady.size() / 2));
+  EXPECT_EQ(server.commits, 1);
+  EXPECT_TRUE(all(Proxy::Cut::kBusy).starts_with("HTTP/1.1 503 "));
+  EXPECT_EQ(server.commits, 1) << "it heard nothing";
+  EXPECT_EQ(bytes->counters().cuts, 2);
 }
 
 TEST_F(ProxyTest, HoldsACommitUntilItIsReleased) {
