@@ -45,10 +45,15 @@ fs::path Fleet::FakeTimeLibrary() {
 
 std::map<std::string, std::string> Fleet::ClockEnvironment(const std::string& name) const {
   if (!options_.clocks || FakeTimeLibrary().empty()) return {};
-  // The file is looked at once a second. Timers and the ages of files stay as they are.
-  return {{"LD_PRELOAD", FakeTimeLibrary()},     {"FAKETIME_TIMESTAMP_FILE", options_.folder / (name + ".clock")},
-          {"FAKETIME_CACHE_DURATION", "1"},      {"DONT_FAKE_MONOTONIC", "1"},
-          {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}, {"NO_FAKE_STAT", "1"}};
+  // The file is looked at once a second. Timers and the ages of files stay as they are. The plain allocator comes before ours, which asks
+  // for the time before the library knows it.
+  const std::string preload = FakeTimeLibrary().string() + ":libstdc++.so.6:libc.so.6";
+  return {{"LD_PRELOAD", preload},
+          {"FAKETIME_TIMESTAMP_FILE", options_.folder / (name + ".clock")},
+          {"FAKETIME_CACHE_DURATION", "1"},
+          {"DONT_FAKE_MONOTONIC", "1"},
+          {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
+          {"NO_FAKE_STAT", "1"}};
 }
 
 Status Fleet::SetClock(const std::string& name, std::chrono::seconds off) const {
