@@ -6,6 +6,7 @@ packages_run=(postgresql-15 ca-certificates curl jq tzdata)
 packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3 spin gcc)
 packages_fleet=(default-jre-headless maven kcat openssl)
 packages_chaos=(libfaketime strace xfsprogs)
+packages_fuzz=(clang libclang-rt-14-dev)
 packages_lint=(clang clang-format clang-tidy python3)
 
 # missing_packages NAME...: those that are not installed, one a line (a few milliseconds, no network).
@@ -47,7 +48,8 @@ setup() {
       lint) names+=("${packages_lint[@]}") ;;
       chaos) names+=("${packages_chaos[@]}") ;;
       fleet) names+=("${packages_fleet[@]}") ;;
-      *) die "setup: unknown set \"$set\"; there are: build run test lint chaos fleet" ;;
+      fuzz) names+=("${packages_fuzz[@]}") ;;
+      *) die "setup: unknown set \"$set\"; there are: build run test lint chaos fleet fuzz" ;;
     esac
   done
   if [ -n "$(missing_packages "${names[@]}")" ]; then

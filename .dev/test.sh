@@ -36,7 +36,7 @@ ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger corpo
 
 # What CI runs under the sanitizers: what has most memory (asan) and most threads (tsan) of its own, among it the store's transactions and
 # whole workers over a real PostgreSQL. `./dev test asan` and `tsan` run all of unit, integration and sim.
-asan_core=(unit_base unit_journal unit_queue unit_spec unit_workflow unit_capability sim_tests)
+asan_core=(unit_base unit_journal unit_queue unit_spec unit_workflow unit_capability fuzz_tests sim_tests)
 tsan_core=(unit_runtime unit_http unit_queue unit_telemetry integration_tests)
 
 sanitize() {  # PRESET BINARY...

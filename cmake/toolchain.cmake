@@ -9,6 +9,7 @@ option(ACL_UNITY "compile the files of a folder in batches: a clean build in a q
 option(ACL_HARDEN "release hardening flags" OFF)
 set(ACL_SANITIZE "" CACHE STRING "address;undefined or thread")
 option(ACL_MUTANTS "known mistakes are compiled in, one of them chosen by name at the start (shared/base/mutant.h)" OFF)
+option(ACL_FUZZ "the programs of ./dev fuzz, and nothing else of the tests" OFF)
 set(ACL_MUTANT "" CACHE STRING "build with a named safety rule removed; only for the test that the checkers notice")
 
 find_program(ACL_CCACHE ccache)
@@ -35,6 +36,9 @@ if(ACL_SANITIZE)
   string(REPLACE ";" "," acl_sanitizers "${ACL_SANITIZE}")
   add_compile_options(-fsanitize=${acl_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${acl_sanitizers})
+endif()
+if(ACL_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(ACL_HARDEN)
   # notes/reliability.md 4.2: the OpenSSF hardening guide's flags.

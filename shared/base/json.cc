@@ -64,6 +64,15 @@ std::string Shown(std::string_view text) {
   return quoted;
 }
 
+// What the parser waited for, if it says so behind the text it quotes; that text is anybody's, and may be cut inside a character.
+std::string_view ExpectedAtTheEnd(std::string_view what) {
+  for (const std::string_view name : {"; expected '[', '{', or a literal", "; expected string literal", "; expected ':'", "; expected ']'",
+                                      "; expected '}'", "; expected end of input"}) {
+    if (what.ends_with(name)) return name;
+  }
+  return {};
+}
+
 // Builds the value. Duplicate keys of a large object are looked up in a set, for ordered_json itself looks them up one by one.
 class Builder {
  public:
@@ -105,7 +114,7 @@ class Builder {
     if (!lexical && at < text_.size() && std::string_view(",:{}[]").find(text_[at]) == std::string_view::npos) at = TokenStart();
     if (auto begin = what.find("syntax error "); begin != std::string_view::npos) what.remove_prefix(begin + 13);
     std::string message(what.substr(0, what.find("; last read: '")));
-    if (auto expected = what.rfind("; expected "); lexical && expected != std::string_view::npos) message += what.substr(expected);
+    if (lexical) message += ExpectedAtTheEnd(what);
     if (auto range = message.find("number overflow parsing"); range != std::string::npos) {
       message = "the number is too large for a double; write it as a string";
       at = TokenStart();

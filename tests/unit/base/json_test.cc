@@ -9,6 +9,7 @@ namespace acl {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Refusal(std::string_view text, const JsonLimits& limits = {}) {
   auto parsed = ParseJson(text, limits);
@@ -81,6 +82,15 @@ TEST(ParseJson, RefusesWhatIsNotStrictJson) {
     EXPECT_THAT(parsed.message(), HasSubstr("line 1, column ")) << text;
     EXPECT_TRUE(CheckStorable(Json(parsed.message())).ok()) << "a message must be valid UTF-8";
   }
+}
+
+// The parser underneath quotes what it read last, cut after the byte that was wrong: anywhere in a character.
+TEST(ParseJson, AMessageQuotesNothingThatIsNotText) {
+  EXPECT_EQ(Refusal("[1e\xc3\xa9]"),
+            "not valid JSON: line 1, column 4: while parsing value - invalid number; expected '+', '-', or digit after exponent");
+  EXPECT_EQ(Refusal("[-\xff]"), "not valid JSON: line 1, column 3: while parsing value - invalid number; expected digit after '-'");
+  EXPECT_THAT(Refusal("[\"; expected \xff\"]"), Not(HasSubstr("; expected \xff")));
+  EXPECT_THAT(Refusal("{\"a\":1,\x01"), HasSubstr("; expected string literal"));
 }
 
 // The parser underneath ends at a NUL: what stood behind it was neither read nor refused (JSONTestSuite, n_multidigit_number_then_00).
