@@ -1,7 +1,7 @@
 # Configure and build. build/PRESET; one build of a preset at a time in this checkout.
 binaries=(acl-coordinator acl-worker airun)
 
-presets="dev release asan tsan clang mutants fuzz"
+presets="dev release asan tsan clang mutants fuzz coverage"
 configure() {  # PRESET TESTS(ON|OFF)
   local cache=build/$1/CMakeCache.txt
   # Configured already with at least this: CMake itself notices what changed since.
