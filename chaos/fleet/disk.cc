@@ -102,6 +102,8 @@ Status Disk::Fill() {
   return {};
 }
 
-void Disk::Free() { unlink(Filler().c_str()); }
+void Disk::Free() {
+  if (unlink(Filler().c_str()) == 0) Flush();  // else it is there again after a power loss
+}
 
 }  // namespace acl::chaos

@@ -302,6 +302,9 @@ StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
 }
 
 std::string CapabilityRunner::AttemptFolder(const StepCall& call) const {
+#ifdef ACL_MUTANT_WORKSPACE_SHARED
+  return fmt::format("{}/runs/{}/of/all", folder_->path(), call.subject.ToString());
+#endif
   SystemRandom random;  // a name nobody else has: two attempts never meet, whatever their ids
   return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), call.subject.ToString(), call.token.value, call.attempt_id,
                      random.Next());

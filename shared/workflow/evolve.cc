@@ -305,8 +305,16 @@ class Evolution {
     if (draft_.carried.contains("undo")) {
       Json undo = draft_.carried["undo"];
       if (!progress_.undo.empty() && !Mutant("compensation_forgotten")) undo["prev"] = progress_.undo;
-      step_json_["undo"] = std::move(undo);
-      progress_.undo = instance_->step_id;
+      if (Mutant("compensation_out_of_order") && !progress_.undo.empty()) {  // behind the one that completed before it
+        undo.erase("prev");
+        const StepRecord before = ReadStep(state_, progress_.undo);
+        if (const std::string prev = TextOf(before.undo, "prev"); !prev.empty()) undo["prev"] = prev;
+        more_.push_back(PatchAdd({StepKey(progress_.undo), "undo", "prev"}, instance_->step_id));
+        step_json_["undo"] = std::move(undo);
+      } else {
+        step_json_["undo"] = std::move(undo);
+        progress_.undo = instance_->step_id;
+      }
     }
     const std::string& name = spec_.step(instance_->step).name;
     const std::string var = VarKey(name);

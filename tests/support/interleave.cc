@@ -145,6 +145,8 @@ std::vector<std::string> Stage::Violations() {
       {"a subject refers to a content that is not there",
        "SELECT r.subject_id, encode(r.hash, 'hex'), '' FROM content_refs r WHERE NOT EXISTS (SELECT FROM contents c WHERE c.hash = "
        "r.hash)"},
+      {"a step is completed more than once",
+       "SELECT subject_id, step_id, count(*) FROM completion_rows GROUP BY subject_id, step_id HAVING count(*) > 1"},
       {"a completion names no attempt",
        "SELECT c.subject_id, c.step_id, c.attempt_id FROM completion_rows c WHERE NOT EXISTS (SELECT FROM attempt_rows a "
        "WHERE a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id)"},

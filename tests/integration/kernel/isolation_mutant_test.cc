@@ -115,5 +115,32 @@ TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
   EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("nobody frees it")));
 }
 
+// The engine, the fence and the expected head refuse it before; this is the last one who does.
+TEST_F(MutantIsolation, WithoutItsKeyAStepIsCompletedTwice) {
+  for (const bool with_key : {true, false}) {
+    Prepare({});
+    if (!with_key) stage_->db().Exec("ALTER TABLE completion_rows DROP CONSTRAINT completion_rows_pkey");
+    Holder holder = ClaimNew(*a_, Open(*a_));
+    const auto complete = [&](int attempt, std::int64_t seq) {
+      CommitItem item = holder.Item();
+      const WallTime at = WallTimeFromMicros(1'795'305'600'000'000);
+      item.attempts = {{"step", attempt, Token{}, at}};
+      item.completions = {{"step", attempt, at, Sha256("step"), seq}};
+      const auto answer = a_->store().Commit({&item, 1});
+      EXPECT_TRUE(answer) << answer.error();
+      const Outcome outcome = answer ? answer->front().kind : Outcome::kBusy;
+      if (outcome == Outcome::kCommitted) holder.Landed(item);
+      return outcome;
+    };
+    EXPECT_EQ(complete(1, 2), Outcome::kCommitted);
+    EXPECT_EQ(complete(2, 3), with_key ? Outcome::kRejected : Outcome::kCommitted);
+    const auto found = stage_->Violations();
+    EXPECT_EQ(found.size(), with_key ? 0u : 1u);
+    if (!with_key) {
+      EXPECT_THAT(found, Contains(HasSubstr("a step is completed more than once")));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace acl::test

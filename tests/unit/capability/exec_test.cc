@@ -249,6 +249,28 @@ TEST_F(Exec, TimeoutAndStopKillAndDropTheFiles) {
   EXPECT_EQ(stopped.outcome, Outcome::kCancelled);
 }
 
+// A worker whose lease was taken over and that gets the run again: its old attempt still runs beside the new one.
+TEST_F(Exec, AZombiesFilesAreItsOwn) {
+  const std::string begun = work_.path + "/begun", end = work_.path + "/end";  // opening one waits for the other side
+  ASSERT_EQ(::mkfifo(begun.c_str(), 0600) + ::mkfifo(end.c_str(), 0600), 0);
+  StepResult old;
+  std::thread zombie([&] {
+    old = runner_->Call(
+        MakeCall("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "echo zombie > left; : > \"$1\"; : < \"$2\"", "x", begun, end}}}), {});
+  });
+  Fd waits(::open(begun.c_str(), O_RDONLY | O_CLOEXEC));
+  StepCall next = MakeCall("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "ls; echo next > mine"}}});
+  next.token = Token{78};
+  next.attempt_id = 2;
+  const StepResult seen = runner_->Call(next, {});
+  Fd(::open(end.c_str(), O_WRONLY | O_CLOEXEC));
+  zombie.join();
+  ASSERT_EQ(seen.outcome, Outcome::kSucceeded) << seen.error;
+  EXPECT_EQ(seen.outputs["stdout"], "") << "it sees what a zombie wrote";
+  ASSERT_EQ(seen.files.size(), 1u);
+  EXPECT_EQ(seen.files[0].path, "mine");
+}
+
 TEST_F(Exec, FoldersAreRemovedAndNeverShared) {
   Shell("echo x > f; mkdir locked; echo y > locked/g; chmod 0 locked");
   std::vector<std::string> left;
