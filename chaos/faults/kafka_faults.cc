@@ -159,22 +159,35 @@ class OffsetsReset final : public KafkaFault {
  public:
   using KafkaFault::KafkaFault;
   Status Inject() override {
-    for (int n = 0; n < world_.fleet->workers(); ++n)
-      world_.fleet->EndCleanly(world_.fleet->worker(n));  // of a group with members nothing is reset
+    if (!Await([&] { return (there_ = Messages()) >= 20; }, kSeenWithin)) return NotSeen("twenty messages to read again");
+    facts["messages"] = there_;
+    Fleet& fleet = *world_.fleet;
+    for (int n = 0; n < fleet.workers(); ++n) fleet.EndCleanly(fleet.worker(n));  // of a group with members nothing is reset
     const std::string reset = Control(world_, "tool") + " groups --group " + world_.kafka.prefix +
                               ".workers --reset-offsets --to-earliest --all-topics --execute";
     if (Status done = Do(world_, reset); !done) return done;
-    for (int n = 0; n < world_.fleet->workers(); ++n) {
-      if (Status started = world_.fleet->StartNode(world_.fleet->worker(n)); !started) return started;
+    for (int n = 0; n < fleet.workers(); ++n) {
+      if (Status started = fleet.StartNode(fleet.worker(n)); !started) return started;
     }
     return {};
   }
   Status AssertInjected() override {
-    const bool seen = Await([&] { return MessagesReplayed::Dropped(world_) >= 50; }, kSeenWithin);  // of processes that are new
-    facts["dropped"] = MessagesReplayed::Dropped(world_);
+    const auto again = [&] { return MessagesReplayed::Dropped(world_); };  // of processes that are new
+    const bool seen = Await([&] { return again() >= double(there_) / 2; }, kSeenWithin);
+    facts["dropped"] = again();
     return seen ? Status() : Status(NotSeen("messages of what is done already, read and dropped"));
   }
   Status Heal() override { return {}; }
+
+ private:
+  // Those of the topic of ordinary steps.
+  std::int64_t Messages() const {
+    const std::string count = "timeout 30 kcat -X log_level=0 -b " + world_.kafka.bootstrap + " -C -e -q -o beginning -t " +
+                              world_.kafka.prefix + ".steps.default.1 -f . | wc -c";
+    const auto said = RunProgram({"bash", "-c", count}, {}, world_.fleet->options().folder / "kafka-count.log", kControl);
+    return said ? std::atoll(said->c_str()) : 0;
+  }
+  std::int64_t there_ = 0;
 };
 
 }  // namespace

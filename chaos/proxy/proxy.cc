@@ -127,6 +127,16 @@ void Proxy::ResetAll() {
   reset_all_ = true;
 }
 
+void Proxy::Refuse() {
+  std::lock_guard lock(mutex_);
+  reset_all_ = refuse_ = true;
+}
+
+int Proxy::open() const {
+  std::lock_guard lock(mutex_);
+  return int(pairs_.size());
+}
+
 void Proxy::End(Pair& pair, bool reset) {
   if (reset) {
     const linger now{1, 0};
@@ -141,6 +151,10 @@ void Proxy::End(Pair& pair, bool reset) {
 void Proxy::Accept() {
   const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
+  if (refuse_) {
+    close(client);
+    return;
+  }
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto address = Loopback(target_port_);
   if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -57,6 +57,10 @@ class Proxy {
   void SetSilence(Silence silence);
   // Every connection ends by a reset, as after a firewall's restart.
   void ResetAll();
+  // The same, and none is let through any more.
+  void Refuse();
+  // Those that are open now.
+  int open() const;
 
  private:
   struct Chunk {
@@ -96,7 +100,7 @@ class Proxy {
   Counters counters_;
   Cut cut_ = Cut::kWhenSent;
   int cuts_left_ = 0;
-  bool hold_next_ = false, hold_all_ = false, reset_all_ = false;
+  bool hold_next_ = false, hold_all_ = false, reset_all_ = false, refuse_ = false;
   Silence silence_ = Silence::kNone;
   std::chrono::milliseconds delay_{0};
   std::size_t piece_ = 0;

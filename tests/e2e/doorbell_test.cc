@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "chaos/proxy/proxy.h"
 #include "tests/support/fleet.h"
-#include "tests/support/tcp_proxy.h"
 
 namespace acl::test {
 namespace {
@@ -28,12 +28,12 @@ TEST(Doorbell, ASubmittedRunStartsWithoutAnyPoll) {
 TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
   Fleet fleet;
   fleet.StartCoordinator();
-  TcpProxy proxy(fleet.DoorbellPort());
-  const std::map<std::string, std::string> through = {{"ACL_COORDINATORS", "127.0.0.1:" + std::to_string(proxy.port())}};
+  const auto proxy = std::move(*chaos::Proxy::Start(fleet.DoorbellPort(), chaos::Proxy::Protocol::kBytes));
+  const std::map<std::string, std::string> through = {{"ACL_COORDINATORS", "127.0.0.1:" + std::to_string(proxy->port())}};
   fleet.StartWorker(1, through);
   fleet.StartWorker(2, through);
   ASSERT_TRUE(fleet.AwaitReady());
-  ASSERT_TRUE(WaitUntil([&] { return proxy.connections() == 2; }));
+  ASSERT_TRUE(WaitUntil([&] { return proxy->open() == 2; }));
   const std::string started = (fleet.folder() / "started").string(), go = (fleet.folder() / "go").string();
   const std::string yaml =
       "name: cut\nsteps:\n  - name: gate\n    capability: sys.exec.run\n    on_unknown_outcome: retry\n    inputs:\n      command: sh\n"
@@ -44,12 +44,12 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
   std::vector<std::string> ids;
   for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));
   ASSERT_TRUE(WaitUntil([&] { return ReadFile(started).size() >= 4; })) << fleet.Logs();
-  proxy.Cut();
-  ASSERT_TRUE(WaitUntil([&] { return proxy.connections() == 0; }));
+  proxy->Refuse();
+  ASSERT_TRUE(WaitUntil([&] { return proxy->open() == 0; }));
   for (int n = 0; n < 10; ++n) ids.push_back(fleet.Submit(yaml));  // nobody is rung for these
   WriteFile(go, "");
   for (const auto& id : ids) ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED"));
-  EXPECT_EQ(proxy.connections(), 0);
+  EXPECT_EQ(proxy->open(), 0);
   EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from completed_steps"), "40");
   fleet.ExpectVerified();
 }

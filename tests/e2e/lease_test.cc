@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "chaos/proxy/proxy.h"
 #include "tests/support/gated_run.h"
-#include "tests/support/tcp_proxy.h"
 
 namespace acl::test {
 namespace {
@@ -44,20 +44,21 @@ TEST(StoppedInCommit, TheCommitIsRefusedAndCounted) {
   const auto& url = fleet.database_url();
   const auto colon = url.find(':', url.find('@'));
   const auto slash = url.find('/', colon);
-  TcpProxy proxy(std::uint16_t(std::stoi(url.substr(colon + 1, slash - colon - 1))));
+  const int port = std::stoi(url.substr(colon + 1, slash - colon - 1));
+  const auto proxy = std::move(*chaos::Proxy::Start(std::uint16_t(port), chaos::Proxy::Protocol::kPostgres));
   fleet.StartCoordinator();
-  fleet.StartWorker(1, {{"ACL_DATABASE_URL", url.substr(0, colon + 1) + std::to_string(proxy.port()) + url.substr(slash)}});
+  fleet.StartWorker(1, {{"ACL_DATABASE_URL", url.substr(0, colon + 1) + std::to_string(proxy->port()) + url.substr(slash)}});
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 2);
   ASSERT_TRUE(run.AwaitStarted(1));
-  proxy.Hold();
+  proxy->ArmHold();
   run.Open(1);
-  ASSERT_TRUE(WaitUntil([&] { return proxy.Holds("commit."); })) << fleet.Logs();
+  ASSERT_TRUE(WaitUntil([&] { return proxy->Holding(); })) << fleet.Logs();
   fleet.worker(1).Signal(SIGSTOP);
   fleet.StartWorker(2);
   ASSERT_TRUE(run.AwaitStarted(2)) << "the other worker repeats step 1 and goes on";
   EXPECT_EQ(run.Starts(1), 2);
-  proxy.Release();
+  proxy->Release();
   fleet.worker(1).Signal(SIGCONT);
   EXPECT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.HealthUrl(1), "acl_fence_refusals_total") > 0; })) << fleet.Logs();
   run.Open(2);

@@ -3,10 +3,10 @@
 
 #include <fstream>
 
+#include "chaos/proxy/proxy.h"
 #include "tests/support/content_conformance.h"
 #include "tests/support/interleave.h"
 #include "tests/support/s3_server.h"
-#include "tests/support/tcp_proxy.h"
 #include "tests/support/test_database.h"
 
 namespace acl::test {
@@ -126,9 +126,9 @@ TEST_F(S3Contents, AnUnreachableStoreIsNoDamage) {
 }
 
 TEST_F(S3Contents, AConnectionThatBreaksInTheMiddleLosesNothing) {
-  TcpProxy proxy(server_.port());
-  Open(proxy.port());
-  proxy.Cut();
+  const auto proxy = std::move(*chaos::Proxy::Start(server_.port(), chaos::Proxy::Protocol::kBytes));
+  Open(proxy->port());
+  proxy->Refuse();
   EXPECT_EQ(Put(large_).code(), Code::kUnavailable);
   EXPECT_EQ(database_->Count("SELECT count(*) FROM object_marks WHERE NOT condemned"), 1) << "what may have been written is known";
   EXPECT_EQ(store_->GetContent(Sha256(large_)).code(), Code::kNotFound) << "nothing points to it";

@@ -5,9 +5,9 @@
 #include <set>
 #include <thread>
 
+#include "chaos/proxy/proxy.h"
 #include "shared/objectstore/memory_objects.h"
 #include "tests/support/s3_server.h"
-#include "tests/support/tcp_proxy.h"
 
 namespace acl::test {
 namespace {
@@ -189,16 +189,16 @@ TEST_F(S3Server, ComesBackAfterItsServerWasKilled) {
 }
 
 TEST_F(S3Server, AServerThatHoldsItsBreathCostsTheTimeout) {
-  TcpProxy proxy(server_.port());
-  auto options = server_.Options(proxy.port());
+  const auto proxy = std::move(*chaos::Proxy::Start(server_.port(), chaos::Proxy::Protocol::kBytes));
+  auto options = server_.Options(proxy->port());
   options.timeout = std::chrono::milliseconds(200);
   options.tries = 2;
   options.backoff.initial = std::chrono::milliseconds(1);
   auto store = server_.Store(clock_, options);
   ASSERT_TRUE(store->PutIfAbsent("k", "x"));
-  proxy.Hold();
+  proxy->SetSilence(chaos::Proxy::Silence::kBoth);
   EXPECT_EQ(store->Get("k", 100).code(), Code::kTimeout);
-  proxy.Release();
+  proxy->SetSilence(chaos::Proxy::Silence::kNone);
   auto got = store->Get("k", 100);
   ASSERT_TRUE(got) << got.message();
 }
