@@ -24,14 +24,31 @@ chaos_one() {  # NAME OPTION...
   return $code
 }
 
+# The same mistakes in a whole fleet of real processes: each run must find an invariant broken (exit code 1).
+fleet_mutants() {
+  local name folder code told bad=0
+  build mutants acl-coordinator acl-worker airun
+  for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit; do
+    folder=$(mktemp -d /tmp/acl-chaos-XXXXXX)
+    chmod 711 "$folder"
+    code=0
+    told=$(CHAOS_MUTANT=$name "$top/build/mutants/bin/airun" chaos run --profile quick --seed 7 --folder "$folder/run" 2>&1) || code=$?
+    rm -rf "$folder"
+    if [ $code = 1 ]; then say "mutant in a fleet: $name: noticed by $(grep -E '^[a-z][a-z0-9. ]* +[1-9][0-9]* of ' <<<"$told" | sed -E 's/ +[0-9]+ of.*//' | paste -sd, -)"
+    else say "mutant in a fleet: $name: NOT noticed (exit code $code)"; bad=1; fi
+  done
+  return $bad
+}
+
 cmd_chaos() {
   local profile code=0
-  if [ "${1:-}" = mutants ]; then mutants all; return; fi
+  if [ "${1:-}" = mutants ]; then mutants all || code=$?; need chaos; fleet_mutants || code=$?; return $code; fi
   need chaos
   build_binaries
   if [ $# -gt 0 ]; then chaos_one last "$@"; return; fi
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
+  fleet_mutants || code=$?
   for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions kafka; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-18}" || code=$?
   return $code

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/base/mutant.h"
 #include "shared/postgres/claim_rows.h"
 
 namespace acl::pg {
@@ -162,10 +163,22 @@ constexpr const char* kAnswerKeep = R"(
 SELECT i.n, ((SELECT ok FROM done))[i.n], l.mine, l.now_wake, l.n IS NULL AND coalesce((SELECT true FROM leases x WHERE x.subject_id = i.subject), false)
 FROM item i LEFT JOIN kept l ON l.n = i.n ORDER BY i.n)";
 
+// With the mistake that is chosen, in the build that has them.
+std::string Text(std::string text) {
+  const auto change = [&](std::string_view from, std::string_view to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  };
+  if (Mutant("no_fence"))
+    change("l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine", "true AS mine");
+  if (Mutant("no_ready_row_with_the_commit")) change("WHERE ((SELECT ok FROM done))[r.item] ON CONFLICT", "WHERE false ON CONFLICT");
+  return text;
+}
+
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
-                            std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherWrites + kAnswerFull, true);
-const Statement kCommitRun("commit.run", Statement::Kind::kWrite, std::string(kItems) + kGive + kWrites + kUsualWrites + kAnswerFull, true);
-const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, std::string(kItems) + kKeepOnly + kWrites + kAnswerKeep, true);
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherWrites + kAnswerFull), true);
+const Statement kCommitRun("commit.run", Statement::Kind::kWrite, Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kAnswerFull),
+                           true);
+const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + kAnswerKeep), true);
 
 }  // namespace
 
