@@ -146,8 +146,9 @@ void AddChaosCommands(CLI::App* app, Session* session) {
       "Exit codes of run and check: 0 passed, 1 an invariant was broken, 7 the run proves nothing (a fault was not seen to happen)");
   auto options = std::make_shared<ChaosOptions>();
   CLI::App* run = chaos->add_subcommand("run", "a workload under faults, on a fleet of its own or on one that is marked for it");
-  run->add_option("--profile", options->profile,
-                  "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, soak")
+  run->add_option(
+         "--profile", options->profile,
+         "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, soak")
       ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
   run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(CLI::Range(0.0, 10'080.0));

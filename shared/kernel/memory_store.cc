@@ -77,7 +77,9 @@ Result<HeartbeatAnswer> MemoryStore::Heartbeat(const SessionId& id, milliseconds
   it->second.row.expires_at = Now() + ttl;
   HeartbeatAnswer answer{Now(), {}};
   for (const auto& [subject_id, subject] : subjects_) {
-    if (subject.holder == id && !subject.inbox.empty()) answer.woken.push_back(subject_id);
+    const bool told =
+        std::any_of(subject.inbox_holder.begin(), subject.inbox_holder.end(), [&](const auto& row) { return row.second == id; });
+    if (told) answer.woken.push_back(subject_id);
     for (const MemoryTask& task : subject.tasks) {
       if (task.session == id && task.state == "started" && task.cancel_requested) answer.unwanted.push_back(task.id);
     }

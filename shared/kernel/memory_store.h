@@ -49,7 +49,8 @@ struct MemorySubject {
   std::map<std::string, WallTime> timers;
   std::vector<MemoryTask> tasks;
   std::vector<CompensationRow> compensations;
-  std::vector<InboxRow> inbox;  // unread
+  std::vector<InboxRow> inbox;                // unread
+  std::map<InboxId, SessionId> inbox_holder;  // by row: who held the lease when it was put, and hears of it with a heartbeat
   struct PostKey {
     Hash256 hash;
     WallTime at;
@@ -131,6 +132,9 @@ class MemoryStore : public KernelStore {
   // As if another transaction had the lease row locked: commits are busy, claims, reaps and timers pass it by.
   void LockLease(const SubjectId& subject);
   void UnlockLease(const SubjectId& subject);
+  // The same for a session's row: a reap passes it by.
+  void LockSession(const SessionId& session);
+  void UnlockSession(const SessionId& session);
   // Copies, so that a checker may look while others go on.
   std::vector<SubjectId> Subjects() const;  // in the order of their ids
   std::optional<MemorySubject> Inspect(const SubjectId& subject) const;
@@ -213,6 +217,7 @@ class MemoryStore : public KernelStore {
   std::set<ReadyRow> ready_;
   std::map<TaskId, SubjectId> task_subjects_;
   std::set<SubjectId> locked_;
+  std::set<SessionId> locked_sessions_;
   struct StoredContent {
     std::string bytes;
     WallTime used_at;

@@ -139,6 +139,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   if (outbox_.empty() && !item.outbox.empty()) outbox_since_ = clock_.Wall();
   outbox_.insert(outbox_.end(), item.outbox.begin(), item.outbox.end());
   subject.compensations.insert(subject.compensations.end(), item.compensations.begin(), item.compensations.end());
+  for (const InboxId& consumed : item.consumed_inbox) subject.inbox_holder.erase(consumed);
   std::erase_if(subject.inbox, [&](const InboxRow& row) {
     return std::find(item.consumed_inbox.begin(), item.consumed_inbox.end(), row.id) != item.consumed_inbox.end();
   });

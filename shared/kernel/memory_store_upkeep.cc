@@ -25,6 +25,7 @@ milliseconds BarrenBackoff(int barren) {
 void MemoryStore::PutInbox(MemorySubject& subject, InboxRow row) {
   ++subject.wake;
   if (subject.token.value >> 32 < epoch_) subject.wake = std::max(subject.wake, epoch_ << 32);  // met by no holder of before
+  if (subject.holder) subject.inbox_holder[row.id] = *subject.holder;
   subject.inbox.push_back(std::move(row));
   if (!subject.holder) PutReady(subject, Now());
 }
@@ -96,13 +97,13 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
   for (auto& [id, session] : sessions_) {
     if (session.row.dead) continue;
     ++live;
-    if (session.row.expires_at <= Now()) dying.push_back(&session);
+    if (session.row.expires_at <= Now() && !locked_sessions_.contains(id)) dying.push_back(&session);
   }
   answer.sessions_died = int(dying.size());
   for (Session* session : dying) {
     session->row.dead = true;
     session->died_at = Now();
-    session->died_with_fleet = live >= 3 && int(dying.size()) * 2 > live;
+    session->died_with_fleet = dying.size() > 1 && int(dying.size()) * 2 > live;
   }
   const SettleAnswer settled = Settle(std::nullopt, max_leases);
   answer.tasks_lost = settled.lost;
@@ -291,6 +292,16 @@ void MemoryStore::LockLease(const SubjectId& subject) {
 void MemoryStore::UnlockLease(const SubjectId& subject) {
   std::lock_guard lock(mutex_);
   locked_.erase(subject);
+}
+
+void MemoryStore::LockSession(const SessionId& session) {
+  std::lock_guard lock(mutex_);
+  locked_sessions_.insert(session);
+}
+
+void MemoryStore::UnlockSession(const SessionId& session) {
+  std::lock_guard lock(mutex_);
+  locked_sessions_.erase(session);
 }
 
 std::vector<SubjectId> MemoryStore::Subjects() const {

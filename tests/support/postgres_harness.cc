@@ -19,6 +19,10 @@ class PostgresHarness final : public StoreHarness {
     return std::make_shared<HeldLock>(database_->conninfo(),
                                       "SELECT 1 FROM leases WHERE subject_id = '" + subject.ToString() + "' FOR UPDATE");
   }
+  std::shared_ptr<void> LockSession(const SessionId& session) override {
+    return std::make_shared<HeldLock>(database_->conninfo(),
+                                      "SELECT 1 FROM worker_sessions WHERE session_id = '" + session.ToString() + "' FOR UPDATE");
+  }
   std::int64_t UnreadInbox(const SubjectId& subject) override {
     return database_->Count("SELECT count(*) FROM inbox WHERE subject_id = '" + subject.ToString() + "'");
   }

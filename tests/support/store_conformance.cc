@@ -34,6 +34,10 @@ class MemoryHarness final : public StoreHarness {
     store_.LockLease(subject);
     return {&store_, [subject](MemoryStore* store) { store->UnlockLease(subject); }};
   }
+  std::shared_ptr<void> LockSession(const SessionId& session) override {
+    store_.LockSession(session);
+    return {&store_, [session](MemoryStore* store) { store->UnlockSession(session); }};
+  }
   std::int64_t UnreadInbox(const SubjectId& subject) override { return std::int64_t(store_.Inspect(subject)->inbox.size()); }
 
  private:

@@ -26,6 +26,8 @@ class StoreHarness {
   virtual void Advance(milliseconds by) = 0;
   // Holds the subject's lease row locked, as another transaction would, until the guard goes.
   virtual std::shared_ptr<void> LockLease(const SubjectId& subject) = 0;
+  // The same for a session's row.
+  virtual std::shared_ptr<void> LockSession(const SessionId& session) = 0;
   // Inbox rows stored and not consumed, whoever holds the lease.
   virtual std::int64_t UnreadInbox(const SubjectId& subject) = 0;
 };
