@@ -213,8 +213,9 @@ class Run {
     measure("submit, a run a request, runs/s", &results_.submit_runs_per_s, [&] { return MeasureSubmit(stage_, false); });
     measure("submit, in batches, runs/s", &results_.submit_batch_runs_per_s, [&] { return MeasureSubmit(stage_, true); });
     measure("idle fleet, statements/s", &results_.idle_statements_per_s, [&] { return MeasureIdle(stage_); });
-    measure("a step of a long run, × one of a short", &results_.long_run_cost,
-            [&] { return MeasureLongRuns(stage_, options_.long_steps); });
+    if (options_.long_steps > 0)
+      measure("a step of a long run, × one of a short", &results_.long_run_cost,
+              [&] { return MeasureLongRuns(stage_, options_.long_steps); });
     if (options_.slow_calls > 0)
       measure("slow calls on one worker, MB", &results_.slow_calls_mb, [&] { return MeasureSlowCalls(stage_, options_.slow_calls); });
     if (options_.leases > 0)
