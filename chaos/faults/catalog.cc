@@ -18,6 +18,8 @@ const std::vector<FaultKind>& FaultKinds() {
         {"freeze-worker", "N2", "a worker stopped past its lease, then continued", true, FreezeWorker},
         {"late-commit", "N2", "a worker stopped with a commit on its way; the commit arrives after the lease was taken over", true,
          LateCommit},
+        {"late-in-gap", "N2", "the same, arriving after the takeover and before the first commit of who took over", true, LateInGap, false,
+         NoFailPoints},
         {"freeze-coordinator", "N3", "a coordinator stopped past its duties' leases, then continued", true, FreezeCoordinator},
         {"freeze-backend", "N4", "a PostgreSQL backend of a worker stopped", true, FreezeBackend},
         {"lock-sessions", "N4", "the rows of all sessions locked for longer than a lease lives", false, LockSessions},

@@ -14,6 +14,7 @@ Made FreezeWorker(World&, std::uint64_t draw);
 Made FreezeAll(World&, std::uint64_t draw);
 Made FreezeCoordinator(World&, std::uint64_t draw);
 Made LateCommit(World&, std::uint64_t draw);
+Made LateInGap(World&, std::uint64_t draw);
 Made Twin(World&, std::uint64_t draw);
 Made Starve(World&, std::uint64_t draw);
 Made RollingRestart(World&, std::uint64_t draw);
@@ -73,6 +74,7 @@ Made ObjectsToxic(World&, std::uint64_t draw);
 
 // Why a fault cannot be done here; nothing if it can.
 std::optional<std::string> NoToxiproxy(const World&);
+std::optional<std::string> NoFailPoints(const World&);
 std::optional<std::string> NoNextVersion(const World&);
 std::optional<std::string> NoObjects(const World&);
 std::optional<std::string> NoToxicObjects(const World&);

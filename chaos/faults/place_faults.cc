@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "chaos/faults/kinds.h"
+#include "chaos/load/http.h"
 #include "chaos/process/patience.h"
 
 namespace acl::chaos {
@@ -63,6 +64,74 @@ class AtFailPoint final : public Fault {
   const pid_t pid_;
 };
 
+// A commit that arrives between a takeover and the first commit of who took over: the expected head is still as it was, so that the token
+// alone refuses it. Its sender is stopped with the commit on its way; everybody else is stopped too, and then stops right after a claim.
+class CommitInGap final : public Fault {
+ public:
+  CommitInGap(World& world, Node& node) : world_(world), node_(node) {
+    facts["process"] = node.name;
+    for (int n = 0; n < world.fleet->workers(); ++n) {
+      if (&world.fleet->worker(n) != &node) others_.push_back(&world.fleet->worker(n));
+    }
+  }
+  Status Inject() override {
+    before_ = Refusals();
+    node_.database->ArmHold();
+    if (!Await([&] { return node_.database->Holding(); }, kSeenWithin)) return NotSeen("a commit of " + node_.name + " on its way");
+    for (Node* other : others_) other->process->Signal(SIGSTOP);
+    node_.process->Signal(SIGSTOP);
+    const pid_t pid = node_.process->pid();
+    if (!Await([&] { return !HasSession(world_, pid) && !HasLeases(world_, pid); }, kSeenWithin))
+      return NotSeen("the session of " + node_.name + " is dead and its leases are free");
+    for (Node* other : others_) {
+      Order(*other);
+      other->process->Signal(SIGCONT);
+    }
+    return {};
+  }
+  // Who claims takes as many as there are, those of the sender among them.
+  Status AssertInjected() override {
+    const auto claimed = [&] {
+      return std::any_of(others_.begin(), others_.end(), [](Node* other) { return StateOf(other->process->pid()) == 'T'; });
+    };
+    return Await(claimed, kSeenWithin) ? Status() : Status(NotSeen("another worker stopped right after its claim"));
+  }
+  Status Heal() override {
+    node_.database->Release();
+    node_.process->Signal(SIGCONT);
+    const bool refused = Await([&] { return Refusals() > before_; }, kSeenWithin);
+    facts["late_commits_refused"] = Refusals() - before_;
+    for (Node* other : others_) {
+      std::error_code ignored;
+      std::filesystem::remove(PlaceOf(*other), ignored);
+      std::filesystem::remove(PlaceOf(*other).string() + ".hit", ignored);
+      other->process->Signal(SIGCONT);
+    }
+    return refused ? Status() : Status(NotSeen("the late commit of " + node_.name + " was refused"));
+  }
+  Status AssertHealed() override {
+    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready again"));
+  }
+
+ private:
+  std::filesystem::path PlaceOf(const Node& node) const { return world_.fleet->FailPoints(node) / "claim.after_commit"; }
+  void Order(const Node& node) const {
+    const auto order = PlaceOf(node);
+    std::ofstream(order.string() + ".new") << "pause";
+    std::filesystem::rename(order.string() + ".new", order);
+  }
+  double Refusals() const {
+    HttpAsk ask;
+    ask.url = node_.Url("/metrics");
+    return MetricOf(Http(ask).body, "acl_fence_refusals_total");
+  }
+
+  World& world_;
+  Node& node_;
+  std::vector<Node*> others_;
+  double before_ = 0;
+};
+
 }  // namespace
 
 Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const std::string& action) {
@@ -70,6 +139,13 @@ Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const s
   if (!reaper && !place.starts_with("outbox.")) return std::make_unique<AtFailPoint>(world, AWorker(world, draw), place, action, nullptr);
   Node& coordinator = world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators())));
   return std::make_unique<AtFailPoint>(world, coordinator, place, action, reaper ? &AWorker(world, draw) : nullptr);
+}
+
+Made LateInGap(World& world, std::uint64_t draw) { return std::make_unique<CommitInGap>(world, AWorker(world, draw)); }
+
+std::optional<std::string> NoFailPoints(const World& world) {
+  if (!world.fleet->options().failpoints) return "needs a fleet with armed failpoints (profile failpoints)";
+  return std::nullopt;
 }
 
 }  // namespace acl::chaos

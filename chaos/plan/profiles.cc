@@ -34,6 +34,7 @@ const std::vector<Profile>& Profiles() {
       for (const char* action : {":kill", ":pause"}) places.kinds.push_back(name + action);
       if (place.reset) places.kinds.push_back(name + ":reset");
     }
+    for (int n = 0; n < 3; ++n) places.kinds.push_back("late-in-gap");
     places.rest = places.hold = milliseconds(50);
     places.lease_ttl = milliseconds(1'000);
     places.failpoints = true;
