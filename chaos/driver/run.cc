@@ -204,8 +204,12 @@ Result<Report> Driver::Run() {
     Say("  cannot do " + name + " here: " + *why);
     return true;
   });
+  // A schedule is planned by its rests and holds; faults take longer than those to be seen, so it may end before its end.
+  const SteadyTime begin = clock_.Steady();
+  const int least = possible.dose * int(possible.kinds.size());
   int n = 0;
   for (const PlannedFault& planned : MakeSchedule(possible, options_.seed)) {
+    if (n >= least && clock_.Steady() - begin >= possible.at_least) break;
     if (StopAsked()) return Error{Code::kCancelled, "stopped"};
     OneFault(++n, planned);
   }
