@@ -6,7 +6,10 @@ chaos_one() {  # NAME OPTION...
   folder=$(mktemp -d /tmp/acl-chaos-XXXXXX)
   chmod 711 "$folder"
   case " $* " in
-    *" kafka "*) set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" ;;
+    *" kafka "*)
+      with_lock setup toxiproxy_install
+      set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" --toxiproxy "$toxiproxy_home/toxiproxy-server"
+      set -- "$@" --kafka-byway "$(kafka byway chaos)" ;;
     *" versions "*) build dev acl-coordinator-next acl-worker-next airun-next; program=airun-next ;;   # which can read what they write
     *" toxic "* | *" objects "*) with_lock setup toxiproxy_install; set -- "$@" --toxiproxy "$toxiproxy_home/toxiproxy-server" ;;
   esac

@@ -28,8 +28,11 @@ kafka_create() {  # DIR
   mkdir -p "$dir"
   pg_free_port >"$dir/port"
   pg_free_port >"$dir/tls-port"
+  pg_free_port >"$dir/byway-port"
+  pg_free_port >"$dir/byway-told"
   controller=$(pg_free_port)
-  # A second listener speaks TLS and shows a certificate of its own.
+  # A second listener speaks TLS and shows a certificate of its own. A third, the byway, sends its clients to a port where somebody else
+  # listens and passes on what they say (a proxy that makes trouble): a broker's address is what it tells, not what was asked.
   openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
     -keyout "$dir/key.pem" -out "$dir/certificate.pem" 2>"$dir/openssl.log" || { cat "$dir/openssl.log" >&2; rm -rf "$dir"; die "openssl cannot make a certificate"; }
   cat "$dir/key.pem" "$dir/certificate.pem" >"$dir/keystore.pem"
@@ -37,13 +40,13 @@ kafka_create() {  # DIR
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$controller
-listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port"),CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port")
+listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port"),BYWAY://127.0.0.1:$(cat "$dir/byway-port"),CONTROLLER://127.0.0.1:$controller
+advertised.listeners=PLAINTEXT://127.0.0.1:$(cat "$dir/port"),SSL://127.0.0.1:$(cat "$dir/tls-port"),BYWAY://127.0.0.1:$(cat "$dir/byway-told")
 ssl.keystore.type=PEM
 ssl.keystore.location=$dir/keystore.pem
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,BYWAY:PLAINTEXT
 log.dirs=$dir/log
 # Topics are made by \`airun queue init\`, never by accident.
 auto.create.topics.enable=false
@@ -82,8 +85,8 @@ kafka_start_locked() {  # DIR
   server_await $! "$dir" Kafka kcat -b "127.0.0.1:$(cat "$dir/port")" -L -m 1 -X log_level=0
 }
 
-# kafka [start|stop|kill|url|tls|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the file of
-# its certificate; kill is kill -9; tool runs one of Kafka's own command line tools (topics, groups, configs) against it.
+# kafka [start|stop|kill|url|tls|byway|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the file of
+# its certificate, byway the port that clients of the third listener are sent to and the port it listens on; kill is kill -9; tool runs one of Kafka's own command line tools (topics, groups, configs) against it.
 kafka() {
   local action=${1:-start} name=${2:-test} dir tool
   dir=$(server_dir kafka "$name")
@@ -91,6 +94,7 @@ kafka() {
     start) need fleet; server_start kafka "$name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
     url) server_must_run kafka "$name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
     tls) server_must_run kafka "$name"; echo "127.0.0.1:$(cat "$dir/tls-port") $dir/certificate.pem" ;;
+    byway) server_must_run kafka "$name"; echo "$(cat "$dir/byway-told"):$(cat "$dir/byway-port")" ;;
     stop) server_end kafka "$name" TERM ;;
     kill) server_end kafka "$name" KILL ;;
     remove) server_remove kafka "$name" ;;
@@ -103,6 +107,6 @@ kafka() {
         *) die "kafka: unknown tool \"$tool\"; there are: topics groups configs" ;;
       esac
       (kafka_java "$tool" --bootstrap-server "127.0.0.1:$(cat "$dir/port")" "$@") ;;
-    *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls remove tool" ;;
+    *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls byway remove tool" ;;
   esac
 }

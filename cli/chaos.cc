@@ -19,7 +19,7 @@ namespace acl::cli {
 namespace {
 
 struct ChaosOptions {
-  std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control, toxiproxy;
+  std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control, kafka_byway, toxiproxy;
   std::uint64_t seed = 0;
   double minutes = 0;
   bool yes = false, list = false;
@@ -83,6 +83,14 @@ void Run(Session* session, const ChaosOptions& options) {
   run.postgres = options.postgres;
   run.kafka.bootstrap = options.kafka;
   run.kafka.control = options.kafka_control;
+  if (!options.kafka_byway.empty()) {
+    const auto colon = options.kafka_byway.find(':');
+    run.kafka.byway_told = std::uint16_t(std::atoi(options.kafka_byway.c_str()));
+    run.kafka.byway_port =
+        colon == std::string::npos ? std::uint16_t(0) : std::uint16_t(std::atoi(options.kafka_byway.c_str() + colon + 1));
+    if (run.kafka.byway_told == 0 || run.kafka.byway_port == 0)
+      return session->Fail({Code::kInvalid, "--kafka-byway is two ports, as in 19093:19094: \"" + options.kafka_byway + "\""});
+  }
   run.toxiproxy = options.toxiproxy;
   for (const char* name : {"ACL_S3_ENDPOINT", "ACL_S3_BUCKET", "ACL_S3_ACCESS_KEY", "ACL_S3_SECRET_KEY"}) {
     if (const std::string value = session->world.environment(name); !value.empty()) run.objects[name] = value;
@@ -157,6 +165,8 @@ void AddChaosCommands(CLI::App* app, Session* session) {
   run->add_option("--folder", options->folder, "for history, report and logs; a new one below the temporary folder unless given");
   run->add_option("--postgres-programs", options->postgres, "folder of initdb and postgres, for the fleet of its own");
   run->add_option("--kafka", options->kafka, "HOST:PORT of a broker that may be killed, for the profile kafka");
+  run->add_option("--kafka-byway", options->kafka_byway,
+                  "PORT:PORT where a listener of the broker sends its clients, and where it listens: toxiproxy stands between");
   run->add_option("--kafka-control", options->kafka_control, "shell command with {} for kill, start or tool, as in: ./dev kafka {} NAME");
   run->add_option("--toxiproxy", options->toxiproxy, "toxiproxy's server program, for the profiles toxic and objects");
   run->add_flag("--list", options->list, "show the profiles and their faults");

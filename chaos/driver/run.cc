@@ -95,6 +95,7 @@ Status Driver::SetUp() {
                    "this profile needs a Kafka broker: --kafka HOST:PORT --kafka-control COMMAND (./dev chaos --profile kafka brings one)"};
     fleet.kafka = options_.kafka;
     fleet.kafka.prefix = "chaos-" + NewUuid7().ToString();
+    if (!options_.toxiproxy.empty() && fleet.kafka.byway_told != 0) fleet.toxiproxy = options_.toxiproxy;
     world_.kafka = fleet.kafka;
   }
   auto started = Fleet::Start(fleet, clock_);

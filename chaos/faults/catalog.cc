@@ -66,12 +66,18 @@ const std::vector<FaultKind>& FaultKinds() {
         {"objects-gone", "N25", "its connections fall silent in both directions", true, ObjectsGone, false, NoObjects},
         {"objects-toxic", "N25", "toxiproxy: its answers do not arrive", true, ObjectsToxic, false, NoToxicObjects},
     };
-    for (FaultKind kind : {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
-                           FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
-                           FaultKind{"replay", "N19", "every message once more, twice, in the opposite order", true, ReplayMessages},
-                           FaultKind{"offset-reset", "N19", "the group back at the beginning of every topic", true, ResetOffsets},
-                           FaultKind{"poison", "N20", "messages that nobody can read", true, PoisonMessages},
-                           FaultKind{"rebalance", "N21", "a member that joins and leaves, three times", true, Rebalance}}) {
+    for (FaultKind kind :
+         {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
+          FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
+          FaultKind{"replay", "N19", "every message once more, twice, in the opposite order", true, ReplayMessages},
+          FaultKind{"offset-reset", "N19", "the group back at the beginning of every topic", true, ResetOffsets},
+          FaultKind{"poison", "N20", "messages that nobody can read", true, PoisonMessages},
+          FaultKind{"kafka-late", "N8", "toxiproxy: the broker's answers are late", true, KafkaLate, true, NoToxicKafka},
+          FaultKind{"kafka-slices", "N8", "toxiproxy: they come in slices", true, KafkaInSlices, true, NoToxicKafka},
+          FaultKind{"kafka-reset", "N10", "toxiproxy: every connection to the broker is reset", true, KafkaReset, true, NoToxicKafka},
+          FaultKind{"kafka-silent", "N7, N9", "toxiproxy: nothing comes through to the broker, or nothing back, or neither", true,
+                    KafkaSilent, true, NoToxicKafka},
+          FaultKind{"rebalance", "N21", "a member that joins and leaves, three times", true, Rebalance}}) {
       kind.kafka = true;
       all.push_back(std::move(kind));
     }

@@ -27,7 +27,10 @@ std::string Control(const World& world, const std::string& action) {
   return at == std::string::npos ? command + " " + action : command.replace(at, 2, action);
 }
 
-bool BrokerAnswers(const World& world) { return Do(world, "timeout 5 kcat -b " + world.kafka.bootstrap + " -L -m 2 -X log_level=0").ok(); }
+bool BrokerAnswersAt(const World& world, const std::string& address) {
+  return Do(world, "timeout 5 kcat -b " + address + " -L -m 2 -X log_level=0").ok();
+}
+bool BrokerAnswers(const World& world) { return BrokerAnswersAt(world, world.kafka.bootstrap); }
 
 double OfWorkers(World& world, const char* metric, const char* labels) {
   double sum = 0;
@@ -190,7 +193,73 @@ class OffsetsReset final : public KafkaFault {
   std::int64_t there_ = 0;
 };
 
+// What toxiproxy does to the way of every process to the broker. Seen by a question that goes the same way.
+class KafkaToxic final : public KafkaFault {
+ public:
+  // It is asked and takes so long; nothing: it is not answered at all.
+  KafkaToxic(World& world, std::vector<Json> toxics, std::optional<milliseconds> at_least)
+      : KafkaFault(world), toxics_(std::move(toxics)), at_least_(at_least) {
+    facts["toxics"] = toxics_;
+  }
+  Status Inject() override {
+    for (const Json& toxic : toxics_) {
+      if (Status added = world_.fleet->toxiproxy()->AddToxic("kafka", toxic); !added) return added;
+    }
+    return {};
+  }
+  Status AssertInjected() override {
+    std::int64_t took_ms = 0;
+    bool answered = false;
+    const auto felt = [&] {
+      const auto before = World::Now();
+      answered = BrokerAnswersAt(world_, Way());
+      took_ms = (World::Now() - before) / 1'000'000;
+      return at_least_ ? answered && took_ms >= at_least_->count() : !answered;
+    };
+    const bool seen = Await(felt, kSeenWithin);
+    facts["a_question_took_ms"] = took_ms;
+    facts["answered"] = answered;
+    return seen ? Status() : Status(NotSeen("a question to the broker that is late, or not answered"));
+  }
+  Status Heal() override { return world_.fleet->toxiproxy()->RemoveToxics("kafka"); }
+  Status AssertHealed() override {
+    if (!Await([&] { return BrokerAnswersAt(world_, Way()); }, kHealedWithin)) return NotSeen("the broker answers over toxiproxy");
+    return KafkaFault::AssertHealed();
+  }
+
+ private:
+  std::string Way() const { return "127.0.0.1:" + std::to_string(world_.kafka.byway_told); }
+  const std::vector<Json> toxics_;
+  const std::optional<milliseconds> at_least_;
+};
+
 }  // namespace
+
+Made KafkaLate(World& world, std::uint64_t draw) {
+  const int latency = 100 + int((draw >> 8) % 300);
+  return std::make_unique<KafkaToxic>(
+      world, std::vector{MakeToxic("latency", "downstream", {{"latency", latency}, {"jitter", latency / 4}})}, milliseconds(latency));
+}
+Made KafkaInSlices(World& world, std::uint64_t) {
+  return std::make_unique<KafkaToxic>(
+      world, std::vector{MakeToxic("slicer", "downstream", {{"average_size", 64}, {"size_variation", 32}, {"delay", 20'000}})},
+      milliseconds(100));
+}
+Made KafkaReset(World& world, std::uint64_t) {
+  return std::make_unique<KafkaToxic>(world, std::vector{MakeToxic("reset_peer", "downstream", {{"timeout", 0}})}, std::nullopt);
+}
+Made KafkaSilent(World& world, std::uint64_t draw) {
+  std::vector<Json> toxics;
+  if ((draw >> 8) % 3 != 0) toxics.push_back(MakeToxic("timeout", "downstream", {{"timeout", 0}}));
+  if ((draw >> 8) % 3 != 1) toxics.push_back(MakeToxic("timeout", "upstream", {{"timeout", 0}}));
+  return std::make_unique<KafkaToxic>(world, std::move(toxics), std::nullopt);
+}
+
+std::optional<std::string> NoToxicKafka(const World& world) {
+  if (world.fleet->toxiproxy() == nullptr || world.kafka.byway_told == 0)
+    return "needs toxiproxy and a byway to the broker: --toxiproxy PROGRAM --kafka-byway PORT:PORT (./dev chaos brings both)";
+  return std::nullopt;
+}
 
 Made ReplayMessages(World& world, std::uint64_t) { return std::make_unique<MessagesReplayed>(world); }
 Made ResetOffsets(World& world, std::uint64_t) { return std::make_unique<OffsetsReset>(world); }

@@ -64,6 +64,10 @@ Made ToxicSlicer(World&, std::uint64_t draw);
 Made ToxicResetPeer(World&, std::uint64_t draw);
 Made ToxicHalfOpen(World&, std::uint64_t draw);
 Made ToxicOneWay(World&, std::uint64_t draw);
+Made KafkaLate(World&, std::uint64_t draw);
+Made KafkaInSlices(World&, std::uint64_t draw);
+Made KafkaReset(World&, std::uint64_t draw);
+Made KafkaSilent(World&, std::uint64_t draw);
 
 Made ObjectsBusy(World&, std::uint64_t draw);
 Made ObjectsUnheard(World&, std::uint64_t draw);
@@ -78,6 +82,7 @@ std::optional<std::string> NoFailPoints(const World&);
 std::optional<std::string> NoNextVersion(const World&);
 std::optional<std::string> NoObjects(const World&);
 std::optional<std::string> NoToxicObjects(const World&);
+std::optional<std::string> NoToxicKafka(const World&);
 std::optional<std::string> NoClocks(const World&);
 std::optional<std::string> NoDisk(const World&);
 std::optional<std::string> NoTracing(const World&);

@@ -74,10 +74,6 @@ class ToxicReset final : public Toxic {
   }
 };
 
-Json MakeToxic(const char* type, const char* stream, Json attributes) {
-  return {{"name", std::string(type) + "-" + stream}, {"type", type}, {"stream", stream}, {"attributes", std::move(attributes)}};
-}
-
 }  // namespace
 
 Made ToxicLatency(World& world, std::uint64_t draw) {

@@ -17,7 +17,7 @@ namespace {
 std::map<std::string, std::string> KafkaEnvironment(const KafkaAccess& kafka) {
   if (kafka.bootstrap.empty()) return {};
   return {{"ACL_QUEUE_DRIVER", "kafka"},
-          {"ACL_KAFKA_BOOTSTRAP", kafka.bootstrap},
+          {"ACL_KAFKA_BOOTSTRAP", kafka.byway_told != 0 ? "127.0.0.1:" + std::to_string(kafka.byway_told) : kafka.bootstrap},
           {"ACL_KAFKA_PREFIX", kafka.prefix},
           {"ACL_QUEUE_LATE_MS", "3000"}};
 }
@@ -115,9 +115,6 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
   if (!database) return database.error();
   fleet->database_ = std::move(*database);
   if (auto migrated = pg::Migrate(fleet->conninfo()); !migrated) return migrated.error();
-  if (!options.kafka.bootstrap.empty()) {
-    if (Status made = fleet->MakeTopics(); !made) return made.error();
-  }
   if (options.failpoints) {
     if (Status marked = pg::MarkForChaos(fleet->conninfo(), true); !marked) return marked.error();
   }
@@ -125,6 +122,13 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
     auto toxic = Toxiproxy::Start(options.toxiproxy, options.folder / "toxiproxy.log");
     if (!toxic) return toxic.error();
     fleet->toxiproxy_ = std::move(*toxic);
+  }
+  if (fleet->toxiproxy_ == nullptr) fleet->options_.kafka.byway_told = 0;
+  if (const KafkaAccess& kafka = fleet->options_.kafka; !kafka.bootstrap.empty()) {
+    if (kafka.byway_told != 0) {
+      if (auto way = fleet->toxiproxy_->Add("kafka", kafka.byway_port, kafka.byway_told); !way) return way.error();
+    }
+    if (Status made = fleet->MakeTopics(); !made) return made.error();
   }
   if (!options.objects.empty()) {
     if (Status made = fleet->MakeObjectsWay(); !made) return made.error();

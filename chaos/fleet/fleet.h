@@ -17,6 +17,8 @@ struct KafkaAccess {
   std::string bootstrap;
   std::string control;  // a shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME
   std::string prefix;   // of the topics
+  // Of a listener of the broker that sends its clients elsewhere: the port where, and its own. There toxiproxy can stand between.
+  std::uint16_t byway_told = 0, byway_port = 0;
 };
 
 struct FleetOptions {

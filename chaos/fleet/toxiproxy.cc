@@ -24,8 +24,12 @@ Result<Json> Toxiproxy::Call(const std::string& method, const std::string& path,
   return answer.json();
 }
 
-Result<std::uint16_t> Toxiproxy::Add(const std::string& name, std::uint16_t target_port) {
-  const std::uint16_t port = FreePort();
+Json MakeToxic(const char* type, const char* stream, Json attributes) {
+  return {{"name", std::string(type) + "-" + stream}, {"type", type}, {"stream", stream}, {"attributes", std::move(attributes)}};
+}
+
+Result<std::uint16_t> Toxiproxy::Add(const std::string& name, std::uint16_t target_port, std::uint16_t at) {
+  const std::uint16_t port = at != 0 ? at : FreePort();
   auto made = Call("POST", "/proxies",
                    {{"name", name},
                     {"listen", "127.0.0.1:" + std::to_string(port)},

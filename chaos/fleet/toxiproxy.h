@@ -7,12 +7,15 @@
 
 namespace acl::chaos {
 
+// A toxic of this type on the answers ("downstream") or the questions ("upstream").
+Json MakeToxic(const char* type, const char* stream, Json attributes);
+
 class Toxiproxy {
  public:
   static Result<std::unique_ptr<Toxiproxy>> Start(const std::filesystem::path& program, const std::filesystem::path& log);
 
-  // A way to this port, under a name: the port to connect to instead.
-  Result<std::uint16_t> Add(const std::string& name, std::uint16_t target_port);
+  // A way to this port, under a name: the port to connect to instead (`at`, or any).
+  Result<std::uint16_t> Add(const std::string& name, std::uint16_t target_port, std::uint16_t at = 0);
   // As toxiproxy has it: {"type": "latency", "stream": "downstream", "attributes": {...}}.
   Status AddToxic(const std::string& name, const Json& toxic);
   // Those of this way, as toxiproxy tells them.
