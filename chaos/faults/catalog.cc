@@ -72,6 +72,7 @@ const std::vector<FaultKind>& FaultKinds() {
           FaultKind{"replay", "N19", "every message once more, twice, in the opposite order", true, ReplayMessages},
           FaultKind{"offset-reset", "N19", "the group back at the beginning of every topic", true, ResetOffsets},
           FaultKind{"poison", "N20", "messages that nobody can read", true, PoisonMessages},
+          FaultKind{"freeze-member", "N22", "a member frozen for longer than its group waits", true, FreezeMember},
           FaultKind{"kafka-late", "N8", "toxiproxy: the broker's answers are late", true, KafkaLate, true, NoToxicKafka},
           FaultKind{"kafka-slices", "N8", "toxiproxy: they come in slices", true, KafkaInSlices, true, NoToxicKafka},
           FaultKind{"kafka-reset", "N10", "toxiproxy: every connection to the broker is reset", true, KafkaReset, true, NoToxicKafka},
@@ -111,7 +112,6 @@ std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
 const std::vector<NotDone>& FaultsNotDone() {
   static const std::vector<NotDone> list = {
       {"N18", "a partition's leader moves, too few replicas", "needs several brokers; the broker here is one"},
-      {"N22", "a member frozen for longer than its group waits", "a freeze here lasts longer than a lease, not than the group's session"},
   };
   return list;
 }

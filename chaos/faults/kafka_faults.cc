@@ -193,6 +193,41 @@ class OffsetsReset final : public KafkaFault {
   std::int64_t there_ = 0;
 };
 
+// A member that says nothing for longer than its group waits: its partitions go to others, and it comes back as a stranger.
+class MemberFrozen final : public KafkaFault {
+ public:
+  MemberFrozen(World& world, Node& node) : KafkaFault(world), node_(node) { facts["process"] = node.name; }
+  Status Inject() override {
+    if (!Await([&] { return (before_ = Members()) == world_.fleet->workers(); }, kGroupWithin)) return NotSeen("every worker in the group");
+    node_.process->Signal(SIGSTOP);
+    return {};
+  }
+  Status AssertInjected() override {
+    if (!Await([&] { return Members() == before_ - 1; }, kGroupWithin)) return NotSeen("the group goes on without " + node_.name);
+    facts["members"] = {before_, before_ - 1};
+    return {};
+  }
+  Status Heal() override {
+    node_.process->Signal(SIGCONT);
+    return {};
+  }
+  Status AssertHealed() override {
+    if (!Await([&] { return Members() == before_; }, kGroupWithin)) return NotSeen(node_.name + " is in the group again");
+    return KafkaFault::AssertHealed();
+  }
+
+ private:
+  static constexpr milliseconds kGroupWithin{45'000};  // the group waits for ten seconds, and each question starts a Java
+  int Members() const {
+    const std::string group = world_.kafka.prefix + ".workers";
+    const std::string count = Control(world_, "tool") + " groups --describe --members --group " + group + " | grep -c '^" + group + " '";
+    const auto said = RunProgram({"bash", "-c", count}, {}, world_.fleet->options().folder / "kafka-members.log", kControl);
+    return said ? std::atoi(said->c_str()) : 0;
+  }
+  Node& node_;
+  int before_ = 0;
+};
+
 // What toxiproxy does to the way of every process to the broker. Seen by a question that goes the same way.
 class KafkaToxic final : public KafkaFault {
  public:
@@ -266,6 +301,7 @@ Made ResetOffsets(World& world, std::uint64_t) { return std::make_unique<Offsets
 Made KillBroker(World& world, std::uint64_t) { return std::make_unique<BrokerKilled>(world); }
 Made WipeTopics(World& world, std::uint64_t) { return std::make_unique<TopicsWiped>(world); }
 Made PoisonMessages(World& world, std::uint64_t) { return std::make_unique<Poisoned>(world); }
+Made FreezeMember(World& world, std::uint64_t draw) { return std::make_unique<MemberFrozen>(world, AWorker(world, draw)); }
 Made Rebalance(World& world, std::uint64_t) { return std::make_unique<Rebalanced>(world); }
 
 }  // namespace acl::chaos

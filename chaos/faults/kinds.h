@@ -64,6 +64,7 @@ Made ToxicSlicer(World&, std::uint64_t draw);
 Made ToxicResetPeer(World&, std::uint64_t draw);
 Made ToxicHalfOpen(World&, std::uint64_t draw);
 Made ToxicOneWay(World&, std::uint64_t draw);
+Made FreezeMember(World&, std::uint64_t draw);
 Made KafkaLate(World&, std::uint64_t draw);
 Made KafkaInSlices(World&, std::uint64_t draw);
 Made KafkaReset(World&, std::uint64_t draw);

@@ -89,6 +89,7 @@ const std::vector<Profile>& Profiles() {
                    "offset-reset",
                    "poison",
                    "rebalance",
+                   "freeze-member",
                    "kafka-late",
                    "kafka-slices",
                    "kafka-reset",
