@@ -48,6 +48,16 @@ fleet_mutants() {
 cmd_chaos() {
   local profile code=0
   if [ "${1:-}" = mutants ]; then mutants all || code=$?; need chaos; fleet_mutants || code=$?; return $code; fi
+  local minutes
+  if [ "${1:-}" = --soak ]; then
+    case ${2:-} in
+      *h) minutes=$((${2%h} * 60)) ;;
+      *m) minutes=${2%m} ;;
+      *) die "chaos: --soak wants a time, as in --soak 4h or --soak 90m: \"${2:-}\"" ;;
+    esac
+    shift 2
+    set -- --profile soak --minutes "$minutes" "$@"
+  fi
   need chaos
   build_binaries
   if [ $# -gt 0 ]; then chaos_one last "$@"; return; fi
