@@ -29,15 +29,18 @@ chaos_one() {  # NAME OPTION...
 
 # The same mistakes in a whole fleet of real processes: each run must find an invariant broken (exit code 1).
 fleet_mutants() {
-  local name folder code told profile seed bad=0
+  local name folder code told bad=0 options
   build mutants acl-coordinator acl-worker airun
   for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit no_fence; do
-    profile=quick seed=7
-    [ $name != no_fence ] || profile=failpoints seed=3   # has the fault late-in-gap
+    options=(--profile quick --seed 7)
+    case $name in
+      no_fence) options=(--profile failpoints --seed 3) ;;   # has the fault late-in-gap
+      no_ready_row_with_the_commit) options+=(--faults rolling-restart,rolling-restart,kill-worker,late-commit) ;;   # runs are put back only by who drains
+    esac
     folder=$(mktemp -d /tmp/acl-chaos-XXXXXX)
     chmod 711 "$folder"
     code=0
-    told=$(CHAOS_MUTANT=$name "$top/build/mutants/bin/airun" chaos run --profile $profile --seed $seed --folder "$folder/run" 2>&1) || code=$?
+    told=$(CHAOS_MUTANT=$name "$top/build/mutants/bin/airun" chaos run "${options[@]}" --folder "$folder/run" 2>&1) || code=$?
     rm -rf "$folder"
     if [ $code = 1 ]; then say "mutant in a fleet: $name: noticed by $(grep -E '^[a-z][a-z0-9. ]* +[1-9][0-9]* of ' <<<"$told" | sed -E 's/ +[0-9]+ of.*//' | paste -sd, -)"
     else say "mutant in a fleet: $name: NOT noticed (exit code $code)"; bad=1; fi

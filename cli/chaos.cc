@@ -19,6 +19,7 @@ namespace acl::cli {
 namespace {
 
 struct ChaosOptions {
+  std::vector<std::string> faults;
   std::string profile = "quick", against, postgres, folder, html, kafka, kafka_control, kafka_byway, toxiproxy;
   std::uint64_t seed = 0;
   double minutes = 0;
@@ -75,6 +76,11 @@ void Run(Session* session, const ChaosOptions& options) {
   SetLogLevel(LogLevel::kError);  // of the effects server in this process
   chaos::RunOptions run;
   run.profile = *profile;
+  if (!options.faults.empty()) run.profile.kinds = options.faults;
+  for (const std::string& kind : options.faults) {
+    if (chaos::FindFaultKind(kind) == nullptr)
+      return session->Fail(kExitUsage, "there is no fault " + kind + ": airun chaos run --list shows them");
+  }
   if (options.minutes > 0) run.profile.at_least = std::chrono::milliseconds(std::int64_t(options.minutes * 60'000));
   SystemRandom random;
   run.seed = options.seed != 0 ? options.seed : random.Next() % 1'000'000'000 + 1;
@@ -159,6 +165,7 @@ void AddChaosCommands(CLI::App* app, Session* session) {
          "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, soak")
       ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
+  run->add_option("--faults", options->faults, "these, instead of the profile's own: KIND,KIND...")->delimiter(',');
   run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(CLI::Range(0.0, 10'080.0));
   run->add_option("--against", options->against,
                   "the coordinator of a fleet elsewhere, http://HOST:PORT; needs --database-url, and a mark there");
