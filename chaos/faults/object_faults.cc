@@ -62,10 +62,6 @@ class StoreGone final : public ObjectFault {
  public:
   using ObjectFault::ObjectFault;
   Status Inject() override {
-    // Connections fall silent that are there: after a fault that ended them all there may be none.
-    const auto answered = proxy().counters().answered;
-    if (!Await([&] { return proxy().counters().answered > answered; }, kSeenWithin))
-      return NotSeen("somebody who talks to the object store");
     proxy().SetSilence(Proxy::Silence::kBoth);
     return {};
   }

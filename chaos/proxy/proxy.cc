@@ -119,6 +119,7 @@ void Proxy::SetDelay(std::chrono::milliseconds delay, std::size_t piece) {
 void Proxy::SetSilence(Silence silence) {
   std::lock_guard lock(mutex_);
   silence_ = silence;
+  counted_knock_ = false;
   for (auto& pair : pairs_) pair.counted_silence = false;
 }
 
@@ -270,7 +271,8 @@ void Proxy::Run() {
     std::vector<pollfd> waits;
     {
       std::lock_guard lock(mutex_);
-      waits.push_back({listener_, short(silence_ == Silence::kNone ? POLLIN : 0), 0});
+      const bool listens = silence_ == Silence::kNone || !counted_knock_;
+      waits.push_back({listener_, short(listens ? POLLIN : 0), 0});
       for (auto& pair : pairs_) {
         const bool up = silence_ != Silence::kBoth, down = silence_ == Silence::kNone;
         waits.push_back({pair.client, short(up ? POLLIN : 0), 0});
@@ -298,7 +300,12 @@ void Proxy::Run() {
       it = pairs_.erase(it);
     }
     reset_all_ = false;
-    if (waits[0].revents != 0 && silence_ == Silence::kNone) Accept();
+    if (waits[0].revents == 0) continue;
+    if (silence_ == Silence::kNone) {
+      Accept();
+    } else if (!std::exchange(counted_knock_, true)) {  // who connects now hears nothing either
+      ++counters_.silenced;
+    }
   }
 }
 

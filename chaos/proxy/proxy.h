@@ -102,6 +102,7 @@ class Proxy {
   int cuts_left_ = 0;
   bool hold_next_ = false, hold_all_ = false, reset_all_ = false, refuse_ = false;
   Silence silence_ = Silence::kNone;
+  bool counted_knock_ = false;  // somebody who connected during the silence stands in the count
   std::chrono::milliseconds delay_{0};
   std::size_t piece_ = 0;
   std::thread thread_;
