@@ -175,7 +175,7 @@ void AddChaosCommands(CLI::App* app, Session* session) {
   run->add_option("--kafka-byway", options->kafka_byway,
                   "PORT:PORT where a listener of the broker sends its clients, and where it listens: toxiproxy stands between");
   run->add_option("--kafka-control", options->kafka_control, "shell command with {} for kill, start or tool, as in: ./dev kafka {} NAME");
-  run->add_option("--toxiproxy", options->toxiproxy, "toxiproxy's server program, for the profiles toxic and objects");
+  run->add_option("--toxiproxy", options->toxiproxy, "toxiproxy's server program, for the profiles toxic, objects and kafka");
   run->add_flag("--list", options->list, "show the profiles and their faults");
   run->callback([=] { Run(session, *options); });
 

@@ -1,6 +1,7 @@
 #pragma once
 // More hands for the deciding thread: what is decided for one subject touches no other, so the items of a group commit are built side by
-// side. Without a crew (the simulator, most tests) the same code builds them one after another.
+// side. Without a crew (most tests), or with one of no helpers (the simulator), the
+// same code builds them one after another.
 
 #include <atomic>
 #include <condition_variable>

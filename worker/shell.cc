@@ -1,10 +1,12 @@
 #include "worker/shell.h"
 
+#include <algorithm>
+
 namespace acl {
 
 namespace {
 constexpr int kCommitThreads = 2;  // WorkerConfig::commits_at_once
-constexpr int kMostHelpers = 3;    // of the deciding thread: what it does alone limits it then
+constexpr int kMostHelpers = 3;    // of the deciding thread
 
 int Helpers() { return std::clamp(int(std::thread::hardware_concurrency()) - 1, 0, kMostHelpers); }
 }  // namespace

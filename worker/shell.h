@@ -1,7 +1,7 @@
 #pragma once
-// The WorkerCore with threads around it: one thread decides, pools block. Heartbeats and commits have a thread of their own each, so that
-// neither a slow claim nor a long queue of reads delays them. The deciding thread is also what feeds the heartbeat: if it hangs, the
-// session ends and somebody else takes over.
+// The WorkerCore with threads around it: one thread decides (a crew helps it build items), pools block. Heartbeats and commits have
+// threads of their own, so that neither a slow claim nor a long queue of reads delays them. The deciding thread is also what feeds the
+// heartbeat: if it hangs, the session ends and somebody else takes over.
 
 #include <condition_variable>
 #include <deque>
