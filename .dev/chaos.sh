@@ -10,6 +10,7 @@ chaos_one() {  # NAME OPTION...
       with_lock setup toxiproxy_install
       set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" --toxiproxy "$toxiproxy_home/toxiproxy-server"
       set -- "$@" --kafka-byway "$(kafka byway chaos)" ;;
+    *" brokers "*) set -- "$@" --kafka "$(kafka cluster start chaos)" --kafka-control "$top/dev kafka cluster {} chaos" ;;
     *" versions "*) build dev acl-coordinator-next acl-worker-next airun-next; program=airun-next ;;   # which can read what they write
     *" toxic "* | *" objects "*) with_lock setup toxiproxy_install; set -- "$@" --toxiproxy "$toxiproxy_home/toxiproxy-server" ;;
   esac
@@ -19,7 +20,7 @@ chaos_one() {  # NAME OPTION...
     esac
     exec "$top/build/dev/bin/$program" chaos run --folder "$folder/run" "$@"
   ) || code=$?
-  case " $* " in *" kafka "*) kafka remove chaos ;; *" objects "*) s3 remove chaos ;; esac
+  case " $* " in *" brokers "*) kafka cluster remove chaos ;; *" kafka "*) kafka remove chaos ;; *" objects "*) s3 remove chaos ;; esac
   mkdir -p "$local_dir/chaos/$name"
   cp "$folder"/run/history.jsonl "$folder"/run/report.* "$local_dir/chaos/$name/" 2>/dev/null || true
   if [ $code = 0 ]; then rm -rf "$folder"; else say "chaos: kept for a look: $folder"; fi
@@ -67,7 +68,7 @@ cmd_chaos() {
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
   fleet_mutants || code=$?
-  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions kafka; do chaos_one $profile --profile $profile || code=$?; done
+  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions kafka brokers; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-18}" || code=$?
   return $code
 }

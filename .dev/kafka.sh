@@ -1,5 +1,5 @@
 # Private Apache Kafka brokers of this checkout (KRaft, one node each), one a NAME: data, log and ports of their own. The jars come from Maven
-# Central, once, into the user's cache folder.
+# Central, once, into the user's cache folder. Clusters of three: kafka_cluster.sh.
 kafka_version=4.1.2
 kafka_home=$cache_dir/kafka-$kafka_version
 
@@ -21,7 +21,41 @@ kafka_java() {  # MAIN-CLASS ARG...
     -Dorg.slf4j.simpleLogger.showDateTime=true -Dlog4j2.disable.jmx=true -cp "$kafka_home/libs/*" "$@"
 }
 
+kafka_common_conf() {  # COPIES of each partition: what every broker of ours has in its settings
+  cat <<CONF
+# Topics are made by \`airun queue init\`, never by accident.
+auto.create.topics.enable=false
+num.partitions=6
+default.replication.factor=$1
+min.insync.replicas=$((($1 + 1) / 2))
+offsets.topic.replication.factor=$1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=$1
+transaction.state.log.min.isr=$((($1 + 1) / 2))
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=$1
+share.coordinator.state.topic.min.isr=$((($1 + 1) / 2))
+group.initial.rebalance.delay.ms=0
+# A killed broker comes back as soon as its session has ended.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+num.network.threads=2
+num.io.threads=2
+background.threads=2
+log.cleaner.dedupe.buffer.size=20971520
+log.segment.bytes=67108864
+CONF
+}
+
 kafka_mark() { echo "$1/server.properties"; }
+
+# 16 random bytes as Kafka writes ids; one that begins with '-' would be taken for an option.
+kafka_new_id() { echo "K$(head -c 16 /dev/urandom | base64 | tr '+/' '-_' | cut -c 2-22)"; }
+
+kafka_format() {  # DIR ID-OF-CLUSTER
+  (kafka_java kafka.tools.StorageTool format --ignore-formatted -t "$2" -c "$1/server.properties") >"$1/format.log" 2>&1 ||
+    { tail -n 10 "$1/format.log" >&2; rm -rf "$1"; die "Kafka cannot be formatted"; }
+}
 
 kafka_create() {  # DIR
   local dir=$1 controller
@@ -48,31 +82,9 @@ controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,BYWAY:PLAINTEXT
 log.dirs=$dir/log
-# Topics are made by \`airun queue init\`, never by accident.
-auto.create.topics.enable=false
-num.partitions=6
-default.replication.factor=1
-min.insync.replicas=1
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.initial.rebalance.delay.ms=0
-# A killed broker comes back as soon as its session has ended.
-broker.session.timeout.ms=3000
-broker.heartbeat.interval.ms=500
-num.network.threads=2
-num.io.threads=2
-background.threads=2
-log.cleaner.dedupe.buffer.size=20971520
-log.segment.bytes=67108864
+$(kafka_common_conf 1)
 CONF
-  # 16 random bytes as Kafka writes ids; one that begins with '-' would be taken for an option.
-  (kafka_java kafka.tools.StorageTool format --ignore-formatted -t "K$(head -c 16 /dev/urandom | base64 | tr '+/' '-_' | cut -c 2-22)" \
-    -c "$dir/server.properties") >"$dir/format.log" 2>&1 || { tail -n 10 "$dir/format.log" >&2; rm -rf "$dir"; die "Kafka cannot be formatted"; }
+  kafka_format "$dir" "$(kafka_new_id)"
 }
 
 kafka_start_locked() {  # DIR
@@ -85,10 +97,24 @@ kafka_start_locked() {  # DIR
   server_await $! "$dir" Kafka kcat -b "127.0.0.1:$(cat "$dir/port")" -L -m 1 -X log_level=0
 }
 
-# kafka [start|stop|kill|url|tls|byway|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the file of
-# its certificate, byway the port that clients of the third listener are sent to and the port it listens on; kill is kill -9; tool runs one of Kafka's own command line tools (topics, groups, configs) against it.
+kafka_tool() {  # BOOTSTRAP [TOOL] [ARG...]: one of Kafka's own command line tools
+  local bootstrap=$1 tool=${2:-topics}; shift $(($# > 2 ? 2 : $#))
+  case $tool in
+    topics) tool=org.apache.kafka.tools.TopicCommand ;;
+    groups) tool=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand ;;
+    configs) tool=kafka.admin.ConfigCommand ;;
+    reassign) tool=org.apache.kafka.tools.reassign.ReassignPartitionsCommand ;;
+    elect) tool=org.apache.kafka.tools.LeaderElectionCommand ;;
+    *) die "kafka: unknown tool \"$tool\"; there are: topics groups configs reassign elect" ;;
+  esac
+  (kafka_java "$tool" --bootstrap-server "$bootstrap" "$@")
+}
+
+# kafka [start|stop|kill|url|tls|byway|remove|tool] [NAME] [ARG...]. start prints the bootstrap address, tls the one that speaks TLS and the
+# file of its certificate, byway the port that clients of the third listener are sent to and the port it listens on; kill is kill -9; tool runs
+# one of Kafka's own command line tools (topics, groups, configs, reassign, elect) against it.
 kafka() {
-  local action=${1:-start} name=${2:-test} dir tool
+  local action=${1:-start} name=${2:-test} dir
   dir=$(server_dir kafka "$name")
   case $action in
     start) need fleet; server_start kafka "$name"; echo "127.0.0.1:$(cat "$dir/port")" ;;
@@ -98,15 +124,8 @@ kafka() {
     stop) server_end kafka "$name" TERM ;;
     kill) server_end kafka "$name" KILL ;;
     remove) server_remove kafka "$name" ;;
-    tool)
-      tool=${3:-topics}; shift $(($# > 3 ? 3 : $#))
-      case $tool in
-        topics) tool=org.apache.kafka.tools.TopicCommand ;;
-        groups) tool=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand ;;
-        configs) tool=org.apache.kafka.tools.ConfigCommand ;;
-        *) die "kafka: unknown tool \"$tool\"; there are: topics groups configs" ;;
-      esac
-      (kafka_java "$tool" --bootstrap-server "127.0.0.1:$(cat "$dir/port")" "$@") ;;
-    *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls byway remove tool" ;;
+    tool) shift $(($# > 2 ? 2 : $#)); kafka_tool "127.0.0.1:$(cat "$dir/port")" "$@" ;;
+    cluster) shift; kafka_cluster "$@" ;;
+    *) die "kafka: unknown action \"$action\"; there are: start stop kill url tls byway remove tool cluster" ;;
   esac
 }

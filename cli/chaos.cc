@@ -160,9 +160,9 @@ void AddChaosCommands(CLI::App* app, Session* session) {
       "Exit codes of run and check: 0 passed, 1 an invariant was broken, 7 the run proves nothing (a fault was not seen to happen)");
   auto options = std::make_shared<ChaosOptions>();
   CLI::App* run = chaos->add_subcommand("run", "a workload under faults, on a fleet of its own or on one that is marked for it");
-  run->add_option(
-         "--profile", options->profile,
-         "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, soak")
+  run->add_option("--profile", options->profile,
+                  "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, "
+                  "brokers, soak")
       ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
   run->add_option("--faults", options->faults, "these, instead of the profile's own: KIND,KIND...")->delimiter(',');
@@ -171,10 +171,11 @@ void AddChaosCommands(CLI::App* app, Session* session) {
                   "the coordinator of a fleet elsewhere, http://HOST:PORT; needs --database-url, and a mark there");
   run->add_option("--folder", options->folder, "for history, report and logs; a new one below the temporary folder unless given");
   run->add_option("--postgres-programs", options->postgres, "folder of initdb and postgres, for the fleet of its own");
-  run->add_option("--kafka", options->kafka, "HOST:PORT of a broker that may be killed, for the profile kafka");
+  run->add_option("--kafka", options->kafka, "HOST:PORT,... of brokers that may be killed: one for the profile kafka, three for brokers");
   run->add_option("--kafka-byway", options->kafka_byway,
                   "PORT:PORT where a listener of the broker sends its clients, and where it listens: toxiproxy stands between");
-  run->add_option("--kafka-control", options->kafka_control, "shell command with {} for kill, start or tool, as in: ./dev kafka {} NAME");
+  run->add_option("--kafka-control", options->kafka_control,
+                  "shell command with {} for kill, start or tool (of a cluster also freeze, thaw or wipe), as in: ./dev kafka {} NAME");
   run->add_option("--toxiproxy", options->toxiproxy, "toxiproxy's server program, for the profiles toxic, objects and kafka");
   run->add_flag("--list", options->list, "show the profiles and their faults");
   run->callback([=] { Run(session, *options); });

@@ -93,6 +93,11 @@ Status Driver::SetUp() {
     if (options_.kafka.bootstrap.empty() || options_.kafka.control.empty())
       return Error{Code::kInvalid,
                    "this profile needs a Kafka broker: --kafka HOST:PORT --kafka-control COMMAND (./dev chaos --profile kafka brings one)"};
+    if (options_.kafka.brokers() < options_.profile.brokers)
+      return Error{
+          Code::kInvalid,
+          fmt::format("this profile needs {} Kafka brokers: --kafka HOST:PORT,HOST:PORT,... (./dev chaos --profile {} brings them)",
+                      options_.profile.brokers, options_.profile.name)};
     fleet.kafka = options_.kafka;
     fleet.kafka.prefix = "chaos-" + NewUuid7().ToString();
     if (!options_.toxiproxy.empty() && fleet.kafka.byway_told != 0) fleet.toxiproxy = options_.toxiproxy;

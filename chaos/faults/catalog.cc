@@ -68,6 +68,16 @@ const std::vector<FaultKind>& FaultKinds() {
     };
     for (FaultKind kind :
          {FaultKind{"kill-broker", "N18", "kill -9 of the Kafka broker, started again", true, KillBroker},
+          FaultKind{"kill-leader", "N18", "kill -9 of the broker that leads most partitions", true, KillLeader, true, NoCluster},
+          FaultKind{"freeze-leader", "N18", "that broker frozen until others lead; then it comes back", true, FreezeLeader, true,
+                    NoCluster},
+          FaultKind{"wipe-replica", "N18", "that broker comes back without what it had", true, WipeReplica, true, NoCluster},
+          FaultKind{"move-leaders", "N18", "every partition led by its next replica, by election, and back", true, MoveLeaders, true,
+                    NoCluster},
+          FaultKind{"few-replicas", "N18", "one broker gone and every replica wanted: messages are refused", true, FewReplicas, true,
+                    NoCluster},
+          FaultKind{"no-majority", "N18", "two brokers of three killed or frozen", true, NoMajority, true, NoCluster},
+          FaultKind{"more-partitions", "N18", "three partitions more, while they are used", true, AddPartitions, true, NoCluster},
           FaultKind{"wipe-topics", "N18", "every topic of the fleet deleted, made anew and empty", true, WipeTopics},
           FaultKind{"replay", "N19", "every message once more, twice, in the opposite order", true, ReplayMessages},
           FaultKind{"offset-reset", "N19", "the group back at the beginning of every topic", true, ResetOffsets},
@@ -110,9 +120,7 @@ std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
 }
 
 const std::vector<NotDone>& FaultsNotDone() {
-  static const std::vector<NotDone> list = {
-      {"N18", "a partition's leader moves, too few replicas", "needs several brokers; the broker here is one"},
-  };
+  static const std::vector<NotDone> list = {};
   return list;
 }
 

@@ -6,53 +6,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "chaos/faults/kinds.h"
-#include "chaos/load/http.h"
+#include "chaos/faults/kafka_fault.h"
 #include "chaos/process/patience.h"
 
 namespace acl::chaos {
 namespace {
-
-constexpr milliseconds kControl{60'000};
-
-Status Do(const World& world, const std::string& command) {
-  auto done = RunProgram({"bash", "-c", command}, {}, world.fleet->options().folder / "kafka-control.log", kControl);
-  return done ? Status() : Status(done.error());
-}
-
-// The command that a person gave for the broker, with this action in it.
-std::string Control(const World& world, const std::string& action) {
-  std::string command = world.kafka.control;
-  const auto at = command.find("{}");
-  return at == std::string::npos ? command + " " + action : command.replace(at, 2, action);
-}
-
-bool BrokerAnswersAt(const World& world, const std::string& address) {
-  return Do(world, "timeout 5 kcat -b " + address + " -L -m 2 -X log_level=0").ok();
-}
-bool BrokerAnswers(const World& world) { return BrokerAnswersAt(world, world.kafka.bootstrap); }
-
-double OfWorkers(World& world, const char* metric, const char* labels) {
-  double sum = 0;
-  for (int n = 0; n < world.fleet->workers(); ++n) {
-    HttpAsk ask;
-    ask.url = world.fleet->worker(n).Url("/metrics");
-    sum += MetricOf(Http(ask).body, metric, labels);
-  }
-  return sum;
-}
-
-class KafkaFault : public Fault {
- public:
-  explicit KafkaFault(World& world) : world_(world) {}
-  Status AssertHealed() override {
-    if (!Await([&] { return BrokerAnswers(world_); }, kHealedWithin)) return NotSeen("the broker answers");
-    return world_.fleet->AwaitReady(kHealedWithin) ? Status() : Status(NotSeen("every process is ready"));
-  }
-
- protected:
-  World& world_;
-};
 
 class BrokerKilled final : public KafkaFault {
  public:

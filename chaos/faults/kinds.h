@@ -77,6 +77,14 @@ Made ObjectsSlow(World&, std::uint64_t draw);
 Made ObjectsGone(World&, std::uint64_t draw);
 Made ObjectsToxic(World&, std::uint64_t draw);
 
+Made KillLeader(World&, std::uint64_t draw);
+Made FreezeLeader(World&, std::uint64_t draw);
+Made WipeReplica(World&, std::uint64_t draw);
+Made MoveLeaders(World&, std::uint64_t draw);
+Made FewReplicas(World&, std::uint64_t draw);
+Made NoMajority(World&, std::uint64_t draw);
+Made AddPartitions(World&, std::uint64_t draw);
+
 // Why a fault cannot be done here; nothing if it can.
 std::optional<std::string> NoToxiproxy(const World&);
 std::optional<std::string> NoFailPoints(const World&);
@@ -84,6 +92,7 @@ std::optional<std::string> NoNextVersion(const World&);
 std::optional<std::string> NoObjects(const World&);
 std::optional<std::string> NoToxicObjects(const World&);
 std::optional<std::string> NoToxicKafka(const World&);
+std::optional<std::string> NoCluster(const World&);
 std::optional<std::string> NoClocks(const World&);
 std::optional<std::string> NoDisk(const World&);
 std::optional<std::string> NoTracing(const World&);

@@ -14,9 +14,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::map<std::string, std::string> KafkaEnvironment(const KafkaAccess& kafka) {
+// What clients of a cluster are told of librdkafka's own settings: they learn of partitions that were added within seconds, not minutes.
+fs::path KafkaProperties(const FleetOptions& options) { return options.folder / "kafka.properties"; }
+
+std::map<std::string, std::string> KafkaEnvironment(const FleetOptions& options) {
+  const KafkaAccess& kafka = options.kafka;
   if (kafka.bootstrap.empty()) return {};
-  return {{"ACL_QUEUE_DRIVER", "kafka"},
+  return {{"ACL_KAFKA_PROPERTIES_FILE", kafka.brokers() > 1 ? KafkaProperties(options).string() : ""},
+          {"ACL_QUEUE_DRIVER", "kafka"},
           {"ACL_KAFKA_BOOTSTRAP", kafka.byway_told != 0 ? "127.0.0.1:" + std::to_string(kafka.byway_told) : kafka.bootstrap},
           {"ACL_KAFKA_PREFIX", kafka.prefix},
           {"ACL_QUEUE_LATE_MS", "3000"}};
@@ -32,7 +37,10 @@ Status Fleet::Airun(std::vector<std::string> arguments, const std::map<std::stri
   return done ? Status() : Status(done.error());
 }
 
-Status Fleet::MakeTopics() { return Airun({"queue", "init", "--partitions", "6"}, KafkaEnvironment(options_.kafka), "queue-init.log"); }
+Status Fleet::MakeTopics() {
+  const std::string copies = std::to_string(std::min(options_.kafka.brokers(), 3));
+  return Airun({"queue", "init", "--partitions", "6", "--replication", copies}, KafkaEnvironment(options_), "queue-init.log");
+}
 Status Fleet::NewEpoch() { return Airun({"db", "new-epoch"}, {}, "new-epoch.log"); }
 
 fs::path Fleet::FakeTimeLibrary() {
@@ -128,6 +136,7 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
     if (kafka.byway_told != 0) {
       if (auto way = fleet->toxiproxy_->Add("kafka", kafka.byway_port, kafka.byway_told); !way) return way.error();
     }
+    if (kafka.brokers() > 1) std::ofstream(KafkaProperties(options)) << "topic.metadata.refresh.interval.ms=2000\n";
     if (Status made = fleet->MakeTopics(); !made) return made.error();
   }
   if (!options.objects.empty()) {
@@ -187,7 +196,7 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
   }
   if (options_.clocks) environment["ACL_LOG_LEVEL"] = "info";  // what time it is there is seen in its log
   for (const auto& [name, value] : ClockEnvironment(node.name)) environment[name] = value;
-  for (const auto& [name, value] : KafkaEnvironment(options_.kafka)) environment[name] = value;
+  for (const auto& [name, value] : KafkaEnvironment(options_)) environment[name] = value;
   for (const auto& [name, value] : options_.objects) environment[name] = value;
   if (options_.failpoints) environment["ACL_FAILPOINTS"] = FailPoints(node);
   for (const auto& [name, value] : options_.environment) environment[name] = value;

@@ -2,6 +2,7 @@
 // The fleet that is tested when none is named: PostgreSQL, coordinators and workers as real processes on this machine, each with a proxy of
 // its own in front of PostgreSQL, and an effects server, also behind a proxy. Short leases, so that a theft takes seconds.
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -12,13 +13,17 @@
 
 namespace acl::chaos {
 
-// A Kafka broker for the fleet's queue, and how to hurt it.
+// A Kafka broker for the fleet's queue, or a cluster of them, and how to hurt it.
 struct KafkaAccess {
-  std::string bootstrap;
-  std::string control;  // a shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME
+  std::string bootstrap;  // the addresses of all, with commas between
+  // A shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME. Of a cluster also for freeze,
+  // thaw and wipe, with a broker's number behind it: ./dev kafka cluster {} NAME.
+  std::string control;
   std::string prefix;   // of the topics
   // Of a listener of the broker that sends its clients elsewhere: the port where, and its own. There toxiproxy can stand between.
   std::uint16_t byway_told = 0, byway_port = 0;
+
+  int brokers() const { return bootstrap.empty() ? 0 : int(1 + std::count(bootstrap.begin(), bootstrap.end(), ',')); }
 };
 
 struct FleetOptions {

@@ -107,6 +107,16 @@ const std::vector<Profile>& Profiles() {
     kafka.drain = milliseconds(120'000);
     all.push_back(kafka);
 
+    Profile brokers;
+    brokers.name = "brokers";
+    brokers.kinds = {"kill-leader", "freeze-leader",   "wipe-replica", "move-leaders", "few-replicas",
+                     "no-majority", "more-partitions", "late-commit",  "kill-worker"};
+    brokers.rest = brokers.hold = milliseconds(500);
+    brokers.kafka = true;
+    brokers.brokers = 3;
+    brokers.drain = milliseconds(120'000);
+    all.push_back(brokers);
+
     Profile soak;
     soak.name = "soak";
     soak.kinds = {"kill-worker",   "kill-coordinator", "freeze-worker", "late-commit",        "freeze-coordinator", "freeze-backend",

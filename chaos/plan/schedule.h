@@ -34,6 +34,7 @@ struct Profile {
   int workers = 3, coordinators = 1;
   milliseconds lease_ttl{1'500};
   bool kafka = false;
+  int brokers = 1;  // of Kafka, at least
   bool failpoints = false;
   bool clocks = false;  // that can be set
   bool disk = false;    // of PostgreSQL's own
