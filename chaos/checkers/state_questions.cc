@@ -68,6 +68,7 @@ FROM (SELECT 'event ' || subject_id || '/' || seq AS key, payload_text(payload, 
       UNION ALL SELECT 'outbox ' || outbox_id, payload FROM outbox
       UNION ALL SELECT 'task ' || task_id, payload FROM tasks
       UNION ALL SELECT 'listing ' || subject_id, concat_ws(' ', spec_text, labels, error_message) FROM listings
+      UNION ALL SELECT 'subject ' || subject_id, spec_text FROM subjects
       UNION ALL SELECT 'compensation ' || compensation_id, concat_ws(' ', inputs_json, error) FROM compensation_rows
       UNION ALL SELECT 'quarantine ' || quarantine_id, detail FROM quarantine
       UNION ALL SELECT 'schedule ' || schedule_id, concat_ws(' ', spec_text, inputs, labels) FROM schedules

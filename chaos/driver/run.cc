@@ -42,6 +42,7 @@ class Driver {
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Workload> workload_;
   std::uint64_t load_seed_ = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> losses_;  // when the database lost what it acknowledged: from, until
 };
 
 void Driver::Phase(const std::string& name) {
@@ -158,6 +159,7 @@ void Driver::OneFault(int n, const PlannedFault& planned) {
   if (!seen) return failed("inject", seen);
   if (!well) return failed("heal", well);
   Event(n, kind, "well", {{"facts", fault->facts}});
+  if (fault->facts.contains("loses_from")) losses_.emplace_back(fault->facts["loses_from"], fault->facts["loses_until"]);
   Say(fmt::format("  {} {}: observed and healed {}", kind.number, kind.name, fault->facts.empty() ? "" : DumpJson(fault->facts)));
 }
 
@@ -222,6 +224,7 @@ Result<Report> Driver::Run() {
   Phase("heal");
   if (fleet_ && !fleet_->AwaitReady(milliseconds(30'000))) Say("  not every process is ready");
   workload_->AwaitAnswers(10, milliseconds(30'000));
+  if (!losses_.empty()) workload_->ResumeAgain(losses_);
   Phase("drain");
   const Status drained = Drain();
   if (!drained) Say("  " + drained.message());

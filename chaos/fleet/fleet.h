@@ -16,10 +16,10 @@ namespace acl::chaos {
 // A Kafka broker for the fleet's queue, or a cluster of them, and how to hurt it.
 struct KafkaAccess {
   std::string bootstrap;  // the addresses of all, with commas between
-  // A shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME. Of a cluster also for freeze,
-  // thaw and wipe, with a broker's number behind it: ./dev kafka cluster {} NAME.
+  // A shell command with {} for kill, start, or tool (and the tool's own words behind it): ./dev kafka {} NAME. Of a cluster also for
+  // freeze, thaw and wipe, with a broker's number behind it: ./dev kafka cluster {} NAME.
   std::string control;
-  std::string prefix;   // of the topics
+  std::string prefix;  // of the topics
   // Of a listener of the broker that sends its clients elsewhere: the port where, and its own. There toxiproxy can stand between.
   std::uint16_t byway_told = 0, byway_port = 0;
 

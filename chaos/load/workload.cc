@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chaos/plan/schedule.h"
 #include "chaos/process/patience.h"
+#include "shared/base/clock.h"
 
 namespace acl::chaos {
 namespace {
@@ -122,6 +125,36 @@ HttpAnswer Workload::AskUntilAnswered(const std::string& process, const std::str
   }
 }
 
+HttpAnswer Workload::Act(const std::string& process, const std::string& act, const std::string& id, const std::string& key,
+                         Random& random) {
+  HttpAsk action{"POST", "/v1/workflows/" + id + "/" + act, "{}", {{"Content-Type", "application/json"}, {"Idempotency-Key", key}}, {}};
+  return AskUntilAnswered(process, act, action, {{"id", id}, {"key", key}}, random);
+}
+
+void Workload::Resume(const std::string& process, const std::string& id, const std::string& key, Random& random) {
+  if (!Act(process, "resume", id, key, random).ok()) return;
+  std::lock_guard lock(mutex_);
+  resumed_.emplace_back(SystemClock().Steady().time_since_epoch().count(), id);
+}
+
+void Workload::ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lost) {
+  ++running_;
+  clients_.emplace_back([this, lost = std::move(lost)] {
+    SeededRandom random(SubSeed(options_.seed, "again"));
+    std::vector<std::pair<std::int64_t, std::string>> resumed;
+    {
+      std::lock_guard lock(mutex_);
+      resumed = resumed_;
+    }
+    std::set<std::string> asked;
+    for (const auto& [at, id] : resumed) {
+      const bool gone = std::any_of(lost.begin(), lost.end(), [&](const auto& time) { return time.first <= at && at <= time.second; });
+      if (gone && asked.insert(id).second) Act("again", "resume", id, fmt::format("chaos-{}-again-{}", options_.seed, id), random);
+    }
+    --running_;
+  });
+}
+
 void Workload::Client(int number) {
   const std::string process = "client-" + std::to_string(number);
   SeededRandom random(SubSeed(options_.seed, process));
@@ -145,11 +178,8 @@ void Workload::Client(int number) {
     }
     if (!mine.empty() && random.Below(8) == 0) {
       const std::string id = mine.back();
-      for (const char* act : {"pause", "resume"}) {
-        HttpAsk action{"POST", "/v1/workflows/" + id + "/" + act, "{}", {{"Content-Type", "application/json"}}, {}};
-        action.headers["Idempotency-Key"] = key + "-" + act;
-        AskUntilAnswered(process, act, action, {{"id", id}, {"key", key + "-" + act}}, random);
-      }
+      Act(process, "pause", id, key + "-pause", random);
+      Resume(process, id, key + "-resume", random);
     }
     poll(nullptr, 0, 20 + int(random.Below(120)));
   }

@@ -3,6 +3,7 @@
 // comes, reads, pauses. Every request is in the history with its outcome: ok, fail (certainly not done), info (nobody knows).
 
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -32,6 +33,9 @@ class Workload {
 
   // No new runs; what was asked and not answered is asked until it is, at most this long. False: something never was.
   bool Stop(std::chrono::milliseconds limit);
+  // A database that moved has lost what was asked of it in these times (steady, from and until): as an operator is told to, the runs whose
+  // resuming was answered then are resumed again.
+  void ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lost);
   // Until every client has had so many answers more.
   bool AwaitAnswers(int more, std::chrono::milliseconds limit);
   // The label that every run of this workload carries.
@@ -40,6 +44,9 @@ class Workload {
 
  private:
   void Client(int number);
+  // Under an idempotency key of its own; the time of the answer is kept.
+  void Resume(const std::string& process, const std::string& id, const std::string& key, Random& random);
+  HttpAnswer Act(const std::string& process, const std::string& act, const std::string& id, const std::string& key, Random& random);
   // Until it is answered; the answer's status, 0 if time was up.
   HttpAnswer AskUntilAnswered(const std::string& process, const std::string& f, HttpAsk ask, const Json& args, Random& random);
 
@@ -49,6 +56,8 @@ class Workload {
   std::atomic<int> submitted_{0}, unanswered_{0}, running_{0};
   std::vector<std::atomic<int>> answers_;  // by client
   std::vector<std::thread> clients_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::int64_t, std::string>> resumed_;  // when it was answered, the run
 };
 
 }  // namespace acl::chaos

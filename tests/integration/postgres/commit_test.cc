@@ -46,6 +46,18 @@ TEST_F(PgCommitTest, KeepWritesJournalAttemptsAndCompletions) {
   }
 }
 
+TEST_F(PgCommitTest, ALongPayloadIsCompressedAndItsHashesStayInTheRow) {
+  CreateItem item = NewItem();
+  item.events[0].payload = DumpJson(Json{{"n", std::string(3000, 'a')}});
+  const SubjectId subject = CreateOne(std::move(item));
+  const auto size = [&](const std::string& column) {
+    return db().Count("SELECT pg_column_size(" + column + ") FROM event_rows WHERE subject_id = " + Sql(subject));
+  };
+  EXPECT_LT(size("payload"), 1000);
+  // A byte of length and 32 bytes; of what is out of line it is the 32 alone.
+  for (const char* column : {"checksum", "content_hash", "chain"}) EXPECT_EQ(size(column), 33) << column;
+}
+
 TEST_F(PgCommitTest, FencedBusyBadAndGoodInOneBatch) {
   SessionId session = OpenSession();
   for (int i = 0; i < 5; ++i) CreateOne();

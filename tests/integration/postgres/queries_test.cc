@@ -68,6 +68,19 @@ TEST_F(PgQueriesTest, StatesOfASubject) {
   EXPECT_EQ(queries.GetSubject(SubjectId{NewUuid7()}).code(), Code::kNotFound);
 }
 
+// Runs from before migration 0118 have their text in the listing.
+TEST_F(PgQueriesTest, TheTextOfAnOldRunIsInItsListing) {
+  const SubjectId subject = CreateOne();
+  db().Exec(
+      "INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, spec_text, labels, created_at, updated_at) VALUES "
+      "(" +
+      Sql(subject) + ", gen_random_uuid(), 'workflow', 'old', '1', '', 'RUNNING', 'name: old', '{}', now(), now())");
+  auto view = PgQueries(store()).GetSubject(subject);
+  ASSERT_TRUE(view && view->listing);
+  EXPECT_EQ(view->listing->spec_text, "name: old");
+  EXPECT_EQ(db().Value("SELECT spec_yaml FROM workflows WHERE id = " + Sql(subject)), "name: old");
+}
+
 TEST_F(PgQueriesTest, ListsByFilterAndCursor) {
   PgQueries queries(store());
   std::vector<CreateItem> items;
