@@ -1,6 +1,7 @@
 #include "worker/carry_out.h"
 
 #include "shared/base/fail_point.h"
+#include "shared/kernel/stored_chunks.h"
 
 namespace acl {
 
@@ -22,8 +23,7 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
   ClaimReport report{{}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
   for (Claimed& claimed : answer->claimed) {
     const SteadyTime began = context.clock.Steady();
-    auto restored =
-        Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return context.store.GetContent(hash); });
+    auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
     if (context.on_restore && restored) {
       context.on_restore(std::chrono::duration<double, std::milli>(context.clock.Steady() - began).count(), restored->replayed);
     }

@@ -1,6 +1,7 @@
 #include "coordinator/api/run_reader.h"
 
 #include "shared/journal/snapshot.h"
+#include "shared/kernel/stored_chunks.h"
 
 namespace acl::coordinator {
 namespace {
@@ -21,7 +22,7 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id) {
     if (int(page->size()) < kPage) break;
     after = page->back().seq;
   }
-  auto restored = Restore(id, *snapshot, events, [&](const Hash256& hash) { return api.store.GetContent(hash); });
+  auto restored = Restore(id, *snapshot, events, ReaderOf(api.store, *snapshot, events));
   if (!restored) return restored.error();
   return std::move(restored->state);
 }

@@ -6,6 +6,7 @@
 // nothing happened), kOutcomeUnknown (the answer was lost after the request was sent: read back), kInternal. Others are named below.
 
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -85,6 +86,12 @@ class KernelStore {
   virtual Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) = 0;
   // kNotFound: never put, or collected. kCorrupt: it is there and its bytes are not what was put, or its object is gone.
   virtual Result<std::string> GetContent(const Hash256& hash) = 0;
+  // Many at once, verified. May leave some out (what is missing, damaged, large, or lies in an object store): GetContent has it or says
+  // why.
+  virtual Result<std::map<Hash256, std::string>> GetContents(std::span<const Hash256> hashes) {
+    (void)hashes;
+    return std::map<Hash256, std::string>();
+  }
   // Removes contents that no subject refers to and nobody has put for `grace`, at most `max` looked at, from `from` on.
   virtual Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) = 0;
 

@@ -41,6 +41,13 @@ const Statement kGetChunks("content.get_chunks", Statement::Kind::kRead,
                            "SELECT bytes FROM content_chunks WHERE hash = $hash::bytea AND number >= $from::int ORDER BY number LIMIT 32",
                            true);
 
+// Those of one row each. A state in chunks is read so: one question instead of two a chunk.
+const Statement kGetSmall("content.get_small", Statement::Kind::kRead, R"(
+SELECT c.hash, k.bytes FROM unnest($hash::bytea[]) AS h(hash) JOIN contents c ON c.hash = h.hash JOIN content_chunks k ON k.hash = c.hash AND k.number = 0
+WHERE c.object_key IS NULL AND c.size = length(k.bytes))",
+                          true);
+constexpr std::size_t kReadAtOnce = 64;  // 16 MB at most
+
 using Content = std::pair<Hash256, std::string>;
 
 Status PutSmall(pg::Pool& pool, std::span<const Content* const> contents) {
@@ -125,6 +132,27 @@ Result<std::string> PgStore::GetContent(const Hash256& hash) {
   if (Sha256(bytes) != hash)
     return Error{Code::kCorrupt, "content " + ToHex(hash) + " does not have its hash any more: the stored chunks were damaged"};
   return bytes;
+}
+
+Result<std::map<Hash256, std::string>> PgStore::GetContents(std::span<const Hash256> hashes) {
+  std::map<Hash256, std::string> found;
+  for (; !hashes.empty(); hashes = hashes.subspan(std::min(kReadAtOnce, hashes.size()))) {
+    Array wanted(Oid::kBytea);
+    for (const Hash256& hash : hashes.first(std::min(kReadAtOnce, hashes.size()))) wanted.Bytes(hash);
+    Params params;
+    auto rows = pg::RunOne(*pool_, kGetSmall, params.List("hash", wanted));
+    if (!rows) return rows.error();
+    auto decoded = pg::Decoded<bool>("content.get_small", [&] {
+      for (int i = 0; i < rows->size(); ++i) {
+        const Hash256 hash = rows->Hash(i, 0);
+        std::string bytes = rows->Bytes(i, 1);
+        if (Sha256(bytes) == hash) found.emplace(hash, std::move(bytes));
+      }
+      return true;
+    });
+    if (!decoded) return decoded.error();
+  }
+  return found;
 }
 
 }  // namespace acl

@@ -68,6 +68,7 @@ class PgStore final : public KernelStore {
 
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override;
   Result<std::string> GetContent(const Hash256& hash) override;
+  Result<std::map<Hash256, std::string>> GetContents(std::span<const Hash256> hashes) override;
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,

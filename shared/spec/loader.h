@@ -22,9 +22,9 @@ struct LoadOptions {
   bool strict = false;            // unknown keys and capabilities are errors
   bool strict_templates = false;  // a template that nothing may answer is an error; kept in the spec, so that it holds at run time too
   bool for_submit = false;        // kinds that come later are errors ("not supported yet"), not warnings
-  std::size_t max_bytes = 256 * 1024;
+  std::size_t max_bytes = 1 << 20;
   int max_depth = 64;
-  int max_nodes = 50'000;  // after alias expansion
+  int max_nodes = 200'000;  // after alias expansion
 };
 
 struct Loaded {

@@ -125,6 +125,8 @@ std::vector<Target> TargetsOf(const Results& results) {
       AtMost(fmt::format("a step beside {} open runs and timers: CPU", results.open_runs), 1.2, results.open_runs_cost, "× beside none"));
   targets.push_back(
       AtMost(fmt::format("{} leases end at once: the last taken over", results.leases), 0.5, results.takeover_s, "s after their time"));
+  targets.push_back(
+      AtMost(fmt::format("a run restored, {} events since its snapshot: 99 %", results.restore_events), 10, results.restore_p99_ms, "ms"));
   targets.push_back(AtMost(fmt::format("{} slow calls on one worker", results.slow_calls), 1074, results.slow_calls_mb, "MB (1 GiB)"));
   targets.push_back(AtMost("idle fleet", 10, results.idle_statements_per_s, "statements/s"));
   return targets;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -101,6 +102,19 @@ double Fleet::WorkerMetric(const std::string& name) const {
     }
   }
   return sum;
+}
+
+double Fleet::NewestWorkerQuantile(const std::string& name, double share) const {
+  std::map<double, double> up_to;  // the bound, how many at or below it, of all series
+  std::istringstream lines(FetchOnce("127.0.0.1", health_ports_.back(), "/metrics").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.substr(0, line.find_first_of("{ ")) != name + "_bucket") continue;
+    const std::string key = "le=\"";
+    up_to[std::stod(line.substr(line.find(key) + key.size()))] += std::stod(line.substr(line.rfind(' ') + 1));
+  }
+  if (up_to.empty() || up_to.rbegin()->second == 0) throw std::runtime_error("the worker says nothing of " + name);
+  const double wanted = share * up_to.rbegin()->second;
+  return std::find_if(up_to.begin(), up_to.end(), [&](const auto& one) { return one.second >= wanted; })->first;
 }
 
 std::string Fleet::Logs() const {

@@ -34,6 +34,8 @@ class Fleet {
   void MustRun();
   // The sum of a metric over all workers.
   double WorkerMetric(const std::string& name) const;
+  // Of a histogram of the newest worker: the least bound that so much of all lies at or below (infinity: above every bound).
+  double NewestWorkerQuantile(const std::string& name, double share) const;
   std::string Logs() const;
 
   static std::map<std::string, std::string> CoordinatorDefaults();

@@ -17,6 +17,9 @@ double MeasureLongRuns(const Stage& stage, int steps);
 double MeasureSlowCalls(const Stage& stage, int calls);
 // A worker that holds so many leases is killed; seconds from the end of its time until another was granted the last of them.
 double MeasureTakeover(const Stage& stage, int leases);
+// Milliseconds within which 99 of 100 runs were restored by another worker, each from a snapshot of 150 kB and so many events
+// after it, or more; a bound of the worker's histogram.
+double MeasureRestore(const Stage& stage, int events);
 // CPU of everything but the load, a step of ten-step runs, 16 in flight: beside so many open runs, each waiting for its timer, over that
 // beside none.
 double MeasureOpenRuns(const Stage& stage, int open);

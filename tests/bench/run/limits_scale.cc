@@ -72,6 +72,44 @@ double MeasureSlowCalls(const Stage& stage, int calls) {
   return std::max(megabytes, after);
 }
 
+double MeasureRestore(const Stage& stage, int events) {
+  constexpr int kRuns = 200;
+  constexpr std::size_t kStateBytes = 150'000;  // so much that the second snapshot is not due within the events after the first
+  constexpr int kBeforeSnapshot = 60;           // events until the first snapshot is there, at most: it is due after 32
+  const std::string conninfo = FreshDatabase(stage);
+  int port = 0;
+  auto handler = SlowHandler(stage, std::chrono::seconds(300), &port);
+  FleetOptions options = stage.fleet;
+  options.worker["ACL_SLOTS"] = std::to_string(kRuns);
+  Fleet fleet(options, conninfo);
+  // Created and started, then an event a step; the last step's call is still on its way.
+  const int head = kBeforeSnapshot + events, steps = head - 2;
+  std::string text = "name: bench-restore\ninitial_state: {held: " + std::string(kStateBytes, 'x') + "}\nsteps:\n";
+  for (int i = 0; i < steps; ++i) text += fmt::format("  - {{name: s{}, capability: test.effect, inputs: {{size: 130}}}}\n", i);
+  text += fmt::format(
+      "  - {{name: call, capability: net.http.put, timeout_seconds: 600, inputs: {{url: 'http://127.0.0.1:{}/', body: '{{}}', timeout: "
+      "600}}}}\n",
+      port);
+  for (int i = 0; i < kRuns; ++i) SubmitRun(fleet, text);
+  Database database(conninfo);
+  AwaitCount(database, "completion_rows", std::int64_t(kRuns) * steps, std::chrono::minutes(5));
+  AwaitCount(database, "attempt_rows", std::int64_t(kRuns) * (steps + 1), std::chrono::minutes(1));
+  const auto since = database.Value(
+      "SELECT min(h.head_seq - (SELECT max(x.last_event_seq) FROM snapshot_rows x WHERE x.subject_id = h.subject_id)) FROM subject_head h");
+  if (since.empty() || std::stoi(since) < events)
+    throw std::runtime_error(fmt::format("a run has only {} events since its snapshot", since));
+  fleet.AddWorker(options, conninfo);
+  fleet.workers().front()->End(SIGKILL);
+  AwaitCount(database, "leases l JOIN worker_sessions s USING (session_id) WHERE s.dead_at IS NULL", kRuns, std::chrono::minutes(2));
+  // Restored, and the call begun again: the event that says so is there.
+  AwaitCount(database, fmt::format("subject_head WHERE head_seq > {}", head), kRuns, std::chrono::minutes(2));
+  const double ms = fleet.NewestWorkerQuantile("restore_time_ms", 0.99);
+  stage.tell(fmt::format("{} runs restored from {} events or more and a snapshot: half within {} ms, 99 % within {} ms", kRuns, since,
+                         fleet.NewestWorkerQuantile("restore_time_ms", 0.5), ms));
+  handler->End(SIGKILL);  // no run needs to end
+  return ms;
+}
+
 double MeasureTakeover(const Stage& stage, int leases) {
   const std::string conninfo = FreshDatabase(stage);
   int port = 0;

@@ -26,9 +26,9 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --no-ceiling          without flush time, L1, L2 and the ceiling: shares are not known then
   --verify-all EVENTS   up to so many events (30000) `airun verify` restores all runs after a point, of more a sample; every row is
                         counted and every hash computed again in any case
-  --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 1000 (--long-steps N), memory
-                        with 10000 slow calls (--slow-calls N), 10000 leases taken over (--leases N), cost of a step beside 1000000 runs
-                        that wait for timers (--open-runs N; 0 leaves one of these out); done unless --quick, --points or --columns are said
+  --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 10000 (--long-steps N), memory
+                        with 10000 slow calls (--slow-calls N), runs restored from 100 events (--restore-events N), 10000 leases taken over
+                        (--leases N), cost of a step beside 1000000 runs that wait for timers (--open-runs N; 0 leaves one out); done unless --quick, --points or --columns are said
   --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
   --workers N           1
@@ -45,8 +45,7 @@ struct Options {
   std::vector<ColumnDef> columns;
   Pace pace, model_pace;
   bool ceiling = true, json = false, limits = false;
-  int long_steps = 1000;  // the text of a workflow is 256 KiB at most
-  int slow_calls = 10'000, leases = 10'000, open_runs = 1'000'000;
+  int long_steps = 10'000, slow_calls = 10'000, leases = 10'000, open_runs = 1'000'000, restore_events = 100;
   std::string out, peers;
 };
 
@@ -97,6 +96,7 @@ Options Read(Arguments* arguments, Stage* stage, const std::filesystem::path& ow
   options.long_steps = arguments->Int("long-steps", options.long_steps);
   options.slow_calls = arguments->Int("slow-calls", options.slow_calls);
   options.leases = arguments->Int("leases", options.leases);
+  options.restore_events = arguments->Int("restore-events", options.restore_events);
   options.open_runs = arguments->Int("open-runs", options.open_runs);
   options.ceiling = !arguments->Has("no-ceiling");
   stage->show_statements = arguments->Has("statements");
@@ -129,6 +129,7 @@ class Run {
     results_.long_run_steps = options_.long_steps;
     results_.slow_calls = options_.slow_calls;
     results_.leases = options_.leases;
+    results_.restore_events = options_.restore_events;
     results_.open_runs = options_.open_runs;
     std::ifstream peers(options_.peers);
     for (std::string line; std::getline(peers, line);) {
@@ -218,6 +219,9 @@ class Run {
               [&] { return MeasureLongRuns(stage_, options_.long_steps); });
     if (options_.slow_calls > 0)
       measure("slow calls on one worker, MB", &results_.slow_calls_mb, [&] { return MeasureSlowCalls(stage_, options_.slow_calls); });
+    if (options_.restore_events > 0)
+      measure("runs restored by another worker, 99 %, ms", &results_.restore_p99_ms,
+              [&] { return MeasureRestore(stage_, options_.restore_events); });
     if (options_.leases > 0)
       measure("takeover of many leases, s after their time", &results_.takeover_s,
               [&] { return MeasureTakeover(stage_, options_.leases); });

@@ -316,11 +316,19 @@ TEST_F(PgLeaseTest, ContentsAreWriteOnceAndVerified) {
     EXPECT_EQ(*read, bytes);
   }
   EXPECT_EQ(store().GetContent(Sha256("missing")).code(), Code::kNotFound);
+  const std::vector<Hash256> named = {Sha256(large), Sha256(small), Sha256("missing"), Sha256(empty), Sha256(small)};
+  const std::map<Hash256, std::string> of_one_row = {{Sha256(small), small}, {Sha256(empty), empty}};
+  auto together = store().GetContents(named);
+  ASSERT_TRUE(together.ok()) << together.error();
+  EXPECT_EQ(*together, of_one_row);
   std::vector<std::pair<Hash256, std::string>> wrong = {{Sha256("a"), "b"}};
   EXPECT_EQ(store().PutContents(wrong).code(), Code::kInvalid);
   db().Exec("SET session_replication_role = replica; UPDATE content_chunks SET bytes = 'damaged' WHERE hash = '\\x" + ToHex(Sha256(small)) +
             "'");
   EXPECT_EQ(store().GetContent(Sha256(small)).code(), Code::kCorrupt);
+  db().Exec("SET session_replication_role = replica; UPDATE content_chunks SET bytes = 'smalk' WHERE hash = '\\x" + ToHex(Sha256(small)) +
+            "'");
+  EXPECT_EQ(store().GetContents(named)->size(), 1u) << "what is damaged is left out";
 }
 
 // What keeps the leases never waits behind bulk: with the only other connection held by a slow call, the session lives on.
