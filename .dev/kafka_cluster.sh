@@ -89,6 +89,7 @@ kafka_cluster() {
       [[ ${1:-} =~ ^[A-Za-z0-9._-]+$ ]] || die "kafka cluster wipe NAME NODE BEGINNING: the beginning of the topics' names"
       for n in "${nodes[@]}"; do
         [ -z "$(server_pid kafka "$(server_dir kafka "$name-$n")")" ] || die "kafka cluster: node $n runs: what it has is not taken away under its feet"
+        compgen -G "$(server_dir kafka "$name-$n")/log/$1*" >/dev/null || die "kafka cluster: node $n has nothing of $1"
         rm -rf "$(server_dir kafka "$name-$n")/log/$1"*
       done ;;
     *) die "kafka cluster: unknown action \"$action\"; there are: start stop kill freeze thaw wipe url remove tool" ;;

@@ -7,7 +7,7 @@
 #include "chaos/checkers/invariants.h"
 #include "chaos/driver/evidence.h"
 #include "chaos/fleet/server.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 

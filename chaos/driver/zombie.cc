@@ -5,7 +5,7 @@
 
 #include "chaos/driver/run.h"
 #include "chaos/faults/kinds.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 #include "shared/base/uuid7.h"
 

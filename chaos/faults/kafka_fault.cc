@@ -1,6 +1,6 @@
 #include "chaos/faults/kafka_fault.h"
 
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 
 namespace acl::chaos {

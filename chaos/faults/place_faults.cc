@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "chaos/faults/kinds.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 
 namespace acl::chaos {

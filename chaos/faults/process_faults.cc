@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "chaos/faults/kinds.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 
 namespace acl::chaos {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 #include "shared/postgres/chaos_mark.h"
 #include "shared/postgres/migrate.h"

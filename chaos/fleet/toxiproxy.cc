@@ -1,6 +1,6 @@
 #include "chaos/fleet/toxiproxy.h"
 
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "chaos/process/patience.h"
 #include "chaos/proxy/proxy.h"
 

@@ -2,7 +2,7 @@
 
 #include <poll.h>
 
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 
 namespace acl::chaos {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "chaos/history/history.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 #include "shared/base/random.h"
 
 namespace acl::chaos {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "shared/base/base64.h"
 #include "shared/base/sha256.h"
-#include "shared/capability/base64.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/text_encoding.h"
 

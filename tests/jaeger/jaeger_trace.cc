@@ -48,7 +48,7 @@ std::string JaegerOtlp() { return FromEnvironment("ACL_TEST_OTLP"); }
 
 JaegerTrace ReadTrace(const std::string& trace_id) {
   JaegerTrace trace;
-  const HttpReply reply = HttpGet(JaegerUrl() + "/api/traces/" + trace_id);
+  const HttpAnswer reply = HttpGet(JaegerUrl() + "/api/traces/" + trace_id);
   trace.answer = reply.json();
   if (reply.status != 200 || !trace.answer["data"].is_array()) return trace;
   for (const Json& one : trace.answer["data"]) {

@@ -92,9 +92,9 @@ bool Fleet::AwaitReady() {
   return true;
 }
 
-HttpReply Fleet::Api(const std::string& method, const std::string& path, const Json& body, std::map<std::string, std::string> headers,
-                     int coordinator) {
-  HttpRequest request{method, ApiUrl(coordinator) + path, "", std::move(headers)};
+HttpAnswer Fleet::Api(const std::string& method, const std::string& path, const Json& body, std::map<std::string, std::string> headers,
+                      int coordinator) {
+  HttpAsk request{method, ApiUrl(coordinator) + path, "", std::move(headers), kHttpPatience};
   if (!body.is_null()) {
     request.body = DumpJson(body);
     request.headers.emplace("Content-Type", "application/json");

@@ -72,8 +72,8 @@ class Fleet {
   const std::string& database_url() const { return options_.database_url; }
   const TestFolder& folder() const { return folder_; }
 
-  HttpReply Api(const std::string& method, const std::string& path, const Json& body = Json(),
-                std::map<std::string, std::string> headers = {}, int coordinator = 0);
+  HttpAnswer Api(const std::string& method, const std::string& path, const Json& body = Json(),
+                 std::map<std::string, std::string> headers = {}, int coordinator = 0);
   // airun with this fleet's addresses in its environment.
   RunResult Cli(std::vector<std::string> arguments);
   // Submits a workflow; the id, or a failed test and "".

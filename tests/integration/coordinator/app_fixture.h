@@ -47,9 +47,9 @@ class AppTest : public ::testing::Test {
   }
 
   // A JSON string is sent as bytes, anything else as JSON.
-  test::HttpReply Ask(const std::string& method, const std::string& path, const Json& body = Json(),
-                      std::map<std::string, std::string> headers = {}, std::size_t app = 0) {
-    test::HttpRequest request{method, "http://" + apps_[app]->address().ToString() + path, "", std::move(headers)};
+  test::HttpAnswer Ask(const std::string& method, const std::string& path, const Json& body = Json(),
+                       std::map<std::string, std::string> headers = {}, std::size_t app = 0) {
+    test::HttpAsk request{method, "http://" + apps_[app]->address().ToString() + path, "", std::move(headers), test::kHttpPatience};
     if (!body.is_null()) {
       request.body = body.is_string() ? body.get<std::string>() : DumpJson(body);
       request.headers.emplace("Content-Type", body.is_string() ? "application/octet-stream" : "application/json");

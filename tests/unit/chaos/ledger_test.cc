@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "chaos/effects/server.h"
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 
 namespace acl::chaos {
 namespace {

@@ -1,4 +1,4 @@
-#include "chaos/load/http.h"
+#include "chaos/http/client.h"
 
 #include <curl/curl.h>
 
@@ -10,6 +10,18 @@ namespace {
 
 std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* user) {
   static_cast<std::string*>(user)->append(data, size * count);
+  return size * count;
+}
+
+std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* user) {
+  const std::string line(data, size * count);
+  if (const auto colon = line.find(':'); colon != std::string::npos) {
+    std::string name = line.substr(0, colon);
+    for (char& c : name) c = char(std::tolower(static_cast<unsigned char>(c)));
+    const auto begin = line.find_first_not_of(" \t", colon + 1), end = line.find_last_not_of("\r\n \t");
+    (*static_cast<std::map<std::string, std::string>*>(user))[name] =
+        begin == std::string::npos || begin > end ? "" : line.substr(begin, end - begin + 1);
+  }
   return size * count;
 }
 
@@ -38,8 +50,10 @@ HttpAnswer Http(const HttpAsk& ask) {
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, OnBody);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answer.body);
-  if (ask.method != "GET") {
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, ask.method.c_str());
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &answer.headers);
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, ask.method.c_str());
+  if (!ask.body.empty() || ask.method == "POST" || ask.method == "PUT") {
     curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(ask.body.size()));
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, ask.body.c_str());
   }
@@ -52,6 +66,7 @@ HttpAnswer Http(const HttpAsk& ask) {
     answer.sent = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST;
     answer.error = curl_easy_strerror(code);
     answer.body.clear();
+    answer.headers.clear();
   }
   answer.status = static_cast<int>(status);
   curl_easy_cleanup(handle);

@@ -1,5 +1,6 @@
 #pragma once
-// Requests with a time limit, and what became of them: an answer, certainly nothing, or nobody knows.
+// Requests with a time limit, and what became of them: an answer, certainly nothing, or nobody knows. For who stands outside the fleet: the
+// chaos driver and the tests.
 
 #include <chrono>
 #include <map>
@@ -19,6 +20,7 @@ struct HttpAnswer {
   int status = 0;    // 0: no answer
   bool sent = true;  // false: no connection was made, so certainly nothing happened
   std::string body, error;
+  std::map<std::string, std::string> headers;  // names in lower case
 
   bool ok() const { return status / 100 == 2; }
   // The body as JSON; null if it is none.
