@@ -12,7 +12,9 @@ corpora_fetch() {  # WORK
   pip3 download --quiet --no-deps --no-binary :all: --require-hashes --dest "$work" --requirement "$work/requirements.txt"
   mkdir "$work/sources"
   tar -xzf "$work"/rfc8785-*.tar.gz -C "$work/sources" --strip-components 1
-  (cd "$work" && "$bin/node" export.mjs sources cases)
+  mkdir "$work/webhooks"
+  tar -xzf "$work"/standardwebhooks-*.tar.gz -C "$work/webhooks" --strip-components 1
+  (cd "$work" && "$bin/node" export.mjs sources cases && python3 export_webhooks.py webhooks cases)
 }
 
 corpora_install() {

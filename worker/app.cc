@@ -12,6 +12,7 @@
 #include "shared/queue/doorbell_client.h"
 #include "shared/runtime/blocking_pool.h"
 #include "shared/telemetry/log.h"
+#include "shared/webhook/key_file.h"
 #include "shared/workflow/workflow_kind.h"
 #include "worker/app_config.h"
 #include "worker/app_observer.h"
@@ -73,7 +74,12 @@ struct WorkerApp::Impl {
 
 Status WorkerApp::Impl::StartRunner() {
   if (!objects) return objects.error();
-  const CapabilityConfig capability_config = MakeCapabilityConfig(settings);
+  CapabilityConfig capability_config = MakeCapabilityConfig(settings);
+  if (!settings.webhook_keys_file.empty()) {
+    auto keys = webhook::ReadKeyFile(settings.webhook_keys_file);
+    if (!keys) return keys.error();
+    capability_config.http.webhook_keys = std::make_shared<const webhook::Keyring>(std::move(*keys));
+  }
   RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));
   RunnerOptions options;

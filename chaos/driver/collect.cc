@@ -83,6 +83,7 @@ void WriteEffects(const EffectsServer& effects, Recorder* history) {
                               {"token", entry.call.token},
                               {"scope", entry.call.scope},
                               {"body", entry.call.body},
+                              {"signature", entry.call.signature},
                               {"verdict", VerdictName(entry.verdict)}});
   }
 }

@@ -16,6 +16,7 @@ struct EffectCall {
   std::int64_t token = 0;  // Fencing-Token
   std::string scope;       // Fencing-Scope: "run" or "run/step"
   std::string body;
+  std::string signature = "";  // "good", or what is wrong with it; empty: none was asked for
 };
 
 enum class Verdict {

@@ -3,9 +3,15 @@
 #include <charconv>
 
 namespace acl::chaos {
+namespace {
 
-Result<std::unique_ptr<EffectsServer>> EffectsServer::Start(const Clock& clock) {
-  std::unique_ptr<EffectsServer> made(new EffectsServer(clock));
+// Faults set a worker's clock an hour off; how old a message may be is not what is tested with it.
+constexpr std::chrono::hours kClocksOff{2};
+
+}  // namespace
+
+Result<std::unique_ptr<EffectsServer>> EffectsServer::Start(const Clock& clock, std::vector<webhook::Key> keys) {
+  std::unique_ptr<EffectsServer> made(new EffectsServer(clock, std::move(keys)));
   Router router;
   RouteOptions options;
   options.max_body = 1 << 16;
@@ -32,6 +38,11 @@ HttpResponse EffectsServer::Take(const HttpRequest& request) {
   EffectCall call{request.Param("run"), request.Param("step"), header("idempotency-key"), 0, header("fencing-scope"), request.body};
   const std::string token = header("fencing-token");
   std::from_chars(token.data(), token.data() + token.size(), call.token);
+  if (!keys_.empty()) {
+    const webhook::Headers headers{header(webhook::kIdHeader), header(webhook::kTimestampHeader), header(webhook::kSignatureHeader)};
+    const Status verified = webhook::Verify(headers, request.body, keys_, clock_.Wall(), kClocksOff);
+    call.signature = !verified ? verified.message() : headers.id != call.key ? "webhook-id is not the idempotency key" : "good";
+  }
   std::lock_guard lock(mutex_);
   const Verdict verdict = ledger_.Take(call, clock_.Steady().time_since_epoch().count());
   const int status = verdict == Verdict::kStale ? 412 : verdict == Verdict::kReused ? 422 : verdict == Verdict::kUnfenced ? 400 : 200;

@@ -6,6 +6,8 @@
 
 #include "chaos/http/client.h"
 #include "chaos/process/patience.h"
+#include "shared/base/base64.h"
+#include "shared/base/random.h"
 #include "shared/postgres/chaos_mark.h"
 #include "shared/postgres/migrate.h"
 
@@ -13,6 +15,8 @@ namespace acl::chaos {
 namespace fs = std::filesystem;
 
 namespace {
+
+fs::path KeysFile(const FleetOptions& options) { return options.folder / "webhook-keys"; }
 
 // What clients of a cluster are told of librdkafka's own settings: they learn of partitions that were added within seconds, not minutes.
 fs::path KafkaProperties(const FleetOptions& options) { return options.folder / "kafka.properties"; }
@@ -96,6 +100,27 @@ Status Fleet::MakeObjectsWay() {
   return {};
 }
 
+Status Fleet::StartEffects(const Clock& clock) {
+  SystemRandom random;
+  std::string bytes(32, '\0');
+  for (char& byte : bytes) byte = char(random.Below(256));
+  effects_key_ = "whsec_" + EncodeBase64(bytes);
+  std::ofstream(KeysFile(options_)).flush();
+  std::error_code failed;
+  fs::permissions(KeysFile(options_), fs::perms(0600), failed);
+  if (failed) return Error{Code::kUnavailable, "the file of keys: " + failed.message()};
+  std::ofstream(KeysFile(options_)) << "effects = " << effects_key_ << "\n";
+  auto key = webhook::Key::Parse(effects_key_);
+  if (!key) return key.error();
+  auto effects = EffectsServer::Start(clock, {*key});
+  if (!effects) return effects.error();
+  effects_ = std::move(*effects);
+  auto proxy = Proxy::Start(effects_->port(), Proxy::Protocol::kBytes);
+  if (!proxy) return proxy.error();
+  effects_proxy_ = std::move(*proxy);
+  return {};
+}
+
 Result<std::unique_ptr<Node>> Fleet::MakeNode(const std::string& name, bool is_worker) {
   auto node = std::make_unique<Node>();
   node->name = name;
@@ -142,12 +167,7 @@ Result<std::unique_ptr<Fleet>> Fleet::Start(const FleetOptions& options, const C
   if (!options.objects.empty()) {
     if (Status made = fleet->MakeObjectsWay(); !made) return made.error();
   }
-  auto effects = EffectsServer::Start(clock);
-  if (!effects) return effects.error();
-  fleet->effects_ = std::move(*effects);
-  auto proxy = Proxy::Start(fleet->effects_->port(), Proxy::Protocol::kBytes);
-  if (!proxy) return proxy.error();
-  fleet->effects_proxy_ = std::move(*proxy);
+  if (Status started = fleet->StartEffects(clock); !started) return started.error();
   for (int n = 0; n < options.coordinators + options.workers; ++n) {
     const bool is_worker = n >= options.coordinators;
     auto node =
@@ -185,6 +205,7 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
     environment["ACL_WORK_DIR"] = options_.folder / (node.name + ".work");
     environment["ACL_POLL_MS"] = "200";
     environment["ACL_SLOTS"] = "32";
+    environment["ACL_WEBHOOK_KEYS_FILE"] = KeysFile(options_);
     environment["ACL_ALLOW_PRIVATE_NETWORKS"] = "true";
   } else {
     environment["ACL_LISTEN"] = local(node.http);

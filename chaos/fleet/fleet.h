@@ -67,6 +67,8 @@ class Fleet {
   // Between the proxies and the servers, by the names of the places, and "objects"; null if it was not asked for.
   Toxiproxy* toxiproxy() { return toxiproxy_.get(); }
   std::string conninfo() const { return database_->Conninfo(); }
+  // By which its workers sign what they send there; stands in a file of theirs and nowhere else.
+  const std::string& effects_key() const { return effects_key_; }
   std::string EffectsUrl() const { return "http://127.0.0.1:" + std::to_string(effects_proxy_->port()) + "/effects"; }
   std::vector<std::string> ApiUrls() const;
 
@@ -106,6 +108,7 @@ class Fleet {
   // A proxy of ours to a port of this machine, with toxiproxy between if it is there.
   Result<std::unique_ptr<Proxy>> MakeWay(const std::string& name, std::uint16_t port, Proxy::Protocol protocol);
   Status MakeObjectsWay();
+  Status StartEffects(const Clock& clock);
   Result<std::unique_ptr<Node>> MakeNode(const std::string& name, bool is_worker);
   std::map<std::string, std::string> Environment(const Node& node) const;
   std::map<std::string, std::string> ClockEnvironment(const std::string& name) const;
@@ -113,6 +116,7 @@ class Fleet {
 
   FleetOptions options_;
   std::unique_ptr<Server> database_;
+  std::string effects_key_;
   std::unique_ptr<EffectsServer> effects_;
   std::unique_ptr<Proxy> effects_proxy_, objects_proxy_;
   std::unique_ptr<Toxiproxy> toxiproxy_;

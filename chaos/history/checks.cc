@@ -122,6 +122,15 @@ Finding TokensAtTheSink(const Read& read) {
   return finding;
 }
 
+Finding EffectsSigned(const Read& read) {
+  Finding finding{"h09", "each call to the outside is signed by the fleet's key, over its body and its idempotency key", 0, 0, {}};
+  for (const Json* effect : read.effects) {
+    const std::string signature = TextOf(*effect, "signature");
+    if (!signature.empty()) finding.Look(signature == "good", TextOf(*effect, "run") + "/" + TextOf(*effect, "step") + ": " + signature);
+  }
+  return finding;
+}
+
 Finding ReadsGoForward(const std::vector<Json>& lines) {
   Finding finding{"h05", "a run's journal never gets shorter in what one client reads", 0, 0, {}};
   std::map<std::string, std::int64_t> seen;
@@ -175,8 +184,8 @@ std::vector<Finding> CheckHistory(const std::vector<Json>& all) {
   const Loss loss = WithoutWhatWasLost(all);
   const auto& lines = loss.lines;
   const Read read(lines);
-  std::vector<Finding> findings = {Ended(read),           OneRunAKey(read),      EffectsOnce(read),       TokensAtTheSink(read),
-                                   ReadsGoForward(lines), NothingRefused(lines), Progress(all, Read(all))};
+  std::vector<Finding> findings = {Ended(read),         OneRunAKey(read),      EffectsOnce(read),     TokensAtTheSink(read),
+                                   EffectsSigned(read), ReadsGoForward(lines), NothingRefused(lines), Progress(all, Read(all))};
   if (loss.acknowledged > 0)
     findings.push_back({"h08",
                         "of the submissions answered while a database was to lose them (a standby behind, a copy restored), " +

@@ -18,14 +18,15 @@ constexpr const char* kStubborn = "max_retries: 60, retry: {backoff: fixed, init
 
 std::string CallStep(const std::string& name, const std::string& method, const std::string& effects_url, const std::string& more = "") {
   return fmt::format(
-      "  - {{name: {0}, capability: net.http.{1}, inputs: {{url: \"{2}/{{{{run_id}}}}/{0}\", body: \"{0}\", timeout: 5}}, {3}{4}}}\n", name,
-      method, effects_url, kStubborn, more);
+      "  - {{name: {0}, capability: net.http.{1}, inputs: {{url: \"{2}/{{{{run_id}}}}/{0}\", body: \"{0}\", timeout: 5, sign_with: "
+      "effects}}, {3}{4}}}\n",
+      name, method, effects_url, kStubborn, more);
 }
 
 std::string Booking(int n, const std::string& effects_url) {
   return CallStep(fmt::format("book-{}", n), "post", effects_url,
                   fmt::format(", compensation: {{capability: net.http.put, max_retries: 60, inputs: {{url: "
-                              "\"{}/{{{{run_id}}}}/cancel-{}\", body: cancel, timeout: 5}}}}",
+                              "\"{}/{{{{run_id}}}}/cancel-{}\", body: cancel, timeout: 5, sign_with: effects}}}}",
                               effects_url, n));
 }
 

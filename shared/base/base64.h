@@ -1,6 +1,7 @@
 #pragma once
 // Base64 (RFC 4648), strict: full padding, no white space, no other characters.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,19 @@ inline std::optional<std::string> DecodeBase64(std::string_view text) {
     out += char(bits >> 16);
     if (padding < 2) out += char(bits >> 8 & 0xff);
     if (padding < 1) out += char(bits & 0xff);
+  }
+  return out;
+}
+
+inline std::string EncodeBase64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    unsigned bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) out += k <= count ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
   }
   return out;
 }

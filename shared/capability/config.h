@@ -4,10 +4,16 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace acl {
+
+namespace webhook {
+class Key;
+using Keyring = std::map<std::string, std::vector<Key>>;  // as in webhook/key_file.h
+}  // namespace webhook
 
 // Limits on the files of one run. Reaching one is a clear failure of the attempt; nothing is half done.
 struct FileLimits {
@@ -39,6 +45,7 @@ struct HttpConfig {
   std::chrono::milliseconds connect_timeout{10'000};
   std::string ca_file;  // empty = the system's
   std::string user_agent = "acl/0.1";
+  std::shared_ptr<const webhook::Keyring> webhook_keys;  // what `sign_with` names; null: none
 };
 
 struct CapabilityConfig {

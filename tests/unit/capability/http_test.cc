@@ -1,3 +1,4 @@
+#include "shared/webhook/key_file.h"
 #include "tests/support/small_server.h"
 #include "tests/unit/capability/fixture.h"
 
@@ -53,6 +54,44 @@ TEST_F(Http, PostAndPutSendTheirBody) {
   EXPECT_THAT(requests.at(1), Not(HasSubstr("application/")));
   EXPECT_THAT(requests.at(1), HasSubstr("\r\nIdempotency-Key: mine\r\n"));
   EXPECT_THAT(requests.at(1), Not(HasSubstr("key-1")));
+}
+
+TEST_F(Http, WhatIsSignedVerifiesWithTheSameIdAtEveryTry) {
+  const auto key = webhook::Key::Parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+  ASSERT_TRUE(key) << key.message();
+  CapabilityConfig config;
+  config.http.allow_private_networks = true;
+  config.http.webhook_keys = std::make_shared<const webhook::Keyring>(webhook::Keyring{{"billing", {*key, *key}}});
+  Start(config);
+  SmallServer server([](const std::string&) { return SmallServer::Answer("204 No Content", ""); });
+  const std::string body = R"({"type":"invoice.paid"})";
+  for (const char* capability : {"net.http.post", "net.http.put", "net.http.post"})
+    Apply(capability, {{"url", server.Url("/hook")}, {"body", body}, {"sign_with", "billing"}});
+  for (const std::string& request : server.requests()) {
+    const auto value = [&](const std::string& name) {
+      const auto at = request.find("\r\n" + name + ": ");
+      if (at == std::string::npos) return std::string();
+      const auto begin = at + name.size() + 4;
+      return request.substr(begin, request.find("\r\n", begin) - begin);
+    };
+    const webhook::Headers headers{value("webhook-id"), value("webhook-timestamp"), value("webhook-signature")};
+    EXPECT_EQ(headers.id, "key-1");
+    const Status verified = webhook::Verify(headers, body, std::vector{*key}, SystemClock().Wall());
+    EXPECT_TRUE(verified) << verified.message() << "\n" << request;
+    EXPECT_THAT(headers.signature, HasSubstr(" v1,")) << "one for each key";
+  }
+  EXPECT_EQ(server.requests().size(), 3u);
+  Apply("net.http.post", {{"url", server.Url("/hook")}, {"body", body}});
+  EXPECT_THAT(server.requests().back(), Not(HasSubstr("webhook-")));
+
+  EXPECT_THAT(FailureOf("net.http.post", {{"url", server.Url()}, {"sign_with", "billing"}, {"headers", {{"Webhook-Id", "mine"}}}}),
+              HasSubstr("webhook-id is set by the worker"));
+  const StepResult unknown = Call("net.http.post", {{"url", server.Url()}, {"sign_with", "shipping"}});
+  EXPECT_EQ(unknown.outcome, Outcome::kFailed);
+  EXPECT_TRUE(unknown.retryable) << "another worker may have it";
+  EXPECT_THAT(unknown.error, HasSubstr("no webhook key 'shipping'"));
+  Allow();
+  EXPECT_THAT(FailureOf("net.http.post", {{"url", server.Url()}, {"sign_with", "billing"}}), HasSubstr("webhook_keys_file"));
 }
 
 TEST_F(Http, LoopbackIsRefusedByDefaultInEverySpelling) {

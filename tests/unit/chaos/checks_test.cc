@@ -31,7 +31,7 @@ const char* kGood = R"({"type":"run","t":1,"seed":"1","profile":"quick","fence_m
 {"type":"effect","t":20,"run":"r1","step":"pay-1","key":"a","token":7,"scope":"run","body":"","verdict":"replayed"}
 {"type":"effect","t":21,"run":"r1","step":"pay-2","key":"b","token":5,"scope":"run","body":"","verdict":"stale"}
 {"type":"effect","t":22,"run":"r1","step":"pay-2","key":"b","token":7,"scope":"run","body":"","verdict":"applied"}
-{"type":"effect","t":23,"run":"r1","step":"pay-3","key":"c","token":7,"scope":"run","body":"","verdict":"applied"}
+{"type":"effect","t":23,"run":"r1","step":"pay-3","key":"c","token":7,"scope":"run","body":"","verdict":"applied","signature":"good"}
 {"type":"effect","t":24,"run":"r2","step":"book-1","key":"d","token":3,"scope":"run","body":"","verdict":"applied"}
 {"type":"effect","t":25,"run":"r2","step":"book-2","key":"e","token":3,"scope":"run","body":"","verdict":"applied"}
 {"type":"effect","t":26,"run":"r2","step":"cancel-2","key":"f","token":3,"scope":"run","body":"","verdict":"applied"}
@@ -88,6 +88,7 @@ TEST(Checks, EachFindsItsOwn) {
                     .find("h04") != std::string::npos,
             true)
       << "the outside took a stale token";
+  EXPECT_EQ(Found(With(R"("signature":"good")", R"("signature":"no signature is by a key that is known")")), "h09 ");
   EXPECT_EQ(Found(With("\"head_seq\":4", "\"head_seq\":2")), "h05 ");
   EXPECT_EQ(Found(With(R"({"type":"info","t":3,"op":1,"process":"client-0","f":"submit","value":{"status":503}})",
                        R"({"type":"fail","t":3,"op":1,"process":"client-0","f":"submit","value":{"status":422}})")),

@@ -64,5 +64,31 @@ TEST(EffectsServer, AnswersAsItsLedgerSays) {
   EXPECT_EQ((*server)->Count(Verdict::kStale), 1);
 }
 
+TEST(EffectsServer, NotesWhatIsNotSignedAsItShouldBe) {
+  SystemClock clock;
+  const auto key = webhook::Key::Parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+             other = webhook::Key::Parse("whsec_bmV3IGtleSwgbmV3IGtleSwgbmV3IGtleS4u");
+  ASSERT_TRUE(key.ok() && other.ok());
+  auto server = EffectsServer::Start(clock, {*key});
+  ASSERT_TRUE(server.ok()) << server.error();
+  const auto call = [&](const webhook::Key& by, const std::string& id, const std::string& body) {
+    const auto headers = webhook::Sign(std::vector{by}, id, clock.Wall(), "x");
+    HttpAsk ask{"POST", "http://127.0.0.1:" + std::to_string((*server)->port()) + "/effects/r1/pay", body, {}, {}};
+    ask.headers = {{"Idempotency-Key", "k"},
+                   {"Fencing-Token", "5"},
+                   {"Fencing-Scope", "run"},
+                   {webhook::kIdHeader, headers->id},
+                   {webhook::kTimestampHeader, headers->timestamp},
+                   {webhook::kSignatureHeader, headers->signature}};
+    ask.timeout = std::chrono::milliseconds(10'000);
+    EXPECT_NE(Http(ask).status, 0);
+    return (*server)->Entries().back().call.signature;
+  };
+  EXPECT_EQ(call(*key, "k", "x"), "good");
+  EXPECT_EQ(call(*key, "another", "x"), "webhook-id is not the idempotency key");
+  EXPECT_EQ(call(*key, "k", "y"), "no signature is by a key that is known");
+  EXPECT_EQ(call(*other, "k", "x"), "no signature is by a key that is known");
+}
+
 }  // namespace
 }  // namespace acl::chaos

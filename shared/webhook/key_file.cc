@@ -1,0 +1,80 @@
+#include "shared/webhook/key_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+namespace acl::webhook {
+
+namespace {
+
+constexpr std::size_t kLargest = 1 << 20, kLongestName = 64;
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == std::string_view::npos;
+}
+
+Result<std::string> ReadPrivate(const std::string& file) {
+  const auto bad = [&](const std::string& what) { return Error{Code::kInvalid, fmt::format("webhook_keys_file {}: {}", file, what)}; };
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // not waiting for who writes a pipe
+  if (fd < 0) return bad(std::strerror(errno));
+  std::string text;
+  const auto read = [&]() -> Status {
+    struct stat is {};
+    if (::fstat(fd, &is) != 0) return bad(std::strerror(errno));
+    if (!S_ISREG(is.st_mode)) return bad("is no file");
+    if (is.st_uid != ::geteuid() && is.st_uid != 0) return bad("belongs to another user");
+    if ((is.st_mode & (is.st_uid == 0 && ::geteuid() != 0 ? 0037u : 0077u)) != 0)
+      return bad("others may read or change it: chmod 600 (0640 if it is root's)");
+    char piece[4096];
+    for (ssize_t count; (count = ::read(fd, piece, sizeof piece)) != 0;) {
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return bad(std::strerror(errno));
+      text.append(piece, std::size_t(count));
+      if (text.size() > kLargest) return bad("is larger than 1 MiB");
+    }
+    return {};
+  }();
+  ::close(fd);
+  if (!read) return read.error();
+  return text;
+}
+
+}  // namespace
+
+Result<Keyring> ReadKeyFile(const std::string& file) {
+  const auto text = ReadPrivate(file);
+  if (!text) return text.error();
+  Keyring ring;
+  std::istringstream lines(*text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const auto bad = [&](const std::string& what) {
+      return Error{Code::kInvalid, fmt::format("webhook_keys_file {}, line {}: {}", file, number, what)};
+    };
+    std::istringstream words(line);
+    std::string name, equals, word;
+    if (!(words >> name) || name.front() == '#') continue;
+    if (!IsName(name) || !(words >> equals) || equals != "=")
+      return bad("not NAME = KEY (a name is made of letters, digits, '_', '-' and '.')");
+    auto [at, is_new] = ring.try_emplace(name);
+    if (!is_new) return bad("this name is there already; several keys of one name stand on one line");
+    bool signs = false;
+    while (words >> word) {
+      auto key = Key::Parse(word);
+      if (!key) return bad(key.message());
+      signs = signs || key->kind() != Key::Kind::kPublic;
+      at->second.push_back(std::move(*key));
+    }
+    if (!signs) return bad("no key that signs: whsec_ or whsk_");
+  }
+  return ring;
+}
+
+}  // namespace acl::webhook
