@@ -149,7 +149,8 @@ void Workload::ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lo
     }
     std::set<std::string> asked;
     for (const auto& [at, id] : resumed) {
-      const bool gone = std::any_of(lost.begin(), lost.end(), [&](const auto& time) { return time.first <= at && at <= time.second; });
+      const bool gone =
+          std::any_of(lost.begin(), lost.end(), [at = at](const auto& time) { return time.first <= at && at <= time.second; });
       if (gone && asked.insert(id).second) Act("again", "resume", id, fmt::format("chaos-{}-again-{}", options_.seed, id), random);
     }
     --running_;

@@ -91,7 +91,7 @@ class Signer {
   }
 };
 
-Key::Key(Kind kind, std::string_view bytes) : kind_(kind), size_(std::min(bytes.size(), bytes_.size())) {
+Key::Key(Kind kind, std::string_view bytes) : kind_(kind), size_(std::min(bytes.size(), kMostSecret)) {
   std::copy_n(bytes.begin(), size_, bytes_.begin());
 }
 
