@@ -6,13 +6,12 @@
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
-#include "coordinator/duties.h"
+#include "coordinator/duty.h"
+#include "coordinator/duty_plan.h"
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
-#include "coordinator/relay.h"
 #include "coordinator/request_spans.h"
 #include "coordinator/run_creator.h"
-#include "coordinator/schedules.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/problem.h"
@@ -43,8 +42,6 @@ std::vector<std::string> AllowedHosts(const Settings& settings) {
   hosts.push_back(own.find(':') == std::string::npos ? own : "[" + own + "]");
   return hosts;
 }
-
-std::string RelayName(int shard) { return "relay-" + std::to_string(shard); }
 
 }  // namespace
 
@@ -166,35 +163,29 @@ struct App::Parts {
   }
 
   void MakeDuties() {
-    // The session is of the loop leases only: a coordinator claims no subjects.
-    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {"timers", "reaper", "ready", "retention", "contents", "schedules"}};
-    for (int shard = 0; sender && shard < kReadyShards; ++shard) held.names.push_back(RelayName(shard));
-    leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
     const auto look = [this](const std::string& queue) { RingWork(queue, true); };
     const TurnContext context{*backend.store, *backend.queries, clock, metrics, ring, look};
-    auto ready = CountReady(context, settings.ready_poll);
-    const auto add = [&](const char* name, Turn turn, std::function<void()> on_lost) {
-      Duty::Options options{name, std::move(turn), std::move(on_lost)};
-      duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
-    };
-    add("timers", TimersTurn(context, settings.timers), {});
     const ScheduleContext firing{*backend.schedules, {*backend.store, *capabilities, *workflow_kind, ids}, metrics, MakeBell()};
-    add("schedules", SchedulesTurn(firing, settings.timers), {});
-    schedules = duties.back().get();
-    add("reaper", ReaperTurn(context, settings.reap), {});
-    add("ready", std::move(ready.turn), std::move(ready.forget));
-    add("contents", ContentsTurn(context, settings.content_grace), {});
-    add("retention", RetentionTurn(context, {settings.session_retention, settings.request_key_retention}), {});
-    for (int shard = 0; sender && shard < kReadyShards; ++shard) {
-      RelayOptions options;
-      options.shard = shard;
-      options.send = [this](const StepMessage& message, int times, RelayOptions::Done done) {
+    DutyPlan plan{settings.timers,        settings.reap,
+                  settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
+                  settings.content_grace, {}};
+    if (sender) {
+      plan.send = [this](const StepMessage& message, int times, RelayOptions::Done done) {
         return sender->Send(message, times, std::move(done));
       };
-      Relay relay = MakeRelay(context, std::move(options));
-      add(RelayName(shard).c_str(), std::move(relay.turn), std::move(relay.forget));
-      relays.push_back(duties.back().get());
+    }
+    std::vector<PlannedDuty> planned = PlanDuties(context, firing, plan);
+    // The session is of the loop leases only: a coordinator claims no subjects.
+    LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {}};
+    for (const PlannedDuty& one : planned) held.names.push_back(one.name);
+    leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
+    for (PlannedDuty& one : planned) {
+      const bool is_relay = IsRelay(one), is_schedules = one.name == kSchedulesDuty;
+      Duty::Options options{std::move(one.name), std::move(one.turn), std::move(one.on_lost)};
+      duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
+      if (is_schedules) schedules = duties.back().get();
+      if (is_relay) relays.push_back(duties.back().get());
     }
   }
 

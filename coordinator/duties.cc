@@ -1,5 +1,7 @@
 #include "coordinator/duties.h"
 
+#include "shared/base/mutant.h"
+#include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
 
 namespace acl::coordinator {
@@ -34,6 +36,7 @@ Turn TimersTurn(const TurnContext& context, milliseconds longest) {
     if (!answer->next_fire) return longest;
     // By this machine's wall clock: if it is wrong, a timer is late by `longest` at most, never early (the database judges).
     const auto left = std::chrono::ceil<milliseconds>(*answer->next_fire - context.clock.Wall());
+    if (Mutant("timers_sleep_until_the_next")) return std::max(left, milliseconds(5));
     return std::clamp(left, milliseconds(5), longest);
   };
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The turns of a coordinator's duties: what a Duty repeats. The relay of outbox rows to Kafka is not here: it comes with its consumer.
+// The turns of a coordinator's duties: what a Duty repeats. Relays and schedules have files of their own; which duties there are says
+// duty_plan.h.
 
 #include "coordinator/api/api.h"
-#include "coordinator/duty.h"
 
 namespace acl::coordinator {
 

@@ -1,7 +1,11 @@
 #include "coordinator/schedules.h"
 
+#include <algorithm>
+
+#include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
 #include "shared/spec/loader.h"
+#include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
 
 namespace acl::coordinator {
@@ -11,6 +15,7 @@ using schedule::Advance;
 using schedule::DueRow;
 using schedule::Fire;
 using schedule::FireRow;
+using schedule::NextFire;
 using std::chrono::milliseconds;
 
 constexpr int kSchedulesAtOnce = 50;
@@ -63,7 +68,8 @@ Status Firing::CancelOpenRuns(const DueRow& due, std::int64_t nominal) {
 
 Result<FireRow> Firing::Start(const DueRow& due, std::int64_t nominal, WallTime now) {
   FireRow fire{WallTimeFromSeconds(nominal), "started", std::nullopt, "", now};
-  const auto key = schedule::RequestKeyOf(due.row.id, nominal);
+  auto key = schedule::RequestKeyOf(due.row.id, nominal);
+  if (Mutant("schedule_key_of_the_attempt")) key += context_.maker.ids.Make().ToString();
   auto made = StartScheduled(context_.maker, due.row, NominalText(nominal), key, Sha256(key));
   if (made) {
     fire.run = made->outcome.subject;
@@ -111,8 +117,8 @@ Result<bool> Firing::Do(const DueRow& due, WallTime now) {
   if (decision.cancel_running) {
     if (auto status = CancelOpenRuns(due, decision.waiting.value_or(state.next_fire_at)); !status) return status.error();
   }
-  for (std::size_t i = 0; i < decision.fires.size(); ++i) {
-    const Fire& fire = decision.fires[i];
+  const auto exists = [&](std::int64_t time) { return std::find(due.started.begin(), due.started.end(), time) != due.started.end(); };
+  for (const Fire& fire : decision.fires) {
     if (fire.what != Fire::What::kStart) {
       const bool missed = fire.what == Fire::What::kMissed;
       std::string reason = missed ? "later than " + std::to_string(row.definition.policy.catchup_seconds) + " s" : "a run was still open";
@@ -124,15 +130,17 @@ Result<bool> Firing::Do(const DueRow& due, WallTime now) {
       advance.fires.push_back({WallTimeFromSeconds(fire.nominal), missed ? "missed" : "skipped_overlap", std::nullopt, reason, now});
       continue;
     }
-    auto started = Start(due, fire.nominal, now);
-    if (!started) return started.error();
-    advance.fires.push_back(std::move(*started));
-    // Several starts come of `allow` only; each is written down before the next, so that after a crash none is taken for missed.
-    if (row.definition.policy.overlap == schedule::Overlap::kAllow && i + 1 < decision.fires.size()) {
-      advance.next = WallTimeFromSeconds(decision.fires[i + 1].nominal);
+    // Said before it is done: from here on nobody may call this fire time missed or skipped, however late our request arrives.
+    const WallTime nominal = WallTimeFromSeconds(fire.nominal);
+    if (advance.was_waiting != nominal && !exists(fire.nominal) && !Mutant("schedule_starts_unsaid")) {
+      advance.next = MaybeWallTime(NextFire(*cron, *zone, fire.nominal));
+      advance.waiting = Mutant("schedule_moves_first") ? std::nullopt : std::optional(nominal);
       auto moved = Record(advance);
       if (!moved || !*moved) return moved ? Result<bool>(true) : moved;
     }
+    auto started = Start(due, fire.nominal, now);
+    if (!started) return started.error();
+    advance.fires.push_back(std::move(*started));
   }
   advance.next = MaybeWallTime(decision.next_fire_at);
   advance.waiting = MaybeWallTime(decision.waiting);

@@ -1,11 +1,12 @@
 #pragma once
 // The duty "schedules": starts the runs of fire times that have come (shared/schedule/due.h decides, this does it).
 //
-//   look -> for each due schedule: start the runs, each under a request key of its fire time -> write down what became of it and move on,
-//   by compare-and-set
+//   look -> for each due schedule and fire time: say that it starts (it becomes the one that waits) -> make its run, under a request key
+//   of its fire time -> write down what became of it and move on; each word of it by compare-and-set
 //
-// A process may end between any two of these, and two may do them at once: the request key makes one run of a fire time, and until the
-// schedule has moved on somebody looks again. What the database's clock does not call due is not started.
+// A process may end between any two of these, and two may do them at once: the request key makes one run of a fire time, until the schedule
+// has moved on somebody looks again, and what was said to start nobody calls missed or skipped, however late the request for its run
+// arrives. What the database's clock does not call due is not started.
 
 #include "coordinator/duties.h"
 #include "coordinator/run_maker.h"

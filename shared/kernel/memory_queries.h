@@ -6,7 +6,7 @@
 
 namespace acl {
 
-class MemoryQueries final : public Queries {
+class MemoryQueries : public Queries {
  public:
   MemoryQueries(const MemoryStore& store, const Clock& clock) : store_(store), clock_(clock) {}
 

@@ -79,7 +79,7 @@ struct MemoryRecord {
   CommitOutcome::Kind outcome = CommitOutcome::Kind::kCommitted;  // commits only
   Disposition disposition = Disposition::kKeep;
   bool wake_moved = false;  // commit: the wake-up counter was not the expected one
-  bool held = false;        // commit: the lease named this very session and token
+  bool held = false;        // commit: the lease named this very session and token; reap: of a session that lived
   WallTime at;
 };
 
@@ -138,6 +138,8 @@ class MemoryStore : public KernelStore {
   // Copies, so that a checker may look while others go on.
   std::vector<SubjectId> Subjects() const;  // in the order of their ids
   std::optional<MemorySubject> Inspect(const SubjectId& subject) const;
+  bool IsOpen(const SubjectId& subject) const;
+  bool AnyOpen() const;
   std::vector<MemoryRecord> Records() const;
   std::vector<OutboxRow> Outbox() const;
   std::optional<WallTime> OutboxSince() const;  // when its first message was put
@@ -156,6 +158,14 @@ class MemoryStore : public KernelStore {
     ReadyKey key() const { return {queue, band, ReadyShard(subject), ready_at, subject}; }
   };
   std::vector<ReadyRow> Ready() const;
+  struct LoopRow {
+    SessionId session;
+    LoopLease lease;
+  };
+  std::optional<LoopRow> LoopOf(const std::string& name) const;
+  // As if the database's clock had jumped past the end of every duty's lease: whoever asks next has it, whatever its holder believes.
+  void ExpireLoops();
+  bool HasRequestKey(const std::string& key) const;  // of the default project
 
  private:
   struct Session {
@@ -164,13 +174,11 @@ class MemoryStore : public KernelStore {
     bool closed = false;           // a clean end
     WallTime died_at;
   };
-  struct Loop {
-    SessionId session;
-    LoopLease lease;
-  };
-
   WallTime Now() const { return clock_.Wall(); }
-  std::string NameOf(const SessionId& session) const { return sessions_.at(session).row.worker_name; }
+  std::string NameOf(const SessionId& session) const {
+    auto it = sessions_.find(session);
+    return it == sessions_.end() ? "" : it->second.row.worker_name;
+  }
   Uuid NewId();
   Token Mint(Token old) const;
   std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
@@ -225,8 +233,9 @@ class MemoryStore : public KernelStore {
     std::set<SubjectId> snapshots;  // of which a kept snapshot has it
   };
   std::map<Hash256, StoredContent> contents_;
-  std::map<std::string, Loop> loops_;
+  std::map<std::string, LoopRow> loops_;
   std::map<SessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
+  std::map<SubjectId, bool> seen_dead_;  // the mutant whose reap frees in a transaction after the one that looked
   std::vector<OutboxRow> outbox_;
   std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;

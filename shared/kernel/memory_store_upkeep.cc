@@ -112,7 +112,9 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
   for (auto& [id, subject] : subjects_) {
     if (!subject.holder) continue;
     const Session& session = sessions_.at(*subject.holder);
-    if (!session.row.dead || Locked(id)) continue;
+    bool dead = session.row.dead;
+    if (Mutant("reap_by_an_earlier_look")) dead = std::exchange(seen_dead_[id], dead);
+    if (!dead || Locked(id)) continue;
     if (answer.leases_freed == max_leases) {
       answer.more = true;
       break;
@@ -120,7 +122,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     ++answer.leases_freed;
     subject.token = Mint(subject.token);
     subject.ended = session.closed || session.died_with_fleet ? MemorySubject::Ended::kReapedWithFleet : MemorySubject::Ended::kReaped;
-    Note(MemoryRecord::What::kReaped, subject);
+    Note(MemoryRecord::What::kReaped, subject).held = !session.row.dead;
     subject.holder.reset();
     subject.updated_at = Now();
     bool counted = subject.ended == MemorySubject::Ended::kReaped;
@@ -266,9 +268,9 @@ Result<std::vector<std::optional<LoopLease>>> MemoryStore::HoldLoops(std::span<c
 
 std::optional<LoopLease> MemoryStore::HoldOne(const std::string& name, const SessionId& session, milliseconds ttl) {
   auto [it, fresh] = loops_.try_emplace(name);
-  Loop& loop = it->second;
-  auto holder = sessions_.find(loop.session);
-  bool free = fresh || loop.lease.expires_at <= Now() || holder == sessions_.end() || holder->second.row.dead;
+  LoopRow& loop = it->second;
+  auto holder = sessions_.find(loop.session);  // a coordinator's session is of its duties alone and has no row
+  bool free = fresh || loop.lease.expires_at <= Now() || (holder != sessions_.end() && holder->second.row.dead);
   if (!free && loop.session != session) return std::nullopt;
   loop.session = session;
   loop.lease.name = name;
@@ -318,6 +320,17 @@ std::optional<MemorySubject> MemoryStore::Inspect(const SubjectId& id) const {
   return it->second;
 }
 
+bool MemoryStore::IsOpen(const SubjectId& id) const {
+  std::lock_guard lock(mutex_);
+  auto it = subjects_.find(id);
+  return it != subjects_.end() && !it->second.closed;
+}
+
+bool MemoryStore::AnyOpen() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(subjects_.begin(), subjects_.end(), [](const auto& one) { return !one.second.closed; });
+}
+
 std::vector<MemoryRecord> MemoryStore::Records() const {
   std::lock_guard lock(mutex_);
   return records_;
@@ -336,6 +349,22 @@ std::optional<WallTime> MemoryStore::OutboxSince() const {
 std::vector<MemoryStore::ReadyRow> MemoryStore::Ready() const {
   std::lock_guard lock(mutex_);
   return {ready_.begin(), ready_.end()};
+}
+
+std::optional<MemoryStore::LoopRow> MemoryStore::LoopOf(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  auto it = loops_.find(name);
+  return it == loops_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void MemoryStore::ExpireLoops() {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, loop] : loops_) loop.lease.expires_at = std::min(loop.lease.expires_at, Now());
+}
+
+bool MemoryStore::HasRequestKey(const std::string& key) const {
+  std::lock_guard lock(mutex_);
+  return request_keys_.contains({kDefaultProject, key});
 }
 
 std::vector<SessionRow> MemoryStore::SessionRows() const {

@@ -9,6 +9,8 @@ namespace acl::test {
 void SimWorld::CheckAll() {
   std::map<SubjectId, bool> was_closed;
   for (const MemoryRecord& record : store_.Records()) {
+    if (record.what == MemoryRecord::What::kReaped && record.held)
+      report_.violations.push_back(fmt::format("{}: its lease was taken from a session that lived", record.subject.ToString()));
     if (record.what != MemoryRecord::What::kCommit) continue;
     if (record.outcome == CommitOutcome::Kind::kFenced && record.held) {
       report_.violations.push_back(fmt::format("{}: the holder of token {} decided on another head: its claim read too early",

@@ -18,6 +18,9 @@ class CounterLoad final : public SimLoad {
     options.wait_for_stop = random.Below(3) == 0;
     return kind_->MakeCreateItem(id, options);
   }
+  Scheduled MakeSchedules(Random&, WallTime, std::chrono::seconds) override {
+    return {std::make_shared<const CapabilityRegistry>(), kind_, {}};
+  }
   std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject&, bool uncertain) override {
     if (uncertain) return {"resolve", Json{{"decision", "retry"}}};
     return {"signal", Json{{"n", random.Below(1000)}}};

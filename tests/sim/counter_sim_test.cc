@@ -48,6 +48,12 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.messages_repeated, 0);
   EXPECT_GT(report.messages_dropped, 0);
   EXPECT_GT(report.late_claims, 0);
+  EXPECT_GT(report.coordinators_killed, 0);
+  EXPECT_GT(report.coordinators_frozen, 0);
+  EXPECT_GT(report.duties_stolen, 0);
+  EXPECT_GT(report.duties_taken, 2 * count) << "leadership moves";
+  EXPECT_GT(report.turns_side_by_side, 0) << "both believe that they lead";
+  EXPECT_GT(report.hints, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, CounterSimSeeds, ::testing::Values(0, 1, 2, 3));

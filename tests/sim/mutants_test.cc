@@ -43,6 +43,13 @@ const Mistake kMistakes[] = {
     {"effect_without_key", true, "keys"},
     {"compensation_forgotten", true, "invariant 7"},
     {"compensation_out_of_order", true, "ran out of order"},
+    {"duty_outlives_its_lease", false, "without its lease"},
+    {"lease_counted_from_the_answer", false, "without its lease"},
+    {"reap_by_an_earlier_look", false, "from a session that lived"},
+    {"timers_sleep_until_the_next", true, "not closed after healing"},
+    {"schedule_key_of_the_attempt", true, "of no fire time"},
+    {"schedule_moves_first", true, "came to nothing"},
+    {"schedule_starts_unsaid", true, "of no fire time"},
 };
 
 class Mutants : public ::testing::TestWithParam<Mistake> {};

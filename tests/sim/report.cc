@@ -34,6 +34,15 @@ void SimReport::Add(const SimReport& other) {
   tasks_withdrawn += other.tasks_withdrawn;
   late_results_refused += other.late_results_refused;
   task_results_kept += other.task_results_kept;
+  turns += other.turns;
+  turns_side_by_side += other.turns_side_by_side;
+  duties_taken += other.duties_taken;
+  duties_stolen += other.duties_stolen;
+  coordinators_killed += other.coordinators_killed;
+  coordinators_frozen += other.coordinators_frozen;
+  fire_times += other.fire_times;
+  scheduled_runs += other.scheduled_runs;
+  hints += other.hints;
   for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
 }
 
@@ -43,11 +52,13 @@ std::string SimReport::ToString() const {
       "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
       "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn "
       "{} "
-      "late-results-refused {} results-kept {} violations {}",
+      "late-results-refused {} results-kept {} turns {} (side by side {}) duties-taken {} stolen {} coordinators-killed {} frozen {} "
+      "fire-times {} scheduled-runs {} hints {} violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
       messages_repeated, messages_dropped, late_claims, tasks_offered, tasks_taken, task_results, tasks_lost, tasks_withdrawn,
-      late_results_refused, task_results_kept, violations.size());
+      late_results_refused, task_results_kept, turns, turns_side_by_side, duties_taken, duties_stolen, coordinators_killed,
+      coordinators_frozen, fire_times, scheduled_runs, hints, violations.size());
 }
 
 }  // namespace acl::test

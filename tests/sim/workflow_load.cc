@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/capability/capability.h"
+#include "shared/schedule/cron.h"
 #include "shared/workflow/create_run.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/run_view.h"
@@ -21,8 +22,8 @@ const std::vector<std::string>& CapabilityIds() {
 }  // namespace
 
 WorkflowLoad::WorkflowLoad() {
-  auto registry = ScriptCapabilities();
-  kind_ = workflow::MakeWorkflowKind(registry);
+  capabilities_ = ScriptCapabilities();
+  kind_ = workflow::MakeWorkflowKind(capabilities_);
   kinds_.Add(kind_);
 }
 
@@ -72,6 +73,32 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
   auto item = workflow::MakeCreateItem(*kind_, spec, std::move(request));
   ACL_CHECK(item.ok(), "a simulated workflow can be created");
   return std::move(*item);
+}
+
+// Every second or few, of the year's one minute that this is: the next fire time after the faults is a year away.
+SimLoad::Scheduled WorkflowLoad::MakeSchedules(Random& random, WallTime from, std::chrono::seconds within) {
+  Scheduled made{capabilities_, kind_, {}};
+  const TimeZone utc = *TimeZone::Load("UTC");
+  const std::int64_t start = MicrosOf(from) / 1'000'000;
+  for (std::uint64_t n = random.Below(4) == 0 ? 1 + random.Below(2) : 0; n > 0; --n) {
+    schedule::NewSchedule fresh;
+    for (auto& byte : fresh.row.id.uuid.bytes) byte = std::uint8_t(random.Below(256));
+    fresh.row.name = fmt::format("sim-{}", n);
+    fresh.row.created_by = "sim";
+    auto& definition = fresh.row.definition;
+    definition.workflow = "name: scheduled\nsteps:\n";
+    const std::uint64_t last_step = random.Below(4);
+    for (std::uint64_t step = 0; step <= last_step; ++step) {
+      definition.workflow += fmt::format("  - {{name: s{}, capability: sim.idempotent, inputs: {{text: tick}}}}\n", step);
+    }
+    const std::int64_t first = start % 60 + 1, last = std::min<std::int64_t>(start % 60 + within.count(), 59);
+    definition.cron = fmt::format("{}-{}/{} 0 8 15 1 *", first, last, 1 + random.Below(8));
+    definition.policy.overlap = static_cast<schedule::Overlap>(random.Below(4));
+    definition.policy.catchup_seconds = random.Below(2) == 0 ? 1 + std::int64_t(random.Below(2)) : 60;
+    fresh.row.next_fire_at = WallTimeFromMicros(*schedule::NextFire(*schedule::ParseCron(definition.cron), utc, start) * 1'000'000);
+    made.schedules.push_back(std::move(fresh));
+  }
+  return made;
 }
 
 std::pair<std::string, Json> WorkflowLoad::MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) {

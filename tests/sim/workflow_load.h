@@ -11,6 +11,7 @@ class WorkflowLoad final : public SimLoad {
   WorkflowLoad();
   const KindRegistry& kinds() const override { return kinds_; }
   CreateItem MakeSubject(Random& random, const SubjectId& id) override;
+  Scheduled MakeSchedules(Random& random, WallTime from, std::chrono::seconds within) override;
   std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) override;
   DirectDecider MakeDirect(Random&, const MemorySubject&) override { return nullptr; }
   std::vector<std::string> TaskQueues() const override { return {"gpu", "cpu"}; }
@@ -24,6 +25,7 @@ class WorkflowLoad final : public SimLoad {
   int waits() const { return waits_; }  // WAIT steps whose time came
 
  private:
+  std::shared_ptr<const CapabilityRegistry> capabilities_;
   std::shared_ptr<const SubjectKind> kind_;
   KindRegistry kinds_;
   std::map<std::string, int> ended_;

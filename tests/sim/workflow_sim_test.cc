@@ -42,6 +42,9 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(sum.tasks_withdrawn, 0);
   EXPECT_GT(sum.late_results_refused, 0);
   EXPECT_GT(sum.task_results_kept, 0);
+  EXPECT_GT(sum.scheduled_runs, 0);
+  EXPECT_GT(sum.fire_times, sum.scheduled_runs) << "some are missed or skipped";
+  EXPECT_GT(sum.turns_side_by_side, 0);
 }
 
 // The checkers have teeth: a store that takes a result whatever became of its task is found out.

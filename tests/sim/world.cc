@@ -65,12 +65,14 @@ SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
       client_store_(store_, random_.Next(), FaultRates()),
       ids_(clock_, random_),
       messages_(random_.Below(2) == 0),
-      queries_(store_, clock_) {
+      schedules_(clock_),
+      log_level_(GetLogLevel()) {
+  SetLogLevel(LogLevel::kOff);
   report_.seed = seed;
   client_store_.SetStrikes(StoreStrikes());
 }
 
-SimWorld::~SimWorld() = default;
+SimWorld::~SimWorld() { SetLogLevel(log_level_); }
 
 void SimWorld::After(Micros delay, std::function<void()> run) { planned_.push({clock_.now() + delay, ++order_, std::move(run)}); }
 
@@ -105,32 +107,21 @@ SimReport SimWorld::Run() {
           [this] { CreateSubject(0, std::make_shared<CreateItem>(load_.MakeSubject(random_, SubjectId{ids_.Make()}))); });
   }
   After(Ms(500, 1'500), [this] { Nemesis(); });
-  After(Ms(100, 300), [this] { Upkeep(); });
-  After(Ms(100, 300), [this] { Timers(); });
   After(Ms(200, 600), [this] { Clients(); });
-  if (messages_) {
-    StartRelays();
-    After(Ms(10, 50), [this] { Relay(); });
-  }
+  if (messages_) After(Ms(10, 50), [this] { Broker(); });
+  MakeCoordinators();
   const Micros end = faults_end_ + options_.heal_time;
   while (!planned_.empty() && clock_.now() < end) {
     Planned next = planned_.top();
     planned_.pop();
     clock_.Set(next.at);
     next.run();
-    if (clock_.now() > faults_end_ && created_.size() == std::size_t(options_.subjects) && AllClosed()) break;
+    if (clock_.now() > faults_end_ && created_ == options_.subjects && !store_.AnyOpen() && SchedulesAreDone()) break;
   }
   for (const auto& worker : workers_) Collect(*worker);
   CheckAll();
+  CheckSchedules();
   return report_;
-}
-
-bool SimWorld::AllClosed() const {
-  for (const SubjectId& id : created_) {
-    auto subject = store_.Inspect(id);
-    if (!subject || !subject->closed) return false;
-  }
-  return true;
 }
 
 // ---- workers
@@ -318,33 +309,20 @@ void SimWorld::Nemesis() {
   After(Ms(300, 2'500), [this] { Nemesis(); });
 }
 
-void SimWorld::Upkeep() {
-  (void)store_.Reap(1 + int(random_.Below(8))).ok();
-  After(Ms(100, 400), [this] { Upkeep(); });
-}
-
-// As the duty does: at the time of the next one, so that a run may be woken by a worker whose count of the time is behind.
-void SimWorld::Timers() {
-  const auto answer = store_.FireTimers(1 + int(random_.Below(16)));
-  Micros wait = Ms(100, 400);
-  if (answer && answer->more) wait = Micros(1'000);
-  if (answer && answer->next_fire) wait = std::clamp(*answer->next_fire - clock_.Wall(), Micros(1'000), wait);
-  After(wait, [this] { Timers(); });
+// Hints are only hints: some reach nobody.
+void SimWorld::Hint(const std::string& queue) {
+  if (messages_) return;
+  for (auto& worker : workers_) {
+    const auto served = worker->Queues(*this);
+    if (!worker->core || std::find(served.begin(), served.end(), queue) == served.end() || (faults() && random_.Below(4) == 0)) continue;
+    ++report_.hints;
+    After(Micros(random_.Below(2'000)), [this, &to = *worker, incarnation = worker->incarnation] {
+      Deliver(to, incarnation, [](WorkerCore& of, SteadyTime now) { of.OnWorkHint(now); });
+    });
+  }
 }
 
 // ---- messages
-
-void SimWorld::StartRelays() {
-  relays_.clear();
-  for (int shard = 0; shard < kReadyShards; ++shard) {
-    coordinator::RelayOptions options;
-    options.shard = shard;
-    options.send = [this](const StepMessage& message, int, coordinator::RelayOptions::Done done) {
-      return SendMessage(message, std::move(done));
-    };
-    relays_.push_back(coordinator::MakeRelay({client_store_, queries_, clock_, metrics_, {}}, std::move(options)));
-  }
-}
 
 Status SimWorld::SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done) {
   const std::string bytes = EncodeStepMessage(message);
@@ -360,24 +338,19 @@ Status SimWorld::SendMessage(const StepMessage& message, coordinator::RelayOptio
     ++report_.messages_repeated;
     broker_.Send(message.key.queue, bytes);
   }
-  done({});
+  After(Ms(0, 20), [done] { done({}); });
   return {};
 }
 
-void SimWorld::Relay() {
-  if (Strikes(faults() && random_.Below(40) == 0, "another relay takes over"))
-    StartRelays();  // another coordinator, which knows nothing of what was sent
+void SimWorld::Broker() {
   if (Strikes(faults() && random_.Below(100) == 0, "all messages are wiped")) {
     report_.messages_lost += std::int64_t(broker_.waiting().size());
     broker_.Wipe();
   }
-  for (auto& relay : relays_) {
-    if (!faults() || random_.Below(4) != 0) (void)relay.turn().ok();
-  }
   auto& waiting = broker_.waiting();
   for (std::size_t n = 1; faults() && n < waiting.size(); ++n) std::swap(waiting[n], waiting[random_.Below(n + 1)]);
   if (!faults() || random_.Below(3) != 0) broker_.Deliver();
-  After(Ms(10, 60), [this] { Relay(); });
+  After(Ms(10, 60), [this] { Broker(); });
 }
 
 // ---- clients
@@ -389,7 +362,7 @@ void SimWorld::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
     if (tries > 0 && answer->front().kind == CreateOutcome::Kind::kReplayed && answer->front().subject != item->subject) {
       report_.violations.push_back("a replayed create answered with another subject");
     }
-    created_.push_back(item->subject);
+    ++created_;
     return;
   }
   After(Ms(50, 400), [this, tries, item] { CreateSubject(tries + 1, item); });
@@ -421,9 +394,9 @@ void SimWorld::CheckWakes(const MemorySubject& subject, const std::set<SubjectId
 void SimWorld::Clients() {
   std::set<SubjectId> ready;
   for (const MemoryStore::ReadyRow& row : store_.Ready()) ready.insert(row.subject);
-  for (const SubjectId& id : created_) {
-    auto subject = store_.Inspect(id);
-    if (!subject || subject->closed) continue;
+  for (const SubjectId& id : store_.Subjects()) {
+    if (!store_.IsOpen(id)) continue;
+    const auto subject = store_.Inspect(id);
     CheckWakes(*subject, ready);
     const bool uncertain = subject->waiting && subject->waiting->reason == "uncertain" && !subject->holder;
     if (uncertain) {
@@ -451,8 +424,8 @@ void SimWorld::Clients() {
     }
   }
   // A person looks at what was quarantined (five takeovers without progress) and lets it go on.
-  for (const SubjectId& id : created_) {
-    auto subject = store_.Inspect(id);
+  for (const SubjectId& id : store_.Subjects()) {
+    const auto subject = store_.IsOpen(id) ? store_.Inspect(id) : std::nullopt;
     if (subject && subject->quarantined()) {
       if (subject->quarantines.back().reason.find("takeover") == std::string::npos &&
           subject->quarantines.back().detail.find("takeover") == std::string::npos) {

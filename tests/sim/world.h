@@ -1,7 +1,7 @@
 #pragma once
-// The simulator: the production WorkerCore, several of them, over the in-memory store, on one thread with a virtual clock and seeded
-// faults (crash, freeze past the lease, requests and answers lost, slow steps). First faults, then healing and progress. The same seed
-// gives the same run, byte for byte (trace_hash).
+// The simulator: the production WorkerCore, several of them, and the duties of two coordinators (duty_process.h) over the in-memory store,
+// on one thread with a virtual clock and seeded faults (crash, freeze past the lease, stolen duties, requests and answers lost, slow
+// steps). First faults, then healing and progress. The same seed gives the same run, byte for byte (trace_hash).
 
 #include <functional>
 #include <limits>
@@ -12,12 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/relay.h"
+#include "coordinator/duty_plan.h"
 #include "shared/base/random.h"
 #include "shared/kernel/memory_queries.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/telemetry/log.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/memory_broker.h"
+#include "tests/support/memory_schedules.h"
 #include "worker/carry_out.h"
 
 namespace acl::test {
@@ -49,6 +51,9 @@ struct SimReport {
   std::int64_t by_messages = 0, messages_lost = 0, messages_repeated = 0, messages_dropped = 0, late_claims = 0;  // of driver `memory`
   std::int64_t tasks_offered = 0, tasks_taken = 0, task_results = 0, tasks_lost = 0, tasks_withdrawn = 0, late_results_refused = 0,
                task_results_kept = 0;
+  // Of the coordinators: turns that began, those that began while the other was in the same one, duties that were taken (by whoever).
+  std::int64_t turns = 0, turns_side_by_side = 0, duties_taken = 0, duties_stolen = 0, coordinators_killed = 0, coordinators_frozen = 0;
+  std::int64_t fire_times = 0, scheduled_runs = 0, hints = 0;
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 
@@ -66,6 +71,13 @@ class SimLoad {
   virtual std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) = 0;
   // A synchronous command, or nullptr.
   virtual DirectDecider MakeDirect(Random& random, const MemorySubject& subject) = 0;
+  // Schedules whose fire times all lie in the first `within`, and what their runs are made of.
+  struct Scheduled {
+    std::shared_ptr<const CapabilityRegistry> capabilities;
+    std::shared_ptr<const SubjectKind> kind;
+    std::vector<schedule::NewSchedule> schedules;
+  };
+  virtual Scheduled MakeSchedules(Random& random, WallTime from, std::chrono::seconds within) = 0;
   // Queues that the workers serve, besides "default": each all, or every other worker.
   virtual std::vector<std::string> TaskQueues() const { return {}; }
   // Result of a step that ran to its end.
@@ -80,6 +92,7 @@ class SimLoad {
 
 struct SimOptions {
   int workers = 3;
+  int coordinators = 2;
   int subjects = 12;
   std::chrono::seconds fault_time{40};
   std::chrono::seconds heal_time{240};
@@ -97,6 +110,8 @@ class SimWorld {
 
  private:
   struct Worker;
+  struct Coordinator;
+  class AwaitedQueries;
   using Micros = std::chrono::microseconds;
   struct Planned {
     Micros at;
@@ -119,19 +134,25 @@ class SimWorld {
   void Deliver(Worker& worker, std::uint64_t incarnation, Report report);
   void Collect(const Worker& worker);
   void Nemesis();
-  // Ready rows become messages, messages travel; some are lost, repeated, reordered on the way.
-  void Relay();
+  // Messages travel; some are lost, repeated, reordered on the way.
+  void Broker();
   Status SendMessage(const StepMessage& message, coordinator::RelayOptions::Done done);
-  void StartRelays();
-  void Upkeep();
-  void Timers();
+  void Hint(const std::string& queue);
+  // -- coordinators.cc
+  void MakeCoordinators();
+  void StartCoordinator(Coordinator& of);
+  void TroubleCoordinators();
+  // Before and after a call of a coordinator to the database: it takes its time.
+  void OnTheWay(bool back, std::uint64_t slow_of = 25);  // one call in so many is slow
+  void CheckTurn(const Coordinator& of, const std::string& duty);
+  bool SchedulesAreDone();
+  void CheckSchedules();
   void Clients();
   void CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready);
   void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
   void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
   void CheckAll();
   void CheckSubject(const MemorySubject& subject);
-  bool AllClosed() const;
 
   SimLoad& load_;
   const SimOptions options_;
@@ -142,15 +163,16 @@ class SimWorld {
   Uuid7Maker ids_;
   // Half of the seeds hear of ready work by messages, the other half look for it.
   const bool messages_;
-  MemoryQueries queries_;
   Metrics metrics_;
   MemoryBroker broker_;
-  std::vector<coordinator::Relay> relays_;
+  MemorySchedules schedules_;
+  SimLoad::Scheduled scheduled_;
+  std::map<std::string, std::vector<std::int64_t>> fire_times_;  // of each schedule
   std::priority_queue<Planned> planned_;
   std::uint64_t order_ = 0;
   Micros faults_end_{};
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<SubjectId> created_;
+  int created_ = 0;
   std::map<SubjectId, std::set<std::string>> acked_signals_;
   // The outside that steps act on: highest token seen, and effects applied by (subject, step).
   std::map<SubjectId, Token> outside_token_;
@@ -158,6 +180,9 @@ class SimWorld {
   std::map<std::pair<SubjectId, std::string>, int> unkeyed_effects_;
   std::map<std::pair<SubjectId, std::string>, std::set<std::string>> keys_;  // under which each step's effect was asked for
   SimReport report_;
+  const LogLevel log_level_;  // what it was: nothing is written here
+  Micros stolen_until_{};     // until then whoever a duty was stolen from may believe that it has it
+  std::vector<std::shared_ptr<Coordinator>> coordinators_;
 };
 
 }  // namespace acl::test

@@ -16,6 +16,9 @@ class MemorySchedules final : public schedule::ScheduleStore {
   std::function<bool(const SubjectId&)> is_open = [](const SubjectId&) { return false; };      // a run that was started
   std::function<bool(const std::string&)> has_key = [](const std::string&) { return false; };  // a request key that made a run
 
+  // Asked before (done: false) and after Due and Record: an error is their answer, after it they have happened all the same.
+  std::function<Status(std::string_view function, bool done)> between = [](std::string_view, bool) { return Status(); };
+
   Result<WallTime> Now() override { return clock_.Wall(); }
 
   Result<schedule::CreateAnswer> Create(const schedule::NewSchedule& fresh) override {
@@ -90,6 +93,34 @@ class MemorySchedules final : public schedule::ScheduleStore {
   }
 
   Result<schedule::DueAnswer> Due(int max) override {
+    if (auto before = between("Due", false); !before) return before.error();
+    schedule::DueAnswer out = FindDue(max);
+    if (auto after = between("Due", true); !after) return after.error();
+    return out;
+  }
+
+  Result<bool> Record(const schedule::Advance& advance) override {
+    if (auto before = between("Record", false); !before) return before.error();
+    const bool moved = Move(advance);
+    if (auto after = between("Record", true); !after) return after.error();
+    return moved;
+  }
+
+  Status RecordTriggered(const schedule::ScheduleId& id, const SubjectId& run, const std::string& reason) override {
+    std::lock_guard lock(mutex_);
+    const auto it = rows_.find(id);
+    if (it == rows_.end()) return {};
+    for (const auto& [at, fire] : it->second.fires) {
+      if (fire.run == run) return {};
+    }
+    const schedule::FireRow fire{clock_.Wall(), "started", run, reason, clock_.Wall()};
+    it->second.fires.emplace(fire.nominal, fire);
+    ++it->second.row.started;
+    return {};
+  }
+
+ private:
+  schedule::DueAnswer FindDue(int max) {
     std::lock_guard lock(mutex_);
     schedule::DueAnswer out;
     out.now = clock_.Wall();
@@ -112,7 +143,7 @@ class MemorySchedules final : public schedule::ScheduleStore {
     return out;
   }
 
-  Result<bool> Record(const schedule::Advance& advance) override {
+  bool Move(const schedule::Advance& advance) {
     std::lock_guard lock(mutex_);
     const auto it = rows_.find(advance.id);
     if (it == rows_.end()) return false;
@@ -137,20 +168,6 @@ class MemorySchedules final : public schedule::ScheduleStore {
     return true;
   }
 
-  Status RecordTriggered(const schedule::ScheduleId& id, const SubjectId& run, const std::string& reason) override {
-    std::lock_guard lock(mutex_);
-    const auto it = rows_.find(id);
-    if (it == rows_.end()) return {};
-    for (const auto& [at, fire] : it->second.fires) {
-      if (fire.run == run) return {};
-    }
-    const schedule::FireRow fire{clock_.Wall(), "started", run, reason, clock_.Wall()};
-    it->second.fires.emplace(fire.nominal, fire);
-    ++it->second.row.started;
-    return {};
-  }
-
- private:
   struct Entry {
     schedule::ScheduleRow row;
     std::optional<std::string> key;

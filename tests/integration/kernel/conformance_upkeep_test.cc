@@ -369,6 +369,16 @@ TEST_P(UpkeepConformance, ADutyHasOneHolderAndItsTokensOnlyGrow) {
   EXPECT_FALSE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
 }
 
+// As a coordinator does: its session is of its duties alone, no row says that it lives, and nobody may take that for death.
+TEST_P(UpkeepConformance, ADutyIsHeldByWhoNeverOpenedASession) {
+  const SessionId one{NewUuid7()}, two{NewUuid7()};
+  ASSERT_TRUE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
+  EXPECT_FALSE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
+  EXPECT_TRUE(*store().HoldLoop("reaper", one, milliseconds(100'000)));
+  Advance(milliseconds(110'000));
+  EXPECT_TRUE(*store().HoldLoop("reaper", two, milliseconds(100'000)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, UpkeepConformance, testing::ValuesIn(AllStores()), FactoryName);
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "coordinator/schedules.h"
 #include "shared/capability/standard.h"
 #include "shared/postgres/pg_schedule_store.h"
+#include "shared/telemetry/log.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/integration/postgres/store_fixture.h"
 #include "tests/support/memory_schedules.h"

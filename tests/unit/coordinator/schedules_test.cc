@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
 #include "tests/support/faulty_store.h"
 #include "tests/unit/coordinator/api_fixture.h"
@@ -214,6 +215,25 @@ TEST_F(Schedules, ARunThatWasMadeAndNotSaidIsNotMadeAgain) {
     EXPECT_THAT(Outcomes(), ElementsAre("started"));
     ASSERT_EQ(Ask("DELETE", "/v1/schedules/nightly").status, 204);
   }
+}
+
+// A coordinator is stopped before its request, another holds the duty by then, and the request arrives when the fire time is long past.
+TEST_F(Schedules, ARunThatIsMadeVeryLateIsStillOfItsFireTime) {
+  Make();
+  test::FaultyStore slow(store_, 1, {});
+  bool once = true;
+  slow.SetHook([&](std::string_view function, bool done) {
+    if (function != "Create" || done || !std::exchange(once, false)) return;
+    clock_.Advance(seconds(150));
+    ASSERT_TRUE(MakeTurn()());
+  });
+  slow.FailNext("Create", test::FaultyStore::Fault::kLostAnswer);
+  clock_.Advance(minutes(1));
+  EXPECT_EQ(MakeTurn(slow)().code(), Code::kOutcomeUnknown);
+  EXPECT_FALSE(once);
+  ASSERT_TRUE(MakeTurn()());
+  EXPECT_THAT(Outcomes(), ElementsAre("started", "missed", "skipped_overlap"));
+  EXPECT_EQ(Runs(), 1u) << "none that the schedule does not know";
 }
 
 TEST_F(Schedules, AWorkflowThatDoesNotLoadAnyMoreIsSaidAndOthersGoOn) {

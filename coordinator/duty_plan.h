@@ -1,0 +1,28 @@
+#pragma once
+// Which duties a coordinator has, and their turns: one list for the process (app.cc) and for the simulator.
+
+#include "coordinator/relay.h"
+#include "coordinator/schedules.h"
+
+namespace acl::coordinator {
+
+struct DutyPlan {
+  milliseconds timers{1'000}, reap{1'000}, ready{1'000};
+  Retention keep{};
+  milliseconds content_grace{};
+  // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
+  std::function<Status(const StepMessage& message, int times, RelayOptions::Done done)> send;
+};
+
+struct PlannedDuty {
+  std::string name;  // of its lease
+  Turn turn;
+  std::function<void()> on_lost;  // may be empty
+};
+
+inline constexpr const char* kSchedulesDuty = "schedules";
+inline bool IsRelay(const PlannedDuty& duty) { return duty.name.starts_with("relay-"); }
+
+std::vector<PlannedDuty> PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan);
+
+}  // namespace acl::coordinator
