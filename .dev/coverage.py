@@ -12,7 +12,8 @@ LEFT_OUT = ['shared/kernel/memory_queries.cc', 'shared/kernel/queries.cc']
 PROTOCOL = [
     'worker/worker_core*.cc', 'worker/subject_run.cc', 'worker/task_runs.cc', 'worker/carry_out.cc',
     'shared/kernel/*.cc', 'shared/workflow/*.cc', 'shared/journal/*.cc',
-    'shared/queue/message_driver.cc', 'shared/queue/relay_book.cc', 'coordinator/relay.cc', 'coordinator/duty.cc', 'coordinator/duties.cc',
+    'shared/queue/message_driver.cc', 'shared/queue/relay_book.cc', 'coordinator/duty_core.cc', 'coordinator/duty_plan.cc',
+    'coordinator/loop_leases.cc', 'coordinator/duties.cc', 'coordinator/relay.cc', 'coordinator/schedules.cc', 'shared/schedule/due.cc',
 ]
 
 

@@ -76,6 +76,7 @@ TEST(CounterSim, TurnsRedWithoutTheFence) {
 TEST(CounterSim, ShrinksToTheFaultsThatMatter) {
   SimOptions options;
   options.mutants.no_fence = true;
+  options.fault_time = std::chrono::seconds(15);  // some hundred runs of it
   const SimReport report = RunCounters(1, 1'000, options);
   ASSERT_FALSE(report.violations.empty());
   const std::string& told = report.violations.back();

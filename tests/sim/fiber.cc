@@ -4,6 +4,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <utility>
 #include <vector>
 
 #include "shared/base/check.h"
