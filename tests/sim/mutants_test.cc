@@ -61,7 +61,7 @@ TEST_P(Mutants, IsNoticed) {
   const SteadyTime begin = clock.Steady();
   std::string noticed;
   std::uint64_t seed = 0;
-  while (noticed.empty() && seed < 300) {
+  while (noticed.empty() && seed < 600) {
     ++seed;
     SimOptions options;
     if (mistake.choose) mistake.choose(options.mutants);

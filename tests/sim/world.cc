@@ -185,7 +185,7 @@ void SimWorld::Deliver(Worker& worker, std::uint64_t incarnation, Report report)
 void SimWorld::Carry(Worker& worker, Command command) {
   const SteadyTime sent = clock_.Steady();
   const std::uint64_t incarnation = worker.incarnation;
-  const Micros there = Strikes(random_.Below(20) == 0 && faults(), "a request is slow") ? Ms(200, 3'000) : Ms(0, 3);
+  const Micros there = Strikes(random_.Below(20) == 0 && faults(), "a request is slow") ? Ms(200, 5'000) : Ms(0, 3);
   After(there, [this, &worker, incarnation, sent, command = std::make_shared<Command>(std::move(command))] {
     Report report = CarryOut(worker.carry_out, *command, sent);
     const bool slow = Strikes(random_.Below(20) == 0 && faults(), "an answer is slow");
