@@ -9,14 +9,18 @@
 namespace acl::pg {
 namespace {
 
+// What comes in arrays is taken out of them by number: unnest of many arrays makes a tuple store of each, set up and torn down for every
+// batch.
+//
 // 1. Proofs. A keeping item locks its lease row FOR KEY SHARE: a raise of the token (claim, reap) waits for it, a wake-up does not.
 //    SKIP LOCKED: what somebody holds is `busy`, and nothing here ever waits for a lease. The row's values are those of its newest
 //    version, so `mine` is the truth under the lock. The hold marks are where tests stop a session to force an interleaving.
 constexpr const char* kItems = R"(
 WITH item AS MATERIALIZED (
-  SELECT * FROM unnest($subject::uuid[], $session::uuid[], $token::bigint[], $base::bigint[], $head::bigint[], $chain::bytea[], $root::bytea[],
-                       $at::timestamptz[], $disposition::int[], $wake::bigint[])
-    WITH ORDINALITY AS i(subject, session, token, base, head, chain, root, at, disposition, wake, n)
+  SELECT i.n, ($subject::uuid[])[i.n] AS subject, ($session::uuid[])[i.n] AS session, ($token::bigint[])[i.n] AS token, ($base::bigint[])[i.n] AS base,
+         ($head::bigint[])[i.n] AS head, ($chain::bytea[])[i.n] AS chain, ($root::bytea[])[i.n] AS root, ($at::timestamptz[])[i.n] AS at,
+         ($disposition::int[])[i.n] AS disposition, ($wake::bigint[])[i.n] AS wake
+  FROM generate_subscripts($subject::uuid[], 1) AS i(n)
   WHERE true -- hold: commit_snapshot_taken
 ),
 kept AS MATERIALIZED (
@@ -61,29 +65,28 @@ done AS MATERIALIZED (
 w_events AS (
   INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
                           apart)
-  SELECT ($subject::uuid[])[e.item], e.seq, e.journal, e.type, e.schema, e.producer, ($token::bigint[])[e.item], e.at, e.checksum, e.content, e.chain,
-         e.payload, e.apart
-  FROM unnest($e_item::int[], $e_seq::bigint[], $e_journal::uuid[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[],
-              $e_checksum::bytea[], $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_apart::boolean[])
-    AS e(item, seq, journal, type, schema, producer, at, checksum, content, chain, payload, apart)
-  WHERE ((SELECT ok FROM done))[e.item]),
+  SELECT ($subject::uuid[])[($e_item::int[])[e.n]], ($e_seq::bigint[])[e.n], ($e_journal::uuid[])[e.n], ($e_type::text[])[e.n], ($e_schema::int[])[e.n],
+         ($e_producer::text[])[e.n], ($token::bigint[])[($e_item::int[])[e.n]], ($e_at::timestamptz[])[e.n], ($e_checksum::bytea[])[e.n],
+         ($e_content::bytea[])[e.n], ($e_chain::bytea[])[e.n], ($e_payload::text[])[e.n], ($e_apart::boolean[])[e.n]
+  FROM generate_subscripts($e_item::int[], 1) AS e(n)
+  WHERE ((SELECT ok FROM done))[($e_item::int[])[e.n]]),
 w_attempts AS (
   INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at)
-  SELECT ($subject::uuid[])[a.item], a.step, a.attempt, ($token::bigint[])[a.item], a.at
-  FROM unnest($a_item::int[], $a_step::text[], $a_attempt::int[], $a_at::timestamptz[]) AS a(item, step, attempt, at)
-  WHERE ((SELECT ok FROM done))[a.item]),
+  SELECT ($subject::uuid[])[($a_item::int[])[a.n]], ($a_step::text[])[a.n], ($a_attempt::int[])[a.n], ($token::bigint[])[($a_item::int[])[a.n]],
+         ($a_at::timestamptz[])[a.n]
+  FROM generate_subscripts($a_item::int[], 1) AS a(n)
+  WHERE ((SELECT ok FROM done))[($a_item::int[])[a.n]]),
 w_completions AS (
   -- Instead of a foreign key: an attempt that is neither in the item nor in the table becomes 0, which the row's check refuses. A scalar
   -- subquery: EXISTS has a hashed form, which reads the whole table, and a generic plan took it.
   INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
-  SELECT ($subject::uuid[])[c.item], c.step,
-         CASE WHEN c.fused THEN c.attempt
-              ELSE coalesce((SELECT r.attempt_id FROM attempt_rows r WHERE r.subject_id = ($subject::uuid[])[c.item] AND r.step_id = c.step
-                             AND r.attempt_id = c.attempt), 0) END,
-         ($token::bigint[])[c.item], c.seq, c.at, c.checksum
-  FROM unnest($c_item::int[], $c_step::text[], $c_attempt::int[], $c_fused::boolean[], $c_seq::bigint[], $c_at::timestamptz[], $c_checksum::bytea[])
-    AS c(item, step, attempt, fused, seq, at, checksum)
-  WHERE ((SELECT ok FROM done))[c.item]))";
+  SELECT ($subject::uuid[])[($c_item::int[])[c.n]], ($c_step::text[])[c.n],
+         CASE WHEN ($c_fused::boolean[])[c.n] THEN ($c_attempt::int[])[c.n]
+              ELSE coalesce((SELECT r.attempt_id FROM attempt_rows r WHERE r.subject_id = ($subject::uuid[])[($c_item::int[])[c.n]]
+                             AND r.step_id = ($c_step::text[])[c.n] AND r.attempt_id = ($c_attempt::int[])[c.n]), 0) END,
+         ($token::bigint[])[($c_item::int[])[c.n]], ($c_seq::bigint[])[c.n], ($c_at::timestamptz[])[c.n], ($c_checksum::bytea[])[c.n]
+  FROM generate_subscripts($c_item::int[], 1) AS c(n)
+  WHERE ((SELECT ok FROM done))[($c_item::int[])[c.n]]))";
 
 // What the start and the end of most runs need besides.
 constexpr const char* kUsualWrites = R"(,
