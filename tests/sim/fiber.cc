@@ -33,7 +33,7 @@
 namespace acl::test {
 namespace {
 
-constexpr std::size_t kStackBytes = 512 * 1024;  // touched as far as it is used
+constexpr std::size_t kStackBytes = 1024 * 1024;  // touched as far as it is used
 
 // Stacks are kept for the next fiber: a simulator makes thousands, a dozen at a time.
 class Stacks {
