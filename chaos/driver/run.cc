@@ -196,7 +196,6 @@ Result<Report> Driver::Run() {
     history_->Write("skipped",
                     {{"number", "-"}, {"kind", "effects"}, {"why", "a fleet elsewhere does not reach an effects server on this machine"}});
   }
-  for (const NotDone& one : FaultsNotDone()) history_->Write("skipped", {{"number", one.number}, {"kind", one.what}, {"why", one.why}});
   monitor_ = std::make_unique<Monitor>(std::move(pages));
 
   Phase("warm-up");

@@ -119,9 +119,4 @@ std::optional<std::string> WhyNot(const FaultKind& kind, const World& world) {
   return kind.needs ? kind.needs(world) : std::nullopt;
 }
 
-const std::vector<NotDone>& FaultsNotDone() {
-  static const std::vector<NotDone> list = {};
-  return list;
-}
-
 }  // namespace acl::chaos

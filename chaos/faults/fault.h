@@ -52,10 +52,4 @@ const FaultKind* FindFaultKind(const std::string& name);
 // Why this one cannot be done in this world; nothing if it can.
 std::optional<std::string> WhyNot(const FaultKind& kind, const World& world);
 
-// Faults of the table that this driver never does, with the reason: the report names and counts them.
-struct NotDone {
-  const char *number, *what, *why;
-};
-const std::vector<NotDone>& FaultsNotDone();
-
 }  // namespace acl::chaos
