@@ -88,10 +88,7 @@ class KernelStore {
   virtual Result<std::string> GetContent(const Hash256& hash) = 0;
   // Many at once, verified. May leave some out (what is missing, damaged, large, or lies in an object store): GetContent has it or says
   // why.
-  virtual Result<std::map<Hash256, std::string>> GetContents(std::span<const Hash256> hashes) {
-    (void)hashes;
-    return std::map<Hash256, std::string>();
-  }
+  virtual Result<std::map<Hash256, std::string>> GetContents(std::span<const Hash256> hashes);  // one by one, unless a store can do better
   // Removes contents that no subject refers to and nobody has put for `grace`, at most `max` looked at, from `from` on.
   virtual Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) = 0;
 
