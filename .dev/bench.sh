@@ -5,9 +5,10 @@ bench_targets() { [ "$1" = micro ] && echo bench || echo "bench-programs ${binar
 bench_locked() {  # KIND
   local targets
   read -ra targets <<<"$(bench_targets "$1")"
-  if [ ! -f build/bench/build.ninja ]; then
+  if [ ! -f build/bench/build.ninja ] || ! cmp -s CMakePresets.json build/bench/presets; then
     cmake --preset release -B build/bench -DACL_TESTS=ON >"$local_dir/configure-bench.log" 2>&1 ||
       { tail -n 20 "$local_dir/configure-bench.log" >&2; die "cmake failed; its log: .local/configure-bench.log"; }
+    cp CMakePresets.json build/bench/presets
   fi
   nice ninja -C build/bench -j "$(jobs)" --quiet "${targets[@]}" >&2
 }

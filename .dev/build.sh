@@ -4,10 +4,11 @@ binaries=(acl-coordinator acl-worker airun)
 presets="dev release asan tsan clang mutants fuzz coverage"
 configure() {  # PRESET TESTS(ON|OFF)
   local cache=build/$1/CMakeCache.txt
-  # Configured already with at least this: CMake itself notices what changed since.
-  if [ -f "$cache" ] && [ -f "build/$1/build.ninja" ] && { [ "$2" = OFF ] || grep -q '^ACL_TESTS:BOOL=ON$' "$cache"; }; then return 0; fi
+  # Configured already with at least this. What changed since CMake notices itself, but for the flags of the presets: those stay as they were cached.
+  if [ -f "$cache" ] && [ -f "build/$1/build.ninja" ] && cmp -s CMakePresets.json "build/$1/presets" && { [ "$2" = OFF ] || grep -q '^ACL_TESTS:BOOL=ON$' "$cache"; }; then return 0; fi
   cmake --preset "$1" -DACL_TESTS="$2" >"$local_dir/configure-$1.log" 2>&1 ||
     { tail -n 20 "$local_dir/configure-$1.log" >&2; die "cmake failed; its log: .local/configure-$1.log"; }
+  cp CMakePresets.json "build/$1/presets"
 }
 
 build_locked() {  # PRESET TESTS TARGET...
