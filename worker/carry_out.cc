@@ -32,7 +32,9 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
     claimed.events.clear();  // the state holds what they said
     report.loaded.push_back({std::move(claimed), std::move(restored), required_version});
   }
-  return [session, report = std::move(report)](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, report); };
+  // Reported once: what was restored is handed on, not copied.
+  return
+      [session, report = std::move(report)](WorkerCore& core, SteadyTime now) mutable { core.OnClaimed(now, session, std::move(report)); };
 }
 
 Result<Snapshot> DoSnapshot(CarryOutContext& context, const SubjectRun::SnapshotJob& job) {

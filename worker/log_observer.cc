@@ -2,6 +2,11 @@
 
 namespace acl {
 
+namespace {
+// The fields of a line that nobody writes are not worked out, where there is one a step.
+bool Tells() { return GetLogLevel() <= LogLevel::kInfo; }
+}  // namespace
+
 std::string_view StepOutcomeName(StepResult::Outcome outcome) {
   switch (outcome) {
     case StepResult::Outcome::kSucceeded: return "succeeded";
@@ -41,6 +46,7 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
   if (claimed.snapshot) {
     all_.time_since_snapshot_sec.Observe(std::chrono::duration<double>(claimed.db_now - claimed.snapshot->created_at).count());
   }
+  if (!Tells()) return;
   log_.Info(claimed.barren_takeovers > 0 ? "claimed again after a takeover without progress" : "claimed",
             {{"run_id", claimed.subject},
              {"token", claimed.token},
@@ -65,6 +71,7 @@ void LogObserver::OnClaimMissed(int dropped, int quarantined) {
 }
 
 void LogObserver::OnStep(const StepCall& call) {
+  if (!Tells()) return;
   log_.Info("step started", {{"run_id", call.subject},
                              {"step", call.step.step_id},
                              {"attempt", call.attempt_id},
@@ -82,6 +89,7 @@ void LogObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
     case StepResult::Outcome::kNotStarted: all_.steps_not_started.Add(); break;
     case StepResult::Outcome::kUnknown: all_.steps_unknown.Add(); break;
   }
+  if (!Tells()) return;
   log_.Info("step ended", {{"run_id", end.subject},
                            {"step", end.step_id},
                            {"attempt", end.attempt_id},

@@ -126,10 +126,10 @@ bool SubjectRun::Ready(const BuildContext& context) const {
   return !idle_ && context.free_slots > 0;
 }
 
-Status SubjectRun::Fold(InFlight& work, const EventDraft& draft, WallTime now) {
+Status SubjectRun::Fold(InFlight& work, EventDraft draft, WallTime now) {
   const bool joins = work.open && kind_.Joins(work.open->type, draft.type);
   if (work.open && !joins) SealOpen(work, now);
-  auto folded = acl::Fold(kind_, work.next_state, draft);
+  auto folded = acl::Fold(kind_, work.next_state, std::move(draft));
   if (!folded) return folded.error();
   ++work.drafts;
   if (joins) {
@@ -164,12 +164,12 @@ Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
   CommitItem& item = work.item;
   Decision decision = kind_.Decide(work.next_state, input, std::max(now, item.last_timestamp));
   std::vector<std::int64_t> landed;  // by draft: the event it stands in
-  for (const EventDraft& draft : decision.events) {
-    Status folded = Fold(work, draft, now);
+  for (EventDraft& draft : decision.events) {
+    Status folded = Fold(work, std::move(draft), now);
     if (!folded) return folded;
     landed.push_back(LastSeq(work));
   }
-  item.attempts.insert(item.attempts.end(), decision.attempts.begin(), decision.attempts.end());
+  std::move(decision.attempts.begin(), decision.attempts.end(), std::back_inserter(item.attempts));
   for (CompletionRow& row : decision.completions) {
     if (row.event_seq < 1 || row.event_seq > std::int64_t(decision.events.size())) {
       return Error{Code::kInternal, fmt::format("kind '{}': completion of '{}' names no event of its decision", kind_.Name(), row.step_id)};
@@ -250,8 +250,10 @@ Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextConte
     const int attempt_id = attempt_counts_[start.step_id] + 1;
     if (start.target || NeedsRowFirst(start.effect)) {
       const int before = work.drafts;
-      Status decided = Decide(work, StartingInput{start, attempt_id}, context.now);
+      Input input = StartingInput{std::move(start), attempt_id};
+      Status decided = Decide(work, input, context.now);
       if (!decided) return decided;
+      start = std::move(std::get<StartingInput>(input).step);
       if (work.drafts == before) continue;  // refused: the state has moved on
       work.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
     }
@@ -262,7 +264,7 @@ Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextConte
     }
     next_context.running.insert(start.step_id);
     work.start_attempts[start.step_id] = attempt_id;
-    work.starts.push_back(start);
+    work.starts.push_back(std::move(start));
   }
   return {};
 }
@@ -355,6 +357,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
     return change != work.timer_changes.end() && change->second.has_value();
   });
   item.state_root = work.next_state.Root();
+  work.next_state.Settle();
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
   work.last_seq = item.base_seq + std::int64_t(item.events.size());

@@ -136,7 +136,7 @@ class SubjectRun {
   bool IsRunning(const std::string& step_id, int attempt_id) const;
   void TakeDueTimers(WallTime now);
   Status Decide(InFlight& work, const Input& input, WallTime now);
-  Status Fold(InFlight& work, const EventDraft& draft, WallTime now);
+  Status Fold(InFlight& work, EventDraft draft, WallTime now);
   // Numbers, words and seals the open event.
   void SealOpen(InFlight& work, WallTime now);
   static std::int64_t LastSeq(const InFlight& work) {

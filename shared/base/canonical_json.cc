@@ -87,11 +87,19 @@ void Append(const Json& value, std::string& out) {
 }  // namespace
 
 std::string CanonicalJson(const Json& value) {
-  std::string out;
-  Append(value, out);
-  return out;
+  return WithScratch([&](std::string& out) {
+    Append(value, out);
+    return std::string(out);
+  });
 }
 
-Hash256 CanonicalHash(const Json& value) { return Sha256(CanonicalJson(value)); }
+CanonicalMeasure MeasureCanonical(const Json& value) {
+  return WithScratch([&](std::string& out) {
+    Append(value, out);
+    return CanonicalMeasure{Sha256(out), out.size()};
+  });
+}
+
+Hash256 CanonicalHash(const Json& value) { return MeasureCanonical(value).hash; }
 
 }  // namespace acl

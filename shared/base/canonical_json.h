@@ -11,5 +11,11 @@ namespace acl {
 // The value must be storable (CheckStorable); integers beyond 2^53 are printed as the double they read as, as RFC 8785 says.
 std::string CanonicalJson(const Json& value);
 Hash256 CanonicalHash(const Json& value);
+// Hash and length of the text.
+struct CanonicalMeasure {
+  Hash256 hash{};
+  std::size_t bytes = 0;
+};
+CanonicalMeasure MeasureCanonical(const Json& value);
 
 }  // namespace acl

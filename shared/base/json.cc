@@ -343,9 +343,10 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
 }
 
 std::string DumpJson(const Json& value) {
-  std::string out;
-  Write(value, out);
-  return out;
+  return WithScratch([&](std::string& out) {
+    Write(value, out);
+    return std::string(out);
+  });
 }
 
 Status CheckStorable(const Json& value, const JsonLimits& limits) { return StorableCheck(limits).Run(value); }

@@ -10,12 +10,31 @@
 
 namespace acl {
 
+namespace {
+
+// Whether one of the eight bytes is a control character, a quote or a backslash: a byte is below n if taking n from it borrows, and equal
+// to c if it is below 1 after XOR with c. (A borrow may spread to the byte above, but only from one that is there.)
+bool NeedsEscape(std::uint64_t eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u, kHigh = 0x8080808080808080u;
+  const std::uint64_t quote = eight ^ (kOnes * '"'), backslash = eight ^ (kOnes * '\\');
+  return ((((eight - kOnes * 0x20) & ~eight) | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash)) & kHigh) != 0;
+}
+
+}  // namespace
+
 // What is left as it is goes out in one piece.
 void AppendJsonString(std::string_view text, std::string& out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   std::size_t from = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (std::uint64_t eight; i + sizeof eight <= text.size()) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if (!NeedsEscape(eight)) {
+        i += sizeof eight - 1;
+        continue;
+      }
+    }
     const char c = text[i];
     if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, from, i - from);

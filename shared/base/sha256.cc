@@ -1,14 +1,43 @@
 #include "shared/base/sha256.h"
 
+// The plain functions: what is hashed is mostly shorter than what a digest context costs.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
+#include <openssl/sha.h>
 
-#include <memory>
+#include <array>
+#include <cstring>
 
 #include "shared/base/check.h"
 
 namespace acl {
 
 namespace {
+
+using State = SHA256_CTX;
+constexpr std::size_t kBlock = SHA256_CBLOCK, kLengthBytes = 8;
+// Texts up to here, with their padding, are hashed out of one buffer.
+constexpr std::size_t kShortBlocks = 3, kShort = kShortBlocks * kBlock - kLengthBytes - 1;
+
+void PutBigEndian(std::uint64_t value, std::size_t bytes, unsigned char* out) {
+  for (std::size_t i = bytes; i-- > 0; value >>= 8) out[i] = static_cast<unsigned char>(value & 0xff);
+}
+
+Hash256 ShortSha256(State& state, std::initializer_list<std::string_view> parts, std::size_t size) {
+  std::array<unsigned char, kShortBlocks * kBlock> text{};
+  std::size_t at = 0;
+  for (std::string_view part : parts) {
+    if (!part.empty()) std::memcpy(text.data() + at, part.data(), part.size());
+    at += part.size();
+  }
+  text[at] = 0x80;
+  const std::size_t blocks = (size + 1 + kLengthBytes + kBlock - 1) / kBlock;
+  PutBigEndian(std::uint64_t(size) * 8, kLengthBytes, text.data() + blocks * kBlock - kLengthBytes);
+  for (std::size_t i = 0; i < blocks; ++i) SHA256_Transform(&state, text.data() + i * kBlock);
+  Hash256 hash{};
+  for (std::size_t i = 0; i < hash.size() / 4; ++i) PutBigEndian(state.h[i], 4, hash.data() + i * 4);
+  return hash;
+}
 
 // Fetched once: an implicit fetch costs more than hashing a small value.
 const EVP_MD* Sha256Method() {
@@ -17,28 +46,19 @@ const EVP_MD* Sha256Method() {
   return method;
 }
 
-struct FreeContext {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
-EVP_MD_CTX* ThreadContext() {
-  thread_local std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
-  ACL_CHECK(context != nullptr, "out of memory for a digest context");
-  return context.get();
-}
-
 }  // namespace
 
 Hash256 Sha256(std::string_view bytes) { return Sha256({bytes}); }
 
 Hash256 Sha256(std::initializer_list<std::string_view> parts) {
-  EVP_MD_CTX* context = ThreadContext();
-  bool ok = EVP_DigestInit_ex2(context, Sha256Method(), nullptr) == 1;
-  for (std::string_view part : parts) ok = ok && EVP_DigestUpdate(context, part.data(), part.size()) == 1;
+  State state;
+  ACL_CHECK(SHA256_Init(&state) == 1, "SHA-256 failed in OpenSSL");
+  std::size_t size = 0;
+  for (std::string_view part : parts) size += part.size();
+  if (size <= kShort) return ShortSha256(state, parts, size);
+  for (std::string_view part : parts) SHA256_Update(&state, part.data(), part.size());
   Hash256 hash{};
-  unsigned size = 0;
-  ok = ok && EVP_DigestFinal_ex(context, hash.data(), &size) == 1;
-  ACL_CHECK(ok && size == hash.size(), "SHA-256 failed in OpenSSL");
+  ACL_CHECK(SHA256_Final(hash.data(), &state) == 1, "SHA-256 failed in OpenSSL");
   return hash;
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "shared/base/random.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/kernel/call_format.h"
@@ -94,7 +93,6 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
     : registry_(registry),
       config_(config),
       max_queued_(options.max_queued),
-      quick_here_(options.quick_here),
       max_threads_(std::max(1, options.threads)),
       traceparent_(options.traceparent ? options.traceparent : [](const StepCall& call) { return FormatTraceparent(call.trace); }),
       folder_(std::move(folder)),
@@ -143,57 +141,28 @@ void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
 
 void CapabilityRunner::RunMany(std::vector<Job> jobs) {
   Work quick, refused;
-  bool all_here = true;
   const auto queue = [&](Work some) {
     for (Job& job : Queue(std::move(some))) refused.push_back(std::move(job));
   };
   for (Job& job : jobs) {
-    const Pace pace = PaceOf(job.call);
-    all_here = all_here && pace != Pace::kBegun;
-    if (pace == Pace::kSlow) {
+    if (IsQuick(job.call)) {
+      quick.push_back(std::move(job));
+    } else {
       Work one;
       one.push_back(std::move(job));
       queue(std::move(one));
-    } else {
-      quick.push_back(std::move(job));
-    }
-  }
-  if (all_here && !quick.empty() && quick.size() <= quick_here_) {
-    std::unique_lock lock(mutex_);
-    if (!stopping_) {
-      const std::uint64_t number = Begin(quick);
-      lock.unlock();
-      CarryOutAll(quick, number);
-      quick.clear();
     }
   }
   queue(std::move(quick));
   for (Job& job : refused) job.done(Ended(Outcome::kNotStarted, kNoRoom));
 }
 
-CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
+// What is only begun here is quick too.
+bool CapabilityRunner::IsQuick(const StepCall& call) const {
   const auto name = call.step.call.is_object() ? call.step.call.find(kCallCapability) : call.step.call.end();
-  if (name == call.step.call.end() || !name->is_string()) return Pace::kSlow;
+  if (name == call.step.call.end() || !name->is_string()) return false;
   const CapabilitySpec* spec = registry_.Find(name->get_ref<const std::string&>());
-  if (spec == nullptr) return Pace::kSlow;
-  if (registry_.Starter(spec->id) != nullptr) return Pace::kBegun;
-  return spec->quick ? Pace::kQuick : Pace::kSlow;
-}
-
-std::uint64_t CapabilityRunner::Begin(const Work& work) {
-  const std::uint64_t number = next_number_;
-  next_number_ += work.size();
-  for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
-  return number;
-}
-
-// What is done here comes back together: the worker commits it together.
-void CapabilityRunner::CarryOutAll(Work& work, std::uint64_t number) {
-  std::vector<std::optional<StepResult>> results;
-  for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
-  }
+  return spec != nullptr && (spec->quick || registry_.Starter(spec->id) != nullptr);
 }
 
 CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
@@ -227,9 +196,16 @@ void CapabilityRunner::RunWork() {
     Work work = std::move(queue_.front());
     queue_.pop_front();
     queued_ -= work.size();
-    const std::uint64_t number = Begin(work);
+    const std::uint64_t number = next_number_;
+    next_number_ += work.size();
+    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
     lock.unlock();
-    CarryOutAll(work, number);
+    // What is done here comes back together: the worker commits it together.
+    std::vector<std::optional<StepResult>> results;
+    for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
+    }
     work.clear();
     lock.lock();
   }
@@ -306,7 +282,7 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, const Step
 
 StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
   if (attempt.workspace) {
-    RemoveFolder(attempt.folder);
+    if (attempt.workspace->folder_asked()) RemoveFolder(attempt.folder);
     if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.spec, result);
     if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.spec, config_.max_output_bytes, result);
     if (result.outcome == Outcome::kSucceeded) result.files = attempt.workspace->Changes();
@@ -328,9 +304,9 @@ std::string CapabilityRunner::AttemptFolder(const StepCall& call) const {
 #ifdef ACL_MUTANT_WORKSPACE_SHARED
   return fmt::format("{}/runs/{}/of/all", folder_->path(), call.subject.ToString());
 #endif
-  SystemRandom random;  // a name nobody else has: two attempts never meet, whatever their ids
+  // A name nobody else has: two attempts never meet, whatever their ids.
   return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), call.subject.ToString(), call.token.value, call.attempt_id,
-                     random.Next());
+                     next_name_.fetch_add(1, std::memory_order_relaxed));
 }
 
 }  // namespace acl

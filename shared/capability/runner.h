@@ -6,6 +6,7 @@
 // token; then check that the outputs can be stored. What the outcomes mean: kernel/kind.h. Never blocks the caller of Run. A call that
 // waits for somebody else (CapabilityStarter) holds no thread meanwhile.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "shared/base/random.h"
 #include "shared/capability/capability.h"
 #include "shared/capability/config.h"
 #include "shared/capability/content.h"
@@ -26,7 +28,6 @@ struct RunnerOptions {
   std::string work_folder;                  // files are laid out and contents kept below it
   int threads = 8;                          // at most; each is made when it is first needed
   std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
-  std::size_t quick_here = 0;               // so many quick calls that come together are carried out by the caller: no thread is woken
   std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
   Metrics* metrics = nullptr;               // acl_step_seconds by capability; may be null
   // The W3C `traceparent` that a call hands to the outside; without it that of whoever submitted the run.
@@ -62,11 +63,7 @@ class CapabilityRunner final : public StepRunner {
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
   std::optional<StepResult> CarryOut(const Job& job, std::uint64_t number);
   void End(std::uint64_t number, const Done& done, StepResult result);
-  void CarryOutAll(Work& work, std::uint64_t number);
-  // Numbers of their own for calls that begin now. Under the lock.
-  std::uint64_t Begin(const Work& work);
-  enum class Pace { kSlow, kBegun, kQuick };  // kBegun: what is done here is only its beginning
-  Pace PaceOf(const StepCall& call) const;
+  bool IsQuick(const StepCall& call) const;
   // The result if the call cannot begin.
   std::optional<StepResult> Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop);
   StepResult Finish(Attempt& attempt, StepResult result);
@@ -75,11 +72,11 @@ class CapabilityRunner final : public StepRunner {
   const CapabilityRegistry& registry_;
   const CapabilityConfig config_;
   const std::size_t max_queued_;
-  const std::size_t quick_here_;
   const int max_threads_;
   const std::function<std::string(const StepCall&)> traceparent_;
   std::unique_ptr<WorkFolder> folder_;
   ContentCache contents_;
+  mutable std::atomic<std::uint64_t> next_name_{SystemRandom().Next()};  // of an attempt's folder; asked for once, not at each step
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -46,7 +46,11 @@ class Workspace {
 
   ContentCache& contents() { return contents_; }
   const FileLimits& limits() const { return limits_; }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() {
+    folder_asked_ = true;
+    return folder_;
+  }
+  bool folder_asked() const { return folder_asked_; }  // else nobody can have made it
 
  private:
   Result<const Manifest*> Base();
@@ -58,6 +62,7 @@ class Workspace {
   ContentCache& contents_;
   const FileLimits limits_;
   const std::string folder_;
+  bool folder_asked_ = false;
   std::optional<Manifest> base_;                           // read when something needs the whole
   std::map<std::string, std::optional<FileEntry>> layer_;  // nullopt: deleted
   std::int64_t total_bytes_ = -1, total_files_ = 0;        // counted at the first growth

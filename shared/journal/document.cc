@@ -13,18 +13,18 @@ namespace {
 
 bool Visit(const Document::Node* node, const std::function<bool(const std::string&, const Json&)>& visit) {
   if (node == nullptr) return true;
-  if (node->is_leaf()) return visit(node->key, node->value);
-  return Visit(node->left.get(), visit) && Visit(node->right.get(), visit);
+  if (node->is_leaf()) return visit(trie::AsLeaf(*node).key, trie::AsLeaf(*node).value);
+  return Visit(trie::AsInner(*node).left.get(), visit) && Visit(trie::AsInner(*node).right.get(), visit);
 }
 
 }  // namespace
 
 const Json* Document::Find(std::string_view key) const {
-  const Node* leaf = trie::Find(root_, trie::PathOf(key));
+  const trie::Leaf* leaf = trie::Find(root_, trie::PathOf(key));
   return leaf ? &leaf->value : nullptr;
 }
 
-std::size_t Document::size() const { return root_ ? root_->leaves : 0; }
+std::size_t Document::size() const { return trie::Leaves(root_); }
 
 std::size_t Document::stored_bytes() const { return root_ ? root_->Measured().bytes : 0; }
 
@@ -37,7 +37,11 @@ void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, trie::
 
 Hash256 Document::Root() const { return trie::RootHash(root_); }
 
-void Document::ForEach(const std::function<bool(const std::string&, const Json&)>& visit) const { Visit(root_.get(), visit); }
+void Document::Settle() { root_ = trie::Settled(root_); }
+
+void Document::ForEach(const std::function<bool(const std::string&, const Json&)>& visit) const {
+  Visit(trie::Settled(root_).get(), visit);
+}
 
 std::vector<std::pair<std::string, const Json*>> Document::WithPrefix(std::string_view prefix) const {
   std::vector<std::pair<std::string, const Json*>> found;

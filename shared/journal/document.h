@@ -47,6 +47,8 @@ class Document {
   Status Apply(const Json& patch);
 
   Hash256 Root() const;
+  // After a commit's changes: what they replaced is let go of.
+  void Settle();
 
   // Entries in the order of their paths (hash order). Stops when the visitor returns false.
   void ForEach(const std::function<bool(const std::string& key, const Json& value)>& visit) const;

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "shared/base/sha256.h"
+#include "shared/base/json_text.h"
 #include "shared/journal/document.h"
 #include "shared/journal/patch_ops.h"
 #include "shared/journal/trie.h"
@@ -46,6 +46,8 @@ class Working {
   const Document& base_;
   std::map<std::string, std::optional<Json>> changed_;  // nullopt: removed
 };
+
+bool IsPlainText(const std::string& key) { return FindBadUtf8(key) == std::string::npos && key.find('\0') == std::string::npos; }
 
 bool NoEntry(const std::string& key, std::string& why) {
   why = fmt::format("there is no entry {}", DumpJson(Json(key.size() <= 60 ? key : key.substr(0, 60) + "...")));
@@ -132,7 +134,7 @@ Status Document::Apply(const Json& patch) {
     if (!ApplyOp(working, op, why)) return patch::At(i, op, why);
   }
   for (const auto& [key, value] : working.changed()) {
-    Status storable = CheckStorable(Json(key));
+    Status storable = IsPlainText(key) ? Status() : CheckStorable(Json(key));
     if (storable && value) storable = CheckStorable(*value, kEntryLimits);
     if (!storable) return {Code::kInvalid, fmt::format("JSON Patch: entry {}: {}", DumpJson(Json(key)), storable.message())};
   }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "shared/base/json_object.h"
 #include "shared/journal/patch_ops.h"
 
 namespace acl {
@@ -40,20 +43,6 @@ bool ApplyOp(Json& document, const patch::Op& op, std::string& why) {
   return false;
 }
 
-Json Operation(const char* name, const std::vector<std::string>& path) {
-  Json op = Json::object();
-  auto& members = op.get_ref<Json::object_t&>();
-  members.reserve(3);
-  members.emplace_back("op", name);
-  members.emplace_back("path", MakePointer(path));
-  return op;
-}
-
-Json With(Json op, const char* name, Json value) {
-  op.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
-  return op;
-}
-
 }  // namespace
 
 Result<Json> ApplyPatch(Json document, const Json& patch) {
@@ -70,9 +59,12 @@ Result<std::vector<std::string>> ParsePointer(std::string_view pointer) {
   std::vector<std::string> tokens;
   if (pointer.empty()) return tokens;
   if (pointer[0] != '/') return {Code::kInvalid, "a JSON Pointer is empty or starts with \"/\""};
+  tokens.reserve(std::size_t(std::count(pointer.begin(), pointer.end(), '/')));
   for (std::size_t i = 0; i < pointer.size(); ++i) {
     if (pointer[i] == '/') {
-      tokens.emplace_back();
+      const std::size_t end = std::min(pointer.find_first_of("/~", i + 1), pointer.size());
+      tokens.emplace_back(pointer.substr(i + 1, end - i - 1));
+      i = end - 1;
     } else if (pointer[i] != '~') {
       tokens.back() += pointer[i];
     } else {
@@ -84,31 +76,62 @@ Result<std::vector<std::string>> ParsePointer(std::string_view pointer) {
   return tokens;
 }
 
-std::string MakePointer(const std::vector<std::string>& tokens) {
-  std::string pointer;
-  for (const std::string& token : tokens) {
-    pointer += '/';
-    for (char c : token) {
-      if (c == '~') {
-        pointer += "~0";
-      } else if (c == '/') {
-        pointer += "~1";
-      } else {
-        pointer += c;
-      }
+namespace {
+
+void AppendToken(std::string_view token, std::string& pointer) {
+  pointer += '/';
+  if (token.find_first_of("~/") == std::string_view::npos) {
+    pointer += token;
+    return;
+  }
+  for (char c : token) {
+    if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else {
+      pointer += c;
     }
   }
+}
+
+Json Operation(const char* name, std::string pointer) {
+  Json op = ObjectFor(3);
+  AddMember(op, "op", name);
+  AddMember(op, "path", std::move(pointer));
+  return op;
+}
+
+Json With(Json op, const char* name, Json value) {
+  AddMember(op, name, std::move(value));
+  return op;
+}
+
+}  // namespace
+
+std::string MakePointer(const std::vector<std::string>& tokens) {
+  std::string pointer;
+  for (const std::string& token : tokens) AppendToken(token, pointer);
   return pointer;
 }
 
-Json PatchAdd(std::vector<std::string> path, Json value) { return With(Operation("add", path), "value", std::move(value)); }
+Json PatchAdd(std::vector<std::string> path, Json value) { return With(Operation("add", MakePointer(path)), "value", std::move(value)); }
 
-Json PatchReplace(std::vector<std::string> path, Json value) { return With(Operation("replace", path), "value", std::move(value)); }
+Json PatchEntry(std::string_view key, Json value) {
+  std::string pointer;
+  pointer.reserve(key.size() + 1);
+  AppendToken(key, pointer);
+  return With(Operation("add", std::move(pointer)), "value", std::move(value));
+}
 
-Json PatchRemove(std::vector<std::string> path) { return Operation("remove", path); }
+Json PatchReplace(std::vector<std::string> path, Json value) {
+  return With(Operation("replace", MakePointer(path)), "value", std::move(value));
+}
+
+Json PatchRemove(std::vector<std::string> path) { return Operation("remove", MakePointer(path)); }
 
 Json PatchCopy(std::vector<std::string> from, std::vector<std::string> path) {
-  return With(Operation("copy", path), "from", MakePointer(from));
+  return With(Operation("copy", MakePointer(path)), "from", MakePointer(from));
 }
 
 }  // namespace acl

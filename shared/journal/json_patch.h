@@ -20,6 +20,7 @@ std::string MakePointer(const std::vector<std::string>& tokens);
 
 // Builders for the operations `evolve` emits.
 Json PatchAdd(std::vector<std::string> path, Json value);
+Json PatchEntry(std::string_view key, Json value);  // PatchAdd({key}, value)
 Json PatchReplace(std::vector<std::string> path, Json value);
 Json PatchRemove(std::vector<std::string> path);
 Json PatchCopy(std::vector<std::string> from, std::vector<std::string> path);

@@ -69,37 +69,42 @@ bool EqualNumbers(const Json& a, const Json& b) {
   return real >= -0x1p63 && real < 0x1p63 && static_cast<std::int64_t>(real) == whole.get<std::int64_t>();
 }
 
-Result<std::vector<std::string>> PointerMember(const Json& op, const char* name) {
-  auto it = op.find(name);
-  if (it == op.end()) return {Code::kInvalid, fmt::format("has no \"{}\"", name)};
-  if (!it->is_string()) return {Code::kInvalid, fmt::format("\"{}\" is a {}, not a JSON Pointer", name, it->type_name())};
-  auto pointer = ParsePointer(it->get_ref<const std::string&>());
+Result<std::vector<std::string>> PointerMember(const Json* member, const char* name) {
+  if (member == nullptr) return {Code::kInvalid, fmt::format("has no \"{}\"", name)};
+  if (!member->is_string()) return {Code::kInvalid, fmt::format("\"{}\" is a {}, not a JSON Pointer", name, member->type_name())};
+  auto pointer = ParsePointer(member->get_ref<const std::string&>());
   if (!pointer) return {Code::kInvalid, fmt::format("\"{}\": {}", name, pointer.message())};
   return pointer;
 }
 
 Result<Op> ParseOp(const Json& json) {
   if (!json.is_object()) return {Code::kInvalid, fmt::format("is a {}, not an object", json.type_name())};
-  auto name = json.find("op");
-  if (name == json.end() || !name->is_string()) return {Code::kInvalid, "has no \"op\" that is a string"};
+  const Json *name = nullptr, *at = nullptr, *from_at = nullptr, *value = nullptr;
+  for (const auto& [key, member] : json.get_ref<const Json::object_t&>()) {
+    const std::string_view is = key;
+    if (is == "op") name = &member;
+    if (is == "path") at = &member;
+    if (is == "from") from_at = &member;
+    if (is == "value") value = &member;
+  }
+  if (name == nullptr || !name->is_string()) return {Code::kInvalid, "has no \"op\" that is a string"};
   auto known = std::find(std::begin(kNames), std::end(kNames), name->get_ref<const std::string&>());
   if (known == std::end(kNames)) {
     return {Code::kInvalid, fmt::format("\"op\" is {}; known are add, remove, replace, move, copy, test", Shown(*name))};
   }
   Op op;
   op.kind = OpKind(known - std::begin(kNames));
-  auto path = PointerMember(json, "path");
+  auto path = PointerMember(at, "path");
   if (!path) return path.error();
   op.path = std::move(*path);
   if (op.kind == OpKind::kMove || op.kind == OpKind::kCopy) {
-    auto from = PointerMember(json, "from");
+    auto from = PointerMember(from_at, "from");
     if (!from) return from.error();
     op.from = std::move(*from);
     if (op.kind == OpKind::kMove && IsProperPrefix(op.from, op.path)) return {Code::kInvalid, "moves a value into itself"};
   } else if (op.kind != OpKind::kRemove) {
-    auto value = json.find("value");
-    if (value == json.end()) return {Code::kInvalid, "has no \"value\""};
-    op.value = &*value;
+    if (value == nullptr) return {Code::kInvalid, "has no \"value\""};
+    op.value = value;
   }
   return op;
 }

@@ -19,14 +19,14 @@ Error Corrupt(const Snapshot& snapshot, const std::string& what) { return {Code:
 
 void AppendEntries(const Document::Node& node, std::string& out) {
   if (!node.is_leaf()) {
-    if (node.left) AppendEntries(*node.left, out);
-    if (node.right) AppendEntries(*node.right, out);
+    if (const auto& left = trie::AsInner(node).left) AppendEntries(*left, out);
+    if (const auto& right = trie::AsInner(node).right) AppendEntries(*right, out);
     return;
   }
   out += out.empty() ? '{' : ',';
-  out += DumpJson(Json(node.key));
+  out += DumpJson(Json(trie::AsLeaf(node).key));
   out += ':';
-  out += DumpJson(node.value);
+  out += DumpJson(trie::AsLeaf(node).value);
 }
 
 // One chunk for a subtree that is small enough or a single entry, else those of its halves.
@@ -37,8 +37,8 @@ void AppendChunks(const Document::Node& node, std::vector<std::string>& chunks) 
     chunks.push_back(text + '}');
     return;
   }
-  if (node.left) AppendChunks(*node.left, chunks);
-  if (node.right) AppendChunks(*node.right, chunks);
+  if (const auto& left = trie::AsInner(node).left) AppendChunks(*left, chunks);
+  if (const auto& right = trie::AsInner(node).right) AppendChunks(*right, chunks);
 }
 
 // The text is DumpJson's own, byte for byte: what only looks different (1e5, 1E5) was not written by us.
@@ -91,7 +91,7 @@ EncodedSnapshot EncodeSnapshot(const Document& document, std::int64_t last_event
   std::set<Hash256> stored;
   if (previous != nullptr) stored.insert(previous->chunks.begin(), previous->chunks.end());
   std::vector<std::string> chunks;
-  AppendChunks(*document.root_node(), chunks);
+  AppendChunks(*trie::Settled(document.root_node()), chunks);
   for (std::string& chunk : chunks) {
     const Hash256 hash = Sha256(chunk);
     encoded.snapshot.chunks.push_back(hash);

@@ -19,9 +19,15 @@ constexpr int kPathBits = 256;
 // Bit `depth` of the path, from the most significant bit of the first byte.
 bool Bit(const Hash256& path, int depth) { return (path[std::size_t(depth / 8)] >> (7 - depth % 8) & 1) != 0; }
 
+// Of leaves and inner nodes.
+std::size_t LeavesBelow(const NodePtr& node) {
+  if (node == nullptr) return 0;
+  return node->is_leaf() ? 1 : AsInner(*node).leaves;
+}
+
 NodePtr MakeInner(NodePtr left, NodePtr right) {
-  auto node = std::make_shared<Node>();
-  node->leaves = (left ? left->leaves : 0) + (right ? right->leaves : 0);
+  auto node = std::make_shared<Inner>();
+  node->leaves = LeavesBelow(left) + LeavesBelow(right);
   node->left = std::move(left);
   node->right = std::move(right);
   return node;
@@ -55,23 +61,51 @@ NodePtr ApplyAt(const NodePtr& node, Changes changes, int depth) {
   if (changes.empty()) return node;
   if (node == nullptr || node->is_leaf()) {
     std::vector<Change> leaves;
-    bool old = node != nullptr;
+    auto old = std::static_pointer_cast<const Leaf>(node);
     for (const Change& change : changes) {
-      if (old && node->path <= change.path) {
-        if (node->path != change.path) leaves.push_back({node->path, node});
-        old = false;
+      if (old && old->path <= change.path) {
+        if (old->path != change.path) leaves.push_back({old->path, old});
+        old = nullptr;
       }
       if (change.leaf) leaves.push_back(change);
     }
-    if (old) leaves.push_back({node->path, node});
+    if (old) leaves.push_back({old->path, old});
     if (leaves.size() == 1 && leaves.front().leaf == node) return node;
     return BuildAt(leaves, depth);
   }
+  const Inner& inner = AsInner(*node);
   const std::size_t right = FirstRight(changes, depth);
-  NodePtr left_side = ApplyAt(node->left, changes.first(right), depth + 1);
-  NodePtr right_side = ApplyAt(node->right, changes.subspan(right), depth + 1);
-  if (left_side == node->left && right_side == node->right) return node;
+  NodePtr left_side = ApplyAt(inner.left, changes.first(right), depth + 1);
+  NodePtr right_side = ApplyAt(inner.right, changes.subspan(right), depth + 1);
+  if (left_side == inner.left && right_side == inner.right) return node;
   return left_side || right_side ? Join(std::move(left_side), std::move(right_side)) : nullptr;
+}
+
+const Laid* AsLaid(const NodePtr& root) {
+  return root && root->shape == Node::Shape::kLaid ? static_cast<const Laid*>(root.get()) : nullptr;
+}
+
+const Leaf* FindSettled(const NodePtr& root, const Hash256& path) {
+  const Node* node = root.get();
+  for (int depth = 0; node != nullptr && !node->is_leaf(); ++depth) {
+    const Inner& inner = AsInner(*node);
+    node = (Bit(path, depth) ? inner.right : inner.left).get();
+  }
+  return node != nullptr && AsLeaf(*node).path == path ? &AsLeaf(*node) : nullptr;
+}
+
+// Both by path; where both name one, the later holds.
+std::vector<Change> Merge(const std::vector<Change>& before, std::vector<Change> later) {
+  std::vector<Change> merged;
+  merged.reserve(before.size() + later.size());
+  auto old = before.begin();
+  for (Change& change : later) {
+    for (; old != before.end() && old->path < change.path; ++old) merged.push_back(*old);
+    if (old != before.end() && old->path == change.path) ++old;
+    merged.push_back(std::move(change));
+  }
+  merged.insert(merged.end(), old, before.end());
+  return merged;
 }
 
 // Whether the stored text has the length of the canonical one: all but some numbers have.
@@ -81,8 +115,14 @@ bool SameText(const Json& value) {
     case Json::value_t::number_float: return false;
     case Json::value_t::number_unsigned: return value.get<std::uint64_t>() <= std::uint64_t(kExact);
     case Json::value_t::number_integer: return value.get<std::int64_t>() <= kExact && value.get<std::int64_t>() >= -kExact;
-    case Json::value_t::object:
-    case Json::value_t::array: return std::all_of(value.begin(), value.end(), SameText);
+    case Json::value_t::object: {
+      const auto& members = value.get_ref<const Json::object_t&>();
+      return std::all_of(members.begin(), members.end(), [](const auto& member) { return SameText(member.second); });
+    }
+    case Json::value_t::array: {
+      const auto& items = value.get_ref<const Json::array_t&>();
+      return std::all_of(items.begin(), items.end(), SameText);
+    }
     default: return true;
   }
 }
@@ -107,28 +147,59 @@ Hash256 PathOf(std::string_view key) {
   return place.path;
 }
 
-NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.path < b.path; });
-  return ApplyAt(root, changes, 0);
+NodePtr Laid::Settled() const {
+  std::call_once(once_, [this] {
+    settled_ = ApplyAt(base, over, 0);
+    is_settled_.store(true, std::memory_order_release);
+  });
+  return settled_;
 }
 
-NodePtr MakeLeaf(std::string key, Json value) {
-  auto node = std::make_shared<Node>();
+NodePtr Settled(const NodePtr& root) {
+  const Laid* laid = AsLaid(root);
+  return laid ? laid->Settled() : root;
+}
+
+NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
+  constexpr std::size_t kFew = 24;  // looked through at each search
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.path < b.path; });
+  const Laid* laid = AsLaid(root);
+  if (laid && (laid->settled() || laid->over.size() + changes.size() > kFew)) return Apply(laid->Settled(), std::move(changes));
+  // What removes may leave nothing, or nothing else than before.
+  const bool puts = std::all_of(changes.begin(), changes.end(), [](const Change& change) { return change.leaf != nullptr; });
+  if (!puts || changes.size() > kFew) return ApplyAt(Settled(root), changes, 0);
+  if (changes.empty()) return root;
+  auto over = std::make_shared<Laid>();
+  over->base = laid ? laid->base : root;
+  over->over = laid ? Merge(laid->over, std::move(changes)) : std::move(changes);
+  return over;
+}
+
+std::shared_ptr<const Leaf> MakeLeaf(std::string key, Json value) {
+  auto node = std::make_shared<Leaf>();
   node->path = PathOf(key);
   node->key = std::move(key);
   node->value = std::move(value);
   return node;
 }
 
-NodePtr Insert(const NodePtr& root, const NodePtr& leaf) { return Apply(root, {{leaf->path, leaf}}); }
-
-NodePtr Remove(const NodePtr& root, const Hash256& path) { return Apply(root, {{path, nullptr}}); }
-
-const Document::Node* Find(const NodePtr& root, const Hash256& path) {
-  const Node* node = root.get();
-  for (int depth = 0; node != nullptr && !node->is_leaf(); ++depth) node = (Bit(path, depth) ? node->right : node->left).get();
-  return node != nullptr && node->path == path ? node : nullptr;
+NodePtr Insert(const NodePtr& root, std::shared_ptr<const Leaf> leaf) {
+  const Hash256 path = leaf->path;
+  return Apply(root, {{path, std::move(leaf)}});
 }
+
+NodePtr Remove(const NodePtr& root, const Hash256& path) { return Find(root, path) ? Apply(root, {{path, nullptr}}) : root; }
+
+const Leaf* Find(const NodePtr& root, const Hash256& path) {
+  const Laid* laid = AsLaid(root);
+  if (!laid) return FindSettled(root, path);
+  for (const Change& change : laid->over) {
+    if (change.path == path) return change.leaf.get();
+  }
+  return FindSettled(laid->base, path);
+}
+
+std::size_t Leaves(const NodePtr& root) { return LeavesBelow(Settled(root)); }
 
 Hash256 RootHash(const NodePtr& root) { return root ? root->Measured().hash : Hash256{}; }
 
@@ -138,18 +209,27 @@ namespace acl {
 
 Document::Node::Measure Document::Node::Work() const {
   if (!is_leaf()) {
-    const Measure on_left = left ? left->Measured() : Measure(), on_right = right ? right->Measured() : Measure();
+    const trie::Inner& inner = trie::AsInner(*this);
+    const Measure on_left = inner.left ? inner.left->Measured() : Measure();
+    const Measure on_right = inner.right ? inner.right->Measured() : Measure();
     return {Sha256({trie::kInnerMark, AsBytes(on_left.hash), AsBytes(on_right.hash)}), on_left.bytes + on_right.bytes};
   }
-  const std::string text = CanonicalJson(value);
-  std::string quoted;
-  AppendJsonString(key, quoted);
-  return {Sha256({trie::kLeafMark, AsBytes(path), AsBytes(Sha256(text))}),
-          quoted.size() + (trie::SameText(value) ? text.size() : DumpJson(value).size()) + 2};  // "key":value,
+  const trie::Leaf& leaf = trie::AsLeaf(*this);
+  const CanonicalMeasure text = MeasureCanonical(leaf.value);
+  const std::size_t quoted = WithScratch([&](std::string& out) {
+    AppendJsonString(leaf.key, out);
+    return out.size();
+  });
+  return {Sha256({trie::kLeafMark, AsBytes(leaf.path), AsBytes(text.hash)}),
+          quoted + (trie::SameText(leaf.value) ? text.bytes : DumpJson(leaf.value).size()) + 2};  // "key":value,
 }
 
 // Two that come at once work it out both, and one of them writes it.
 Document::Node::Measure Document::Node::Measured() const {
+  if (shape == Shape::kLaid) {
+    const trie::NodePtr settled = static_cast<const trie::Laid&>(*this).Settled();
+    return settled ? settled->Measured() : Measure();
+  }
   if (measured_.load(std::memory_order_acquire) == kThere) return measure_;
   const Measure measure = Work();
   int before = kNotYet;

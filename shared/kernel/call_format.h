@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "shared/base/json.h"
+#include "shared/base/json_object.h"
 
 namespace acl {
 
@@ -24,12 +24,13 @@ struct CapabilityCall {
   std::string error;  // not empty: nothing to call, this is why
 };
 
-inline Json CallToJson(const CapabilityCall& call) {
-  Json json{{kCallCapability, call.capability}};
+inline Json CallToJson(CapabilityCall call) {
+  Json json = ObjectFor(2);
+  AddMember(json, kCallCapability, std::move(call.capability));
   if (call.error.empty()) {
-    json[std::string(kCallInputs)] = call.inputs;
+    AddMember(json, kCallInputs, std::move(call.inputs));
   } else {
-    json[std::string(kCallError)] = call.error;
+    AddMember(json, kCallError, std::move(call.error));
   }
   return json;
 }
@@ -37,14 +38,12 @@ inline Json CallToJson(const CapabilityCall& call) {
 // Anything that is not such a call comes back with `error` set.
 inline CapabilityCall CallFromJson(const Json& json) {
   CapabilityCall call;
-  auto text = [&json](std::string_view key) {
-    auto it = json.find(std::string(key));
-    return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
-  };
   if (json.is_object()) {
-    call.capability = text(kCallCapability);
-    call.error = text(kCallError);
-    if (auto it = json.find(std::string(kCallInputs)); it != json.end() && it->is_object()) call.inputs = *it;
+    for (const auto& [key, value] : json.get_ref<const Json::object_t&>()) {
+      if (key == kCallCapability && value.is_string()) call.capability = value.get_ref<const std::string&>();
+      if (key == kCallError && value.is_string()) call.error = value.get_ref<const std::string&>();
+      if (key == kCallInputs && value.is_object()) call.inputs = value;
+    }
   }
   if (call.capability.empty() && call.error.empty()) call.error = "the call names no capability";
   return call;

@@ -103,10 +103,11 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
   start.step_id = instance.step_id;
   std::vector<std::string> missing;
   CapabilityCall call = CallOf(spec, instance, state, record, traits.capability, &missing);
-  start.effect = call.error.empty() ? traits.effect : EffectClass::kPure;  // nothing will be called
-  start.call = CallToJson(call);
-  if (call.error.empty()) start.target = spec.TargetOf(instance);
-  if (call.error.empty() && !missing.empty()) start.note = {{"missing", std::move(missing)}};
+  const bool called = call.error.empty();
+  start.effect = called ? traits.effect : EffectClass::kPure;
+  start.call = CallToJson(std::move(call));
+  if (called) start.target = spec.TargetOf(instance);
+  if (called && !missing.empty()) start.note = {{"missing", std::move(missing)}};
   start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
   if (Mutant("effect_without_key")) start.idempotency_key += fmt::format("#{}", record.attempt);
   start.timeout = traits.attempt_timeout;

@@ -68,17 +68,20 @@ std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const
   return target;
 }
 
-std::shared_ptr<const CompiledSpec> SpecCache::Known(const std::string& hash) const {
+std::shared_ptr<const CompiledSpec> SpecCache::Known(std::string_view hash) const {
   std::lock_guard lock(mutex_);
   if (!entries_.empty() && entries_.front().first == hash) return entries_.front().second;  // mostly
-  auto it = by_hash_.find(hash);
+  auto it = by_hash_.find(std::string(hash));
   if (it == by_hash_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, it->second);
   return it->second->second;
 }
 
 Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Document& state) const {
-  const std::string hash = TextOf(Lookup(state, kRunKey), "spec_hash");
+  return Of(state, TextOf(Lookup(state, kRunKey), "spec_hash"));
+}
+
+Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Document& state, std::string_view hash) const {
   if (auto known = Known(hash)) return known;
   const Json* json = Lookup(state, kSpecKey);
   if (!json) return Error{Code::kCorrupt, "the run's state holds no spec"};
@@ -91,7 +94,7 @@ Result<std::shared_ptr<const CompiledSpec>> SpecCache::Of(const Json& run, const
   return Learn(hash, spec);
 }
 
-Result<std::shared_ptr<const CompiledSpec>> SpecCache::Learn(const std::string& hash, const Json& json) const {
+Result<std::shared_ptr<const CompiledSpec>> SpecCache::Learn(std::string_view hash, const Json& json) const {
   if (ToHex(CanonicalHash(json)) != hash)
     return Error{Code::kCorrupt, fmt::format("the run's spec does not have the hash {} of its run record", hash)};
   auto spec = SpecFromJson(json);
@@ -100,9 +103,9 @@ Result<std::shared_ptr<const CompiledSpec>> SpecCache::Learn(const std::string& 
   if (!compiled) return Error{Code::kCorrupt, compiled.message()};
 
   std::lock_guard lock(mutex_);
-  if (auto it = by_hash_.find(hash); it != by_hash_.end()) return it->second->second;  // another thread was quicker
+  if (auto it = by_hash_.find(std::string(hash)); it != by_hash_.end()) return it->second->second;  // another thread was quicker
   entries_.emplace_front(hash, *compiled);
-  by_hash_[hash] = entries_.begin();
+  by_hash_[entries_.front().first] = entries_.begin();
   if (entries_.size() > max_specs_) {
     by_hash_.erase(entries_.back().first);
     entries_.pop_back();

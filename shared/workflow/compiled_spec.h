@@ -72,14 +72,16 @@ class SpecCache {
   const CapabilityRegistry& capabilities() const { return *capabilities_; }
   // Of a run: by the hash in its run record; parsed from its `spec` entry if it is not here. kCorrupt: the state holds no such spec.
   Result<std::shared_ptr<const CompiledSpec>> Of(const Document& state) const;
+  // The same for whoever has read that hash.
+  Result<std::shared_ptr<const CompiledSpec>> Of(const Document& state, std::string_view hash) const;
   // The same of a run record and a spec that are not in a state yet.
   Result<std::shared_ptr<const CompiledSpec>> Of(const Json& run, const Json& spec) const;
 
  private:
   using Entry = std::pair<std::string, std::shared_ptr<const CompiledSpec>>;
 
-  std::shared_ptr<const CompiledSpec> Known(const std::string& hash) const;
-  Result<std::shared_ptr<const CompiledSpec>> Learn(const std::string& hash, const Json& spec) const;
+  std::shared_ptr<const CompiledSpec> Known(std::string_view hash) const;
+  Result<std::shared_ptr<const CompiledSpec>> Learn(std::string_view hash, const Json& spec) const;
 
   const std::shared_ptr<const CapabilityRegistry> capabilities_;
   const std::size_t max_specs_;

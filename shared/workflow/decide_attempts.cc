@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/decider.h"
@@ -109,13 +110,17 @@ void Decider::On(const StartingInput& input) {
   }
   Json facts = StepFacts(*instance, input.attempt_id);
   CapabilityCall call = CallFromJson(input.step.call);
-  facts["capability"] = call.capability;
-  facts["effect"] = EffectName(input.step.effect);
-  facts["idempotency_key"] = input.step.idempotency_key;
+  AddMember(facts, "capability", std::move(call.capability));
+  AddMember(facts, "effect", EffectName(input.step.effect));
+  AddMember(facts, "idempotency_key", input.step.idempotency_key);
   note_ = input.step.note;
   AddMissing(facts);
   Json carried = Json::object();
-  if (!record.call) carried["call"] = Json{{kCallInputs, std::move(call.inputs)}};
+  if (!record.call) {
+    Json kept = ObjectFor(1);
+    AddMember(kept, kCallInputs, std::move(call.inputs));
+    AddMember(carried, "call", std::move(kept));
+  }
   if (input.step.target) return Dispatch(*instance, input, std::move(facts), std::move(carried));
   Emit(event::kStepStarted, std::move(facts), std::move(carried));
 }

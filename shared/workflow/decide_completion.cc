@@ -1,6 +1,7 @@
 // A step or compensation that completed: its outputs, its files, how it would be undone.
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
@@ -26,10 +27,10 @@ void NameContents(const std::vector<FileChange>& changes, Decision& decision) {
 void Decider::Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result) {
   const StepSpec& step = spec_.step(instance.step);
   Json facts = StepFacts(instance, attempt);
-  facts["capability"] = step.capability;
-  facts["attempts"] = record.attempts + 1;
-  facts["started_at"] = FormatWallTime(record.started_at.value_or(now_ - result.duration));
-  facts["duration_ms"] = result.duration.count();
+  AddMember(facts, "capability", step.capability);
+  AddMember(facts, "attempts", record.attempts + 1);
+  AddMember(facts, "started_at", FormatWallTime(record.started_at.value_or(now_ - result.duration)));
+  AddMember(facts, "duration_ms", result.duration.count());
   std::vector<std::string> missing;
   Json undo = UndoRecord(instance, result.outputs, result.files, missing);
   AddMissing(facts, std::move(missing));
@@ -43,7 +44,8 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   }
   decision_.completions.push_back(
       {instance.step_id, attempt, now_, CanonicalHash(result.outputs), std::int64_t(decision_.events.size()) + 1});
-  Json carried = {{"outputs", std::move(result.outputs)}};
+  Json carried = ObjectFor(3);
+  AddMember(carried, "outputs", std::move(result.outputs));
   if (!result.files.empty()) carried["files"] = FilesJson(result.files);
   NameContents(result.files, decision_);
   if (!undo.empty()) carried["undo"] = std::move(undo);

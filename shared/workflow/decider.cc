@@ -1,11 +1,13 @@
 #include "shared/workflow/decider.h"
 
+#include "shared/base/json_object.h"
 #include "shared/workflow/evolve.h"
 
 namespace acl::workflow {
 
 const Document& Decider::State() {
   for (; folded_ < decision_.events.size(); ++folded_) {
+    run_.reset();
     Status applied = state_.Apply(EvolveRun(specs_, state_, decision_.events[folded_]));
     // The kernel will meet the same patch, refuse it and quarantine the run; what is decided after it is dropped with it.
     if (!applied) continue;
@@ -18,11 +20,12 @@ void Decider::Emit(std::string_view type, Json facts, Json carried) {
 }
 
 Json Decider::StepFacts(const Instance& instance, int attempt) {
-  Json facts = {{"step_id", instance.step_id}};
+  Json facts = ObjectFor(16);  // what its event says besides, and what the journal adds
+  AddMember(facts, "step_id", instance.step_id);
   // The full name where the id does not say it.
-  if (!instance.undo && spec_.step(instance.step).name != instance.step_id) facts["step_name"] = spec_.step(instance.step).name;
-  if (attempt > 0) facts["attempt"] = attempt;
-  facts["at"] = At();
+  if (!instance.undo && spec_.step(instance.step).name != instance.step_id) AddMember(facts, "step_name", spec_.step(instance.step).name);
+  if (attempt > 0) AddMember(facts, "attempt", attempt);
+  AddMember(facts, "at", At());
   if (!task_.is_null()) facts.update(std::exchange(task_, Json()));
   return facts;
 }

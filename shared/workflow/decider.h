@@ -4,6 +4,7 @@
 // Events already decided are folded into a private copy of the state only when something must be known after them; the usual step of a
 // run (completed, more to come) needs no fold here.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace acl::workflow {
 
 class Decider {
  public:
-  Decider(const SpecCache& specs, const CompiledSpec& spec, const Document& state, WallTime now)
-      : specs_(specs), spec_(spec), state_(state), now_(now) {}
+  Decider(const SpecCache& specs, const CompiledSpec& spec, const Document& state, RunRecord run, WallTime now)
+      : specs_(specs), spec_(spec), state_(state), run_(std::move(run)), now_(now) {}
 
   void On(const ResumedInput& input);       // decide_attempts.cc
   void On(const StartingInput& input);      // decide_attempts.cc
@@ -30,7 +31,11 @@ class Decider {
  private:
   // -- the state after all events decided so far
   const Document& State();
-  RunRecord Run() { return *ReadRun(State()); }
+  RunRecord Run() {
+    const Document& state = State();
+    if (!run_) run_ = ReadRun(state);
+    return *run_;
+  }
   Progress Done() { return ReadProgress(State()); }  // how far it is
   StepRecord Step(const Instance& instance) { return ReadStep(State(), instance.step_id); }
 
@@ -103,6 +108,7 @@ class Decider {
   const CompiledSpec& spec_;
   Document state_;
   std::size_t folded_ = 0;
+  std::optional<RunRecord> run_;  // of state_, once it was asked for
   const WallTime now_;
   Json note_;  // of the start being decided on (call.h)
   Json task_;  // of the task result being decided on: facts for the first event that comes of it

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/json_object.h"
 #include "shared/base/mutant.h"
 #include "shared/capability/manifest.h"
 #include "shared/journal/json_patch.h"
@@ -125,7 +126,7 @@ class Evolution {
     }
     progress_ = ReadProgress(state_);
     record_ = ReadStep(state_, step_id);
-    step_json_ = record_.json ? *record_.json : Json::object();
+    step_json_ = record_.json ? CopyWithRoom(*record_.json, 8) : ObjectFor(8);
     if (const Json* attempt = MemberOf(facts_, "attempt")) step_json_["attempt"] = *attempt;
     KeepMissing();
 
@@ -319,7 +320,7 @@ class Evolution {
     const std::string& name = spec_.step(instance_->step).name;
     const std::string var = VarKey(name);
     const Json& outputs = draft_.carried["outputs"];
-    more_.push_back(PatchAdd({var}, outputs));
+    more_.push_back(PatchEntry(var, outputs));
     for (auto it = outputs.begin(); it != outputs.end(); ++it) {
       if (it.key() != name) more_.push_back(PatchCopy({var, it.key()}, {VarKey(it.key())}));
     }
@@ -337,7 +338,7 @@ class Evolution {
     if (waits == 0 && !record.json) return;  // never waited for more than this one: needs no record
     Json json = record.json ? *record.json : Json{{"status", Name(StepStatus::kPending)}};
     json["waits"] = waits;
-    more_.push_back(PatchAdd({StepKey(step_id)}, std::move(json)));
+    more_.push_back(PatchEntry(StepKey(step_id), std::move(json)));
   }
 
   // {path: entry, or null to delete}
@@ -345,7 +346,7 @@ class Evolution {
     for (auto it = files.begin(); it != files.end(); ++it) {
       std::string key = FileKey(it.key());
       if (!it.value().is_null()) {
-        more_.push_back(PatchAdd({key}, it.value()));
+        more_.push_back(PatchEntry(key, it.value()));
       } else if (Lookup(state_, key)) {
         more_.push_back(PatchRemove({key}));
       }
@@ -358,7 +359,7 @@ class Evolution {
     if (succeeded) step_json_.erase("error");
     if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
     if (!succeeded) {
-      more_.push_back(PatchAdd({NotUndoneKey(progress_.not_undone)}, instance_->step_id));
+      more_.push_back(PatchEntry(NotUndoneKey(progress_.not_undone), instance_->step_id));
       ++progress_.not_undone;
     }
     if (instance_->step < 0) {
@@ -373,10 +374,11 @@ class Evolution {
 
   Json Patch() {
     Json patch = Json::array();
+    patch.get_ref<Json::array_t&>().reserve(more_.size() + 8);
     if (!run_json_.is_null()) PatchMembers(patch, kRunKey, *run_.json, run_json_);
     if (instance_) {
       PatchRecord(patch, StepKey(instance_->step_id), record_.json, std::move(step_json_));
-      PatchRecord(patch, std::string(kProgressKey), Lookup(state_, kProgressKey), ToJson(progress_));
+      PatchRecord(patch, std::string(kProgressKey), progress_.json, ToJson(progress_));
     }
     ready_.AppendTo(patch);
     for (Json& operation : more_) patch.push_back(std::move(operation));
@@ -400,12 +402,12 @@ class Evolution {
 // The first event: the whole state from what it carries.
 Json Created(const CompiledSpec& spec, const Document& state, const EventDraft& draft) {
   Json patch = Json::array();
-  for (auto key : {kRunKey, kSpecKey, kInputsKey}) patch.push_back(PatchAdd({std::string(key)}, draft.carried[std::string(key)]));
-  patch.push_back(PatchAdd({std::string(kProgressKey)}, Json{{"done", 0}}));
+  for (auto key : {kRunKey, kSpecKey, kInputsKey}) patch.push_back(PatchEntry(key, draft.carried[std::string(key)]));
+  patch.push_back(PatchEntry(kProgressKey, Json{{"done", 0}}));
   const Json& variables = draft.carried["variables"];
-  for (auto it = variables.begin(); it != variables.end(); ++it) patch.push_back(PatchAdd({VarKey(it.key())}, it.value()));
+  for (auto it = variables.begin(); it != variables.end(); ++it) patch.push_back(PatchEntry(VarKey(it.key()), it.value()));
   const Json& files = draft.carried["files"];
-  for (auto it = files.begin(); it != files.end(); ++it) patch.push_back(PatchAdd({FileKey(it.key())}, it.value()));
+  for (auto it = files.begin(); it != files.end(); ++it) patch.push_back(PatchEntry(FileKey(it.key()), it.value()));
   ReadySet ready(state, spec.total());
   for (int index = 0; index < spec.total(); ++index) {
     if (spec.dependencies(index) == 0) ready.Insert(spec.position(index));
@@ -425,7 +427,7 @@ Json EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& 
   }
   auto run = ReadRun(state);
   if (!run) return Impossible(draft.type + " before workflow.created");
-  auto compiled = specs.Of(state);
+  auto compiled = specs.Of(state, run->spec_hash);
   if (!compiled) return Impossible(compiled.message());
   return Evolution(**compiled, state, std::move(*run), draft).Run();
 }

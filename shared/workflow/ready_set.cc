@@ -64,7 +64,7 @@ void ReadySet::AppendTo(Json& patch) const {
     const Json* before = state_.Find(key);
     if (bits != 0) {
       if (!before || !before->is_number_integer() || before->get<std::int64_t>() != std::int64_t(bits))
-        patch.push_back(PatchAdd({key}, bits));
+        patch.push_back(PatchEntry(key, bits));
     } else if (before) {
       patch.push_back(PatchRemove({key}));
     }

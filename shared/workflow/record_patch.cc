@@ -50,7 +50,7 @@ void PatchMembers(Json& patch, std::string_view record, const Json& before, cons
 
 void PatchRecord(Json& patch, const std::string& record, const Json* before, Json after) {
   if (before == nullptr) {
-    patch.push_back(PatchAdd({record}, std::move(after)));
+    patch.push_back(PatchEntry(record, std::move(after)));
     return;
   }
   std::size_t bytes = 0;
@@ -63,7 +63,7 @@ void PatchRecord(Json& patch, const std::string& record, const Json* before, Jso
       *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
       [&](const std::string& key) { count(key, kGoneBytes); });
   if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
-    patch.push_back(PatchAdd({record}, std::move(after)));
+    patch.push_back(PatchEntry(record, std::move(after)));
   } else {
     PatchMembers(patch, record, *before, after);
   }

@@ -94,10 +94,12 @@ std::optional<RunRecord> ReadRun(const Document& state) {
     if (key == "status") {
       if (value.is_string()) status = ParseRunStatus(value.get_ref<const std::string&>());
     } else if (key == "phase") {
-      if (value == "closed") run.phase = Phase::kClosed;
-      if (value == "stopping") run.phase = Phase::kStopping;
+      if (value.is_string() && value.get_ref<const std::string&>() == "closed") run.phase = Phase::kClosed;
+      if (value.is_string() && value.get_ref<const std::string&>() == "stopping") run.phase = Phase::kStopping;
     } else if (key == "run_id") {
-      run.run_id = Text(value);
+      if (value.is_string()) run.run_id = value.get_ref<const std::string&>();
+    } else if (key == "spec_hash") {
+      if (value.is_string()) run.spec_hash = value.get_ref<const std::string&>();
     } else if (key == "reason") {
       run.reason = Text(value);
     } else if (key == "rollback") {
@@ -115,7 +117,8 @@ std::optional<RunRecord> ReadRun(const Document& state) {
 
 Progress ReadProgress(const Document& state) {
   Progress progress;
-  for (const auto& [name, value] : MembersOf(Lookup(state, kProgressKey))) {
+  progress.json = Lookup(state, kProgressKey);
+  for (const auto& [name, value] : MembersOf(progress.json)) {
     const std::string_view key = name;
     if (key == "done") {
       progress.done = int(Number(value));

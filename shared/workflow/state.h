@@ -52,8 +52,8 @@ enum class Phase {
 };
 
 struct RunRecord {
-  const Json* json = nullptr;  // the entry itself
-  std::string run_id;
+  const Json* json = nullptr;          // the entry itself
+  std::string_view run_id, spec_hash;  // live as long as the entry
   RunStatus status = RunStatus::kPending;
   Phase phase = Phase::kForward;
   std::string reason;     // step_failed, timeout, cancelled
@@ -66,6 +66,7 @@ TraceContext TraceOfRun(const Document& state);
 std::optional<RunRecord> ReadRun(const Document& state);
 
 struct Progress {
+  const Json* json = nullptr;          // the entry itself
   int done = 0;                        // completed forward steps; the last execution_order
   std::vector<std::string> open;       // journaled attempts that run here, forward and compensation
   std::vector<std::string> tasks;      // dispatched attempts whose result has not come, forward and compensation

@@ -14,8 +14,8 @@ constexpr int kMaxLookedAt = 256;
 
 class Chooser {
  public:
-  Chooser(const SpecCache& specs, const CompiledSpec& spec, const Document& state, const NextContext& context)
-      : specs_(specs), spec_(spec), state_(state), context_(context), run_(*ReadRun(state)), progress_(ReadProgress(state)) {}
+  Chooser(const SpecCache& specs, const CompiledSpec& spec, const Document& state, RunRecord run, const NextContext& context)
+      : specs_(specs), spec_(spec), state_(state), context_(context), run_(std::move(run)), progress_(ReadProgress(state)) {}
 
   Next Choose() {
     if (run_.phase == Phase::kClosed) {
@@ -118,9 +118,11 @@ class Chooser {
 }  // namespace
 
 Next WhatNextOf(const SpecCache& specs, const Document& state, const NextContext& context) {
-  auto spec = specs.Of(state);
-  if (!spec || !ReadRun(state)) return {};  // Decide has said so already: the run is on its way into quarantine
-  return Chooser(specs, **spec, state, context).Choose();
+  auto run = ReadRun(state);
+  if (!run) return {};
+  auto spec = specs.Of(state, run->spec_hash);
+  if (!spec) return {};  // Decide has said so already: the run is on its way into quarantine
+  return Chooser(specs, **spec, state, std::move(*run), context).Choose();
 }
 
 }  // namespace acl::workflow

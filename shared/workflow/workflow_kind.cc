@@ -23,14 +23,15 @@ class WorkflowKind final : public SubjectKind {
   }
 
   Decision Decide(const Document& state, const Input& input, WallTime now) const override {
-    auto spec = specs_.Of(state);
-    if (!spec || !ReadRun(state)) {
+    auto run = ReadRun(state);
+    auto spec = run ? specs_.Of(state, run->spec_hash) : specs_.Of(state);
+    if (!spec || !run) {
       Decision unreadable;
       std::string reason = spec ? "the state holds no run record this version can read" : spec.message();
       unreadable.events.push_back({std::string(event::kWorkflowUnreadable), Json{{"reason", reason}}, Json::object()});
       return unreadable;
     }
-    Decider decider(specs_, **spec, state, now);
+    Decider decider(specs_, **spec, state, std::move(*run), now);
     std::visit([&decider](const auto& value) { decider.On(value); }, input);
     return std::move(decider).Take();
   }

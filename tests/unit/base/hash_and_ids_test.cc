@@ -19,6 +19,19 @@ TEST(Sha256, KnownAnswers) {
   EXPECT_EQ(ToHex(Sha256(std::string(1'000'000, 'a'))), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+// Short texts go another way than long ones, and a stream a third.
+TEST(Sha256, EveryLengthHashesLikeAStream) {
+  std::string text;
+  Sha256Stream stream;
+  for (int length = 0; length <= 400; ++length, text += char(length * 37)) {
+    stream.Add(text);
+    const Hash256 wanted = stream.Finish();
+    ASSERT_EQ(Sha256(text), wanted) << length;
+    const auto cut = std::string_view(text).substr(text.size() / 3);
+    ASSERT_EQ(Sha256({std::string_view(text).substr(0, text.size() / 3), std::string_view(), cut}), wanted) << length;
+  }
+}
+
 TEST(Sha256, PartsHashLikeTheWhole) {
   EXPECT_EQ(Sha256({"ab", "", "c"}), Sha256("abc"));
   EXPECT_EQ(Sha256({}), Sha256(""));

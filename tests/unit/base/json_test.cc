@@ -124,6 +124,29 @@ TEST(ParseJson, CutsLongTokensInMessages) {
   EXPECT_LT(Refusal("[\"" + key + "\xff\"]").size(), 250u);
 }
 
+// Text is looked through eight bytes at a time: what must be escaped is seen wherever it stands, and beside bytes of every value.
+TEST(DumpJson, EscapesWhereverItStands) {
+  const auto one_by_one = [](const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+      const std::string one = c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : c == '\x1f' ? "\\u001f" : std::string(1, c);
+      out += one;
+    }
+    return out + "\"";
+  };
+  for (const std::string beside : {"a", "!", "#", "[", "]", "\x7f", " ", "\xc3\xa9"}) {
+    for (const char c : {'"', '\\', '\n', '\x1f', '!', '\x7f'}) {
+      for (std::size_t before = 0; before < 20; ++before) {
+        std::string text;
+        for (std::size_t i = 0; i < before; ++i) text += beside;
+        text += c;
+        for (std::size_t i = 0; i < 11; ++i) text += beside;
+        ASSERT_EQ(DumpJson(Json(text)), one_by_one(text));
+      }
+    }
+  }
+}
+
 TEST(DumpJson, NeverThrowsOnBadBytes) { EXPECT_EQ(DumpJson(Json("a\xff")), "\"a\xef\xbf\xbd\""); }
 
 TEST(CheckStorable, SaysThePlace) {

@@ -71,6 +71,42 @@ TEST(Document, RootIsAsDefinedWhileItGrowsAndShrinks) {
   EXPECT_EQ(document.root_node(), nullptr);
 }
 
+// Changes lie over the trie until the root is asked for, in a copy or here, by one thread or several.
+TEST(Document, ChangesCountFromTheMomentTheyAreMade) {
+  for (int between = 1; between <= 40; between += 13) {
+    Document document, kept;
+    Json model = Json::object(), kept_model;
+    for (int i = 0; i < 200; ++i) {
+      const std::string key = "k" + std::to_string(i * i % 61), other = "k" + std::to_string(i * 7 % 61);
+      document.Set(key, i);
+      model[key] = i;
+      if (i % 9 == 8) {
+        document.Remove(other);
+        model.erase(other);
+      }
+      ASSERT_EQ(document.Has(other), model.contains(other));
+      const Json* found = document.Find(key);
+      ASSERT_EQ(found != nullptr, model.contains(key));
+      if (found) {
+        ASSERT_EQ(*found, model[key]);
+      }
+      if (i % between == 0) kept = document, kept_model = model;
+      if (i % between == 3) {
+        ASSERT_EQ(document.size(), model.size());
+      }
+      if (i % between == 5) document.Settle();
+      if (i % between == 7) {
+        ASSERT_EQ(kept.Root(), RootByDefinition(kept_model)) << i;
+      }
+    }
+    const Hash256 wanted = RootByDefinition(model);
+    std::vector<std::thread> threads;
+    for (int n = 0; n < 4; ++n) threads.emplace_back([&] { EXPECT_EQ(document.Root(), wanted); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(Document::FromJson(model)->Root(), wanted);
+  }
+}
+
 TEST(Document, CopiesDoNotSeeLaterChanges) {
   Document before = Of(R"({"a":1,"b":[1,2]})");
   Document after = before;

@@ -1,0 +1,55 @@
+// What joins an event says nothing of the state twice, and the state is the same as if it stood in an event of its own.
+
+#include "shared/kernel/fold.h"
+
+#include <gtest/gtest.h>
+
+namespace acl {
+namespace {
+
+Json Of(std::string_view text) { return ParseJson(text).value(); }
+
+// The delta of two events in one, checked against both applied one after another.
+std::string Joined(std::string_view state, std::string_view first, std::string_view next) {
+  Document apart = Document::FromJson(Of(state)).value(), together = apart;
+  EXPECT_TRUE(apart.Apply(Of(first)).ok());
+  EXPECT_TRUE(apart.Apply(Of(next)).ok());
+  Folded folded{"a", Json{{"at", "noon"}, {"x", 1}}, Of(first), Json::array()};
+  folded.Join({"b", Json{{"at", "noon"}, {"y", 2}}, Of(next), Json::array()});
+  EXPECT_EQ(DumpJson(folded.also), R"([{"type":"b","y":2}])");
+  EXPECT_TRUE(together.Apply(folded.delta).ok());
+  EXPECT_EQ(DumpJson(together.ToJson()), DumpJson(apart.ToJson()));
+  EXPECT_EQ(together.Root(), apart.Root());
+  return DumpJson(folded.delta);
+}
+
+TEST(Fold, AnEntryThatBothWriteIsWrittenOnce) {
+  EXPECT_EQ(Joined("{}", R"([{"op":"add","path":"/p","value":{"done":1}},{"op":"add","path":"/k","value":1}])",
+                   R"([{"op":"add","path":"/p/open","value":["s"]},{"op":"add","path":"/k","value":2}])"),
+            R"([{"op":"add","path":"/p","value":{"done":1,"open":["s"]}},{"op":"add","path":"/k","value":2}])");
+  EXPECT_EQ(Joined("{}", R"([{"op":"add","path":"/p","value":{"done":1}}])", R"([{"op":"add","path":"/p/done","value":2}])"),
+            R"([{"op":"add","path":"/p","value":{"done":2}}])");
+}
+
+TEST(Fold, WhatWasReadOrChangedInBetweenStays) {
+  // Copied from, changed by a member, removed, not an object, a member of a member, a name with an escape, another operation.
+  const std::string_view cases[][3] = {
+      {"{}", R"([{"op":"add","path":"/p","value":{"a":1}},{"op":"copy","path":"/q","from":"/p/a"}])",
+       R"([{"op":"add","path":"/p/a","value":2}])"},
+      {R"({"p":{}})", R"([{"op":"add","path":"/p/a","value":1}])", R"([{"op":"add","path":"/p/b","value":2}])"},
+      {R"({"p":1})", R"([{"op":"remove","path":"/p"}])", R"([{"op":"add","path":"/p","value":2}])"},
+      {"{}", R"([{"op":"add","path":"/p","value":[1]}])", R"([{"op":"add","path":"/p/0","value":2}])"},
+      {"{}", R"([{"op":"add","path":"/p","value":{"a":{}}}])", R"([{"op":"add","path":"/p/a/b","value":2}])"},
+      {"{}", R"([{"op":"add","path":"/p","value":{"a/b":1}}])", R"([{"op":"add","path":"/p/a~1b","value":2}])"},
+      {"{}", R"([{"op":"add","path":"/p","value":{"a":1}}])", R"([{"op":"remove","path":"/p/a"}])"},
+      {"{}", R"([{"op":"add","path":"/p","value":{"a":1}}])", R"([{"op":"add","path":"/pa","value":2}])"},
+  };
+  for (const auto& [state, first, next] : cases) {
+    Json both = Of(first);
+    for (const Json& operation : Of(next)) both.push_back(operation);
+    EXPECT_EQ(Joined(state, first, next), DumpJson(both));
+  }
+}
+
+}  // namespace
+}  // namespace acl
