@@ -23,6 +23,9 @@ namespace acl {
 
 namespace {
 
+// Quick steps that who decides carries out itself: fewer than it takes to wake a thread for them.
+constexpr std::size_t kQuickHere = 2;
+
 Tracer MakeTracer(const WorkerConfig& config, const Clock& clock, Metrics& metrics) {
   const Json process = {{"service.version", std::string(kProducerVersion)},
                         {"service.instance.id", config.session.worker_name},
@@ -85,6 +88,7 @@ Status WorkerApp::Impl::StartRunner() {
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;
+  options.quick_here = kQuickHere;
   options.max_queued = std::max<std::size_t>(options.max_queued, std::size_t(settings.slots));
   options.metrics = &metrics;
   options.traceparent = [this](const StepCall& call) { return OutgoingTraceparent(tracer, call); };

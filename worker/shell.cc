@@ -8,6 +8,10 @@ namespace {
 constexpr int kCommitThreads = 2;  // WorkerConfig::commits_at_once
 constexpr int kMostHelpers = 3;    // of the deciding thread
 
+bool IsCommit(const Command& command) {
+  return std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command);
+}
+
 int Helpers() { return std::clamp(int(std::thread::hardware_concurrency()) - 1, 0, kMostHelpers); }
 }  // namespace
 
@@ -58,6 +62,8 @@ void WorkerShell::StopDeciding() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !deciding_; });
 }
 
 void WorkerShell::Stop() {
@@ -73,37 +79,66 @@ WorkerShell::Status WorkerShell::status() const {
 }
 
 void WorkerShell::Post(Report report) {
-  bool first;
+  bool tell;
   {
     std::lock_guard lock(mutex_);
-    first = reports_.empty();
+    tell = reports_.empty() && !deciding_;
     reports_.push_back(std::move(report));
   }
-  if (first) changed_.notify_all();  // else the deciding thread has been told, or looks before it sleeps
+  if (tell) changed_.notify_all();  // else the deciding thread has been told, or who decides looks again
 }
 
 void WorkerShell::RunUntilStopped() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    std::deque<Report> reports = std::exchange(reports_, {});
-    lock.unlock();
-    for (Report& report : reports) report(core_, clock_.Steady());
-    std::vector<Command> commands = core_.TakeCommands(clock_.Steady());
-    std::vector<StepRunner::Job> steps;
-    for (Command& command : commands) {
-      if (auto* step = std::get_if<command::RunStep>(&command)) {
-        steps.push_back(JobOf(std::move(*step)));
-      } else {
-        Dispatch(std::move(command));
-      }
+    if (deciding_) {  // who decides wakes this thread at the end
+      sleeps_until_ = SteadyTime::max();
+      changed_.wait(lock);
+    } else if (reports_.empty() && clock_.Steady() < wake_) {
+      sleeps_until_ = wake_;
+      changed_.wait_until(lock, sleeps_until_);
+    } else {
+      Decide(lock, nullptr);
     }
-    if (!steps.empty()) runner_.RunMany(std::move(steps));
-    const SteadyTime wake = core_.NextWake(clock_.Steady());
-    lock.lock();
-    status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
-    if (status_.finished) changed_.notify_all();
-    changed_.wait_until(lock, wake, [this] { return stopping_ || !reports_.empty(); });
   }
+}
+
+void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, std::optional<Command>* mine) {
+  deciding_ = true;
+  std::deque<Report> reports = std::exchange(reports_, {});
+  lock.unlock();
+  for (Report& report : reports) report(core_, clock_.Steady());
+  std::vector<Command> commands = core_.TakeCommands(clock_.Steady());
+  std::vector<StepRunner::Job> steps;
+  for (Command& command : commands) {
+    if (auto* step = std::get_if<command::RunStep>(&command)) {
+      steps.push_back(JobOf(std::move(*step)));
+    } else if (mine != nullptr && !*mine && IsCommit(command)) {
+      *mine = std::move(command);
+    } else {
+      Dispatch(std::move(command));
+    }
+  }
+  if (!steps.empty()) runner_.RunMany(std::move(steps));
+  const SteadyTime wake = core_.NextWake(clock_.Steady());
+  lock.lock();
+  deciding_ = false;
+  wake_ = wake;
+  status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
+  if (status_.finished || stopping_) changed_.notify_all();
+}
+
+std::optional<Command> WorkerShell::DecideHere(Report report, bool commits) {
+  std::optional<Command> mine;
+  std::unique_lock lock(mutex_);
+  reports_.push_back(std::move(report));
+  if (deciding_) return mine;
+  while (!stopping_ && !reports_.empty() && !mine) {
+    Decide(lock, commits ? &mine : nullptr);
+    if (!commits) break;  // there are few threads for what is not a commit, and each has its own work to go on with
+  }
+  if (!reports_.empty() || wake_ < sleeps_until_) changed_.notify_all();
+  return mine;
 }
 
 StepRunner::Job WorkerShell::JobOf(command::RunStep step) {
@@ -118,14 +153,18 @@ StepRunner::Job WorkerShell::JobOf(command::RunStep step) {
 }
 
 void WorkerShell::Dispatch(Command command) {
+  const bool commits = IsCommit(command);
   BlockingPool& pool = std::holds_alternative<command::Heartbeat>(command) || std::holds_alternative<command::OpenSession>(command)
                            ? heartbeats_
-                       : std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command) ? commits_
-                                                                                                                                : others_;
-  bool taken = pool.Post([this, command = std::move(command)]() mutable {
-    Report report = CarryOut(carry_out_, command, clock_.Steady());
-    command = Command();  // what it shares with the core is the core's alone again, and freed by the thread that made it
-    Post(std::move(report));
+                       : commits ? commits_
+                                 : others_;
+  bool taken = pool.Post([this, commits, first = std::move(command)]() mutable {
+    std::optional<Command> next = std::move(first);
+    while (next) {
+      Report report = CarryOut(carry_out_, *next, clock_.Steady());
+      next.reset();  // what it shares with the core is the core's alone again, and freed by who decides
+      next = DecideHere(std::move(report), commits);
+    }
   });
   ACL_CHECK(taken, "the core has a bounded number of commands in flight");
 }

@@ -1,12 +1,17 @@
 #pragma once
-// The WorkerCore with threads around it: one thread decides (a crew helps it build items), pools block. Heartbeats and commits have
-// threads of their own, so that neither a slow claim nor a long queue of reads delays them. The deciding thread is also what feeds the
+// The WorkerCore with threads around it: one thread at a time decides (a crew helps it build items), pools block. Heartbeats and commits
+// have threads of their own, so that neither a slow claim nor a long queue of reads delays them. Deciding is also what feeds the
 // heartbeat: if it hangs, the session ends and somebody else takes over.
+//
+// Who brings an answer from the database decides what follows from it, if nobody is deciding, and a commit that follows is sent by the
+// thread that has just ended one: of the threads that would be woken for each step of a lonely run, none is. The deciding thread is there
+// for what else is reported, and for the clock.
 
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "shared/base/clock.h"
@@ -48,6 +53,11 @@ class WorkerShell {
  private:
   void Post(Report report);
   void RunUntilStopped();
+  // One round: what was reported, what follows. Under the lock, which is not held meanwhile; nobody may be deciding. `mine`: where the
+  // first commit goes instead of to a thread that sleeps.
+  void Decide(std::unique_lock<std::mutex>& lock, std::optional<Command>* mine);
+  // By the thread that brings it. The commit that this thread carries out next, if it is one of those for commits.
+  std::optional<Command> DecideHere(Report report, bool commits);
   void Dispatch(Command command);
   StepRunner::Job JobOf(command::RunStep step);
 
@@ -56,13 +66,15 @@ class WorkerShell {
   SystemRandom random_;
   Uuid7Maker ids_;
   Crew crew_;
-  WorkerCore core_;  // touched by the deciding thread only, which its crew helps
+  WorkerCore core_;  // touched by who has set deciding_, and by the crew that helps
   CarryOutContext carry_out_;
   BlockingPool heartbeats_, commits_, others_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Report> reports_;
-  bool stopping_ = false;
+  bool stopping_ = false, deciding_ = false;
+  SteadyTime wake_{};          // when the core wants to be asked at the latest
+  SteadyTime sleeps_until_{};  // the deciding thread, unless it is woken
   Status status_;
   std::thread thread_;
 };

@@ -93,6 +93,7 @@ CapabilityRunner::CapabilityRunner(const CapabilityRegistry& registry, ContentSt
     : registry_(registry),
       config_(config),
       max_queued_(options.max_queued),
+      quick_here_(options.quick_here),
       max_threads_(std::max(1, options.threads)),
       traceparent_(options.traceparent ? options.traceparent : [](const StepCall& call) { return FormatTraceparent(call.trace); }),
       folder_(std::move(folder)),
@@ -141,28 +142,57 @@ void CapabilityRunner::Run(StepCall call, StopToken stop, Done done) {
 
 void CapabilityRunner::RunMany(std::vector<Job> jobs) {
   Work quick, refused;
+  bool all_here = true;
   const auto queue = [&](Work some) {
     for (Job& job : Queue(std::move(some))) refused.push_back(std::move(job));
   };
   for (Job& job : jobs) {
-    if (IsQuick(job.call)) {
-      quick.push_back(std::move(job));
-    } else {
+    const Pace pace = PaceOf(job.call);
+    all_here = all_here && pace != Pace::kBegun;
+    if (pace == Pace::kSlow) {
       Work one;
       one.push_back(std::move(job));
       queue(std::move(one));
+    } else {
+      quick.push_back(std::move(job));
+    }
+  }
+  if (all_here && !quick.empty() && quick.size() <= quick_here_) {
+    std::unique_lock lock(mutex_);
+    if (!stopping_) {
+      const std::uint64_t number = Begin(quick);
+      lock.unlock();
+      CarryOutAll(quick, number);
+      quick.clear();
     }
   }
   queue(std::move(quick));
   for (Job& job : refused) job.done(Ended(Outcome::kNotStarted, kNoRoom));
 }
 
-// What is only begun here is quick too.
-bool CapabilityRunner::IsQuick(const StepCall& call) const {
+CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
   const auto name = call.step.call.is_object() ? call.step.call.find(kCallCapability) : call.step.call.end();
-  if (name == call.step.call.end() || !name->is_string()) return false;
+  if (name == call.step.call.end() || !name->is_string()) return Pace::kSlow;
   const CapabilitySpec* spec = registry_.Find(name->get_ref<const std::string&>());
-  return spec != nullptr && (spec->quick || registry_.Starter(spec->id) != nullptr);
+  if (spec == nullptr) return Pace::kSlow;
+  if (registry_.Starter(spec->id) != nullptr) return Pace::kBegun;
+  return spec->quick ? Pace::kQuick : Pace::kSlow;
+}
+
+std::uint64_t CapabilityRunner::Begin(const Work& work) {
+  const std::uint64_t number = next_number_;
+  next_number_ += work.size();
+  for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
+  return number;
+}
+
+// What is done here comes back together: the worker commits it together.
+void CapabilityRunner::CarryOutAll(Work& work, std::uint64_t number) {
+  std::vector<std::optional<StepResult>> results;
+  for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
+  }
 }
 
 CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
@@ -196,16 +226,9 @@ void CapabilityRunner::RunWork() {
     Work work = std::move(queue_.front());
     queue_.pop_front();
     queued_ -= work.size();
-    const std::uint64_t number = next_number_;
-    next_number_ += work.size();
-    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
+    const std::uint64_t number = Begin(work);
     lock.unlock();
-    // What is done here comes back together: the worker commits it together.
-    std::vector<std::optional<StepResult>> results;
-    for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
-    for (std::size_t i = 0; i < work.size(); ++i) {
-      if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
-    }
+    CarryOutAll(work, number);
     work.clear();
     lock.lock();
   }

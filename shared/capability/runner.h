@@ -28,6 +28,7 @@ struct RunnerOptions {
   std::string work_folder;                  // files are laid out and contents kept below it
   int threads = 8;                          // at most; each is made when it is first needed
   std::size_t max_queued = 1024;            // beyond it a call is answered kNotStarted at once
+  std::size_t quick_here = 0;               // so many quick calls that come together are carried out by the caller: no thread is woken
   std::int64_t max_kept_bytes = 1ll << 30;  // contents kept on this worker's disk
   Metrics* metrics = nullptr;               // acl_step_seconds by capability; may be null
   // The W3C `traceparent` that a call hands to the outside; without it that of whoever submitted the run.
@@ -63,7 +64,11 @@ class CapabilityRunner final : public StepRunner {
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
   std::optional<StepResult> CarryOut(const Job& job, std::uint64_t number);
   void End(std::uint64_t number, const Done& done, StepResult result);
-  bool IsQuick(const StepCall& call) const;
+  void CarryOutAll(Work& work, std::uint64_t number);
+  // Numbers of their own for calls that begin now. Under the lock.
+  std::uint64_t Begin(const Work& work);
+  enum class Pace { kSlow, kBegun, kQuick };  // kBegun: what is done here is only its beginning
+  Pace PaceOf(const StepCall& call) const;
   // The result if the call cannot begin.
   std::optional<StepResult> Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop);
   StepResult Finish(Attempt& attempt, StepResult result);
@@ -72,6 +77,7 @@ class CapabilityRunner final : public StepRunner {
   const CapabilityRegistry& registry_;
   const CapabilityConfig config_;
   const std::size_t max_queued_;
+  const std::size_t quick_here_;
   const int max_threads_;
   const std::function<std::string(const StepCall&)> traceparent_;
   std::unique_ptr<WorkFolder> folder_;

@@ -1,4 +1,5 @@
-// The parameters of the group commit: one array per column, children name their item by its number.
+// The parameters of the group commit: rows of the types of migrations/0120, and for what few batches have an array a column. Children name
+// their item by its number.
 #include <algorithm>
 #include <set>
 
@@ -9,77 +10,68 @@
 namespace acl::pg {
 namespace {
 
-void BindItems(std::span<const CommitItem> items, bool direct, Params& params) {
-  Array subject(Oid::kUuid), session(Oid::kUuid), token(Oid::kInt8), base(Oid::kInt8), head(Oid::kInt8), chain(Oid::kBytea),
-      root(Oid::kBytea), at(Oid::kTimestamptz), disposition(Oid::kInt4), wake(Oid::kInt8);
+void BindItems(std::span<const CommitItem> items, bool direct, const RowTypes& types, Params& params) {
+  RowArray rows(types.at("commit_item"), 15);
+  int n = 0;
   for (const CommitItem& item : items) {
-    subject.Id(item.subject.uuid);
+    rows.Row().Int32(++n).Id(item.subject.uuid);
     if (direct) {
-      session.Null();
+      rows.Null(Oid::kUuid);
     } else {
-      session.Id(item.session.uuid);
+      rows.Id(item.session.uuid);
     }
-    token.Int64(item.token.value), base.Int64(item.base_seq), head.Int64(item.base_seq + std::int64_t(item.events.size()));
-    chain.Bytes(item.chain), root.Bytes(item.state_root), at.Time(item.last_timestamp);
-    disposition.Int32(direct ? 0 : int(item.disposition)), wake.Int64(item.expected_wake);
+    rows.Int64(item.token.value).Int64(item.base_seq).Int64(item.base_seq + std::int64_t(item.events.size()));
+    rows.Bytes(item.chain).Bytes(item.state_root).Time(item.last_timestamp);
+    rows.Int32(direct ? 0 : int(item.disposition)).Int64(item.expected_wake).MaybeInt32(item.required_version).MaybeTime(item.not_before);
+    if (item.waiting) {
+      rows.Text(item.waiting->reason).MaybeTime(item.waiting->next_wake);
+    } else {
+      rows.Null(Oid::kText).Null(Oid::kTimestamptz);
+    }
   }
-  params.List("subject", subject).List("session", session).List("token", token).List("base", base).List("head", head).List("chain", chain);
-  params.List("root", root).List("at", at).List("disposition", disposition).List("wake", wake);
+  params.List("items", rows).Bits("none", int(items.size()) + 1);
 }
 
-void BindJournal(std::span<const CommitItem> items, Params& params) {
-  Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_journal(Oid::kUuid), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText),
-      e_at(Oid::kTimestamptz), e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText),
-      e_apart(Oid::kBool);
-  Array a_item(Oid::kInt4), a_step(Oid::kText), a_attempt(Oid::kInt4), a_at(Oid::kTimestamptz);
-  Array c_item(Oid::kInt4), c_step(Oid::kText), c_attempt(Oid::kInt4), c_fused(Oid::kBool), c_seq(Oid::kInt8), c_at(Oid::kTimestamptz),
-      c_checksum(Oid::kBytea);
+void BindJournal(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
+  RowArray events(types.at("commit_event"), 14), attempts(types.at("commit_attempt"), 6), completions(types.at("commit_completion"), 9);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
     for (const Event& e : item.events) {
-      e_item.Int32(n), e_seq.Int64(e.seq), e_journal.Id(e.journal.uuid), e_type.Text(e.type), e_schema.Int32(e.schema_version);
-      e_producer.Text(e.producer_version), e_at.Time(e.timestamp), e_checksum.Bytes(e.checksum), e_content.Bytes(e.content_hash);
-      e_chain.Bytes(e.chain), e_apart.Bool(e.apart);
-      if (e.apart) {
-        e_payload.Null();
+      events.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
+      events.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum).Bytes(e.content_hash).Bytes(e.chain);
+      if (e.apart || !e.payload) {
+        events.Null(Oid::kText);
       } else {
-        e_payload.MaybeText(e.payload);
+        events.Text(*e.payload);
       }
+      events.Bool(e.apart);
     }
-    for (const AttemptRow& a : item.attempts)
-      a_item.Int32(n), a_step.Text(a.step_id), a_attempt.Int32(a.attempt_id), a_at.Time(a.started_at);
+    for (const AttemptRow& a : item.attempts) {
+      attempts.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(a.step_id).Int32(a.attempt_id).Time(a.started_at);
+    }
     for (const CompletionRow& c : item.completions) {
       bool fused = std::any_of(item.attempts.begin(), item.attempts.end(),
                                [&](const AttemptRow& a) { return a.step_id == c.step_id && a.attempt_id == c.attempt_id; });
-      c_item.Int32(n), c_step.Text(c.step_id), c_attempt.Int32(c.attempt_id), c_fused.Bool(fused), c_seq.Int64(c.event_seq);
-      c_at.Time(c.completed_at), c_checksum.Bytes(c.result_checksum);
+      completions.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(c.step_id).Int32(c.attempt_id).Bool(fused);
+      completions.Int64(c.event_seq).Time(c.completed_at).Bytes(c.result_checksum);
     }
   }
-  params.List("e_item", e_item).List("e_seq", e_seq).List("e_journal", e_journal).List("e_type", e_type).List("e_schema", e_schema);
-  params.List("e_producer", e_producer).List("e_at", e_at).List("e_checksum", e_checksum).List("e_content", e_content);
-  params.List("e_chain", e_chain).List("e_payload", e_payload).List("e_apart", e_apart);
-  params.List("a_item", a_item).List("a_step", a_step).List("a_attempt", a_attempt).List("a_at", a_at);
-  params.List("c_item", c_item).List("c_step", c_step).List("c_attempt", c_attempt).List("c_fused", c_fused).List("c_seq", c_seq);
-  params.List("c_at", c_at).List("c_checksum", c_checksum);
+  params.List("events", events).List("attempts", attempts).List("completions", completions);
 }
 
-void BindGiving(std::span<const CommitItem> items, Params& params) {
-  Array required(Oid::kInt4), not_before(Oid::kTimestamptz), reason(Oid::kText), next_wake(Oid::kTimestamptz);
+// What the parts for few batches look up by an item's number.
+void BindByNumber(std::span<const CommitItem> items, Params& params) {
+  Array subject(Oid::kUuid), token(Oid::kInt8), required(Oid::kInt4), not_before(Oid::kTimestamptz);
   for (const CommitItem& item : items) {
+    subject.Id(item.subject.uuid), token.Int64(item.token.value), not_before.MaybeTime(item.not_before);
     if (item.required_version) {
       required.Int32(*item.required_version);
     } else {
       required.Null();
     }
-    not_before.MaybeTime(item.not_before);
-    if (item.waiting) {
-      reason.Text(item.waiting->reason), next_wake.MaybeTime(item.waiting->next_wake);
-    } else {
-      reason.Null(), next_wake.Null();
-    }
   }
-  params.List("required", required).List("not_before", not_before).List("reason", reason).List("next_wake", next_wake);
+  params.List("subject", subject).List("token", token).List("required", required).List("not_before", not_before);
 }
 
 void BindRequeue(std::span<const CommitItem> items, bool direct, Params& params) {
@@ -93,23 +85,27 @@ void BindRequeue(std::span<const CommitItem> items, bool direct, Params& params)
 }
 
 // One statement must not delete and insert the same timer: what is set again is not cleared. A closing item clears all and sets none.
-void BindTimers(std::span<const CommitItem> items, bool direct, Params& params) {
-  Array tc_item(Oid::kInt4), tc_id(Oid::kText), t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
+void BindTimers(std::span<const CommitItem> items, bool direct, const RowTypes& types, Params& params) {
+  RowArray cleared(types.at("commit_timer"), 4), timers(types.at("commit_timer"), 4);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
+    const auto clear = [&](const std::string* id) {
+      cleared.Row().Int32(n).Id(item.subject.uuid);
+      (id != nullptr ? cleared.Text(*id) : cleared.Null(Oid::kText)).Null(Oid::kTimestamptz);
+    };
     if (!direct && item.disposition == Disposition::kClose) {
-      tc_item.Int32(n), tc_id.Null();
+      clear(nullptr);
       continue;
     }
     std::map<std::string, WallTime> set;
     for (const TimerRow& timer : item.timers_set) set[timer.timer_id] = timer.fire_at;
     for (const std::string& id : std::set<std::string>(item.timers_cleared.begin(), item.timers_cleared.end())) {
-      if (set.count(id) == 0) tc_item.Int32(n), tc_id.Text(id);
+      if (set.count(id) == 0) clear(&id);
     }
-    for (const auto& [id, at] : set) t_item.Int32(n), t_id.Text(id), t_at.Time(at);
+    for (const auto& [id, at] : set) timers.Row().Int32(n).Id(item.subject.uuid).Text(id).Time(at);
   }
-  params.List("tc_item", tc_item).List("tc_id", tc_id).List("t_item", t_item).List("t_id", t_id).List("t_at", t_at);
+  params.List("cleared", cleared).List("timers", timers);
 }
 
 void BindInbox(std::span<const CommitItem> items, Params& params) {
@@ -170,17 +166,16 @@ void BindContents(std::span<const CommitItem> items, Params& params) {
   params.List("x_item", x_item).List("x_hash", x_hash).List("x_snapshot", x_snapshot);
 }
 
-void BindListing(std::span<const CommitItem> items, Params& params) {
-  Array l_item(Oid::kInt4), l_status(Oid::kText), l_error(Oid::kText), l_started(Oid::kTimestamptz), l_completed(Oid::kTimestamptz);
+void BindListing(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
+  RowArray listings(types.at("commit_listing"), 7);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
     if (!item.listing) continue;
-    l_item.Int32(n), l_status.Text(item.listing->status), l_error.MaybeText(item.listing->error_message);
-    l_started.MaybeTime(item.listing->started_at), l_completed.MaybeTime(item.listing->completed_at);
+    listings.Row().Int32(n).Id(item.subject.uuid).Text(item.listing->status).MaybeText(item.listing->error_message);
+    listings.MaybeTime(item.listing->started_at).MaybeTime(item.listing->completed_at).Time(item.last_timestamp);
   }
-  params.List("l_item", l_item).List("l_status", l_status).List("l_error", l_error);
-  params.List("l_started", l_started).List("l_completed", l_completed);
+  params.List("listings", listings);
 }
 
 void BindSnapshots(std::span<const CommitItem> items, Params& params) {
@@ -205,15 +200,15 @@ void BindSnapshots(std::span<const CommitItem> items, Params& params) {
 
 }  // namespace
 
-Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct) {
+Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
   Params params;
-  BindItems(items, direct, params);
-  BindJournal(items, params);
+  BindItems(items, direct, types, params);
+  BindJournal(items, types, params);
   if (form == CommitForm::kKeep) return params;
-  BindGiving(items, params);
-  BindTimers(items, direct, params);
-  BindListing(items, params);
+  BindTimers(items, direct, types, params);
+  BindListing(items, types, params);
   if (form == CommitForm::kRun) return params;
+  BindByNumber(items, params);
   BindRequeue(items, direct, params);
   BindInbox(items, params);
   BindTasksAndOutbox(items, params);

@@ -19,7 +19,7 @@ const Statement& CommitStatement(CommitForm form);
 CommitForm FormOf(std::span<const CommitItem> items);
 
 // `direct`: the items belong to a direct command, whose lease is free and locked by the same transaction.
-Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct);
+Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types);
 
 // One outcome per item, in order. Throws std::exception if a row does not decode.
 std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const CommitItem> items);

@@ -20,6 +20,10 @@ void AddSetting(std::string& conninfo, const std::string& key, const std::string
   }
 }
 
+const Statement kRowTypes("connection.row_types", Statement::Kind::kRead,
+                          "SELECT t.typname, t.oid::bigint FROM unnest($names::text[]) AS n(name) JOIN pg_type t ON t.typname = n.name "
+                          "AND t.typnamespace = 'public'::regnamespace AND t.typtype = 'c'");
+
 std::string Millis(milliseconds value) { return std::to_string(value.count()); }
 
 std::string QuoteIdentifier(const std::string& name) {
@@ -208,6 +212,22 @@ Result<Rows> Connection::Run(const Statement& statement, const Params& params, S
   } catch (const std::exception& e) {
     return Convert(e, doubt, statement.name(), details);
   }
+}
+
+Result<const RowTypes*> Connection::CommitTypes() {
+  static const std::vector<std::string> names = {"commit_item",       "commit_event", "commit_attempt",
+                                                 "commit_completion", "commit_timer", "commit_listing"};
+  if (!commit_types_.empty()) return &commit_types_;
+  Array wanted(Oid::kText);
+  for (const std::string& name : names) wanted.Text(name);
+  Params params;
+  auto rows = Run(kRowTypes, params.List("names", wanted));
+  if (!rows) return rows.error();
+  if (std::size_t(rows->size()) != names.size()) {
+    return Error{Code::kUnavailable, "the database has no types for the rows of a commit: is it migrated? run: airun db migrate"};
+  }
+  for (int i = 0; i < rows->size(); ++i) commit_types_[rows->Text(i, 0)] = Oid(rows->Int(i, 1));
+  return &commit_types_;
 }
 
 Result<Rows> Connection::RunScript(const std::string& sql) {

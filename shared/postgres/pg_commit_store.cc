@@ -48,7 +48,9 @@ Status CommitPart(pg::Pool& pool, std::span<const CommitItem> items, Outcomes& o
     auto taken = pool.Take();
     if (!taken) return taken.error();
     if (FailPoint("commit.before")) (*taken)->Cut();
-    rows = (*taken)->Run(pg::CommitStatement(form), pg::BindCommit(items, form, false), &details);
+    auto types = (*taken)->CommitTypes();
+    if (!types) return types.error();
+    rows = (*taken)->Run(pg::CommitStatement(form), pg::BindCommit(items, form, false, **types), &details);
     if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
   }
   // It is done, and nobody hears of it.
@@ -196,7 +198,10 @@ Result<std::optional<CommitOutcome>> PgStore::DirectOnce(const SubjectId& subjec
   }
   std::span<const CommitItem> one(&*stored, 1);
   pg::SqlError details;
-  auto rows = connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true), &details);
+  auto types = connection.CommitTypes();
+  if (!types) return types.error();
+  auto rows =
+      connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true, **types), &details);
   if (!rows) {
     if (details.item_is_bad()) return std::optional(CommitOutcome{Kind::kRejected, 0, rows.message()});
     return rows.error();

@@ -14,6 +14,17 @@ void AppendBigEndian(std::string& out, T value) {
   for (int shift = int(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) out.push_back(char((value >> shift) & 0xff));
 }
 
+std::string ArrayHead(int count, bool nulls, Oid element) {
+  std::string out;
+  AppendBigEndian(out, std::uint32_t(count == 0 ? 0 : 1));  // dimensions
+  AppendBigEndian(out, std::uint32_t(nulls ? 1 : 0));
+  AppendBigEndian(out, std::uint32_t(element));
+  if (count == 0) return out;
+  AppendBigEndian(out, std::uint32_t(count));
+  AppendBigEndian(out, std::uint32_t(1));  // lower bound
+  return out;
+}
+
 [[noreturn]] void Bad(const char* what, std::string_view text) {
   throw std::invalid_argument(std::string("not a ") + what + " from the database: '" + std::string(text.substr(0, 80)) + "'");
 }
@@ -60,15 +71,51 @@ Array& Array::Null() {
   return *this;
 }
 
-std::string Array::Encode() const {
+std::string Array::Encode() const { return ArrayHead(count_, nulls_, element_) + body_; }
+
+RowArray& RowArray::Row() {
+  EndRow();
+  row_at_ = body_.size();
+  values_ = 0;
+  ++count_;
+  AppendBigEndian(body_, std::uint32_t(0));  // its length, known at its end
+  AppendBigEndian(body_, std::uint32_t(columns_));
+  return *this;
+}
+
+RowArray& RowArray::Null(Oid type) {
+  AppendBigEndian(body_, std::uint32_t(type));
+  AppendBigEndian(body_, std::uint32_t(0xffffffff));
+  ++values_;
+  return *this;
+}
+
+RowArray& RowArray::Value(Oid type, std::string_view bytes) {
+  ACL_CHECK(bytes.size() < std::size_t(std::numeric_limits<std::int32_t>::max()), "a value over 2 GB does not fit a parameter");
+  AppendBigEndian(body_, std::uint32_t(type));
+  AppendBigEndian(body_, std::uint32_t(bytes.size()));
+  body_.append(bytes);
+  ++values_;
+  return *this;
+}
+
+void RowArray::EndRow() const {
+  if (count_ == 0) return;
+  ACL_CHECK(values_ == columns_, "a row has a value or a null for each column");
+  const std::size_t size = body_.size() - row_at_ - 4;
+  ACL_CHECK(size < std::size_t(std::numeric_limits<std::int32_t>::max()), "a row over 2 GB does not fit a parameter");
+  for (std::size_t i = 0; i < 4; ++i) body_[row_at_ + i] = char((size >> (24 - 8 * i)) & 0xff);
+}
+
+std::string RowArray::Encode() const {
+  EndRow();
+  return ArrayHead(count_, false, type_) + body_;
+}
+
+std::string EncodeBits(int count) {
   std::string out;
-  AppendBigEndian(out, std::uint32_t(count_ == 0 ? 0 : 1));  // dimensions
-  AppendBigEndian(out, std::uint32_t(nulls_ ? 1 : 0));
-  AppendBigEndian(out, std::uint32_t(element_));
-  if (count_ == 0) return out;
-  AppendBigEndian(out, std::uint32_t(count_));
-  AppendBigEndian(out, std::uint32_t(1));  // lower bound
-  return out + body_;
+  AppendBigEndian(out, std::uint32_t(count));
+  return out.append((std::size_t(count) + 7) / 8, '\0');
 }
 
 std::int64_t DecodeInt(std::string_view text) {

@@ -64,6 +64,8 @@ class Params {
   Params& Bytes(const char* name, const Hash256& value) { return Set(name, EncodeHash(value)); }
   Params& Time(const char* name, WallTime value) { return Set(name, EncodeTime(value)); }
   Params& List(const char* name, const Array& value) { return Set(name, value.Encode()); }
+  Params& List(const char* name, const RowArray& value) { return Set(name, value.Encode()); }
+  Params& Bits(const char* name, int count) { return Set(name, EncodeBits(count)); }
 
   // Aborts if a parameter of the statement was not set: a programmer's error.
   std::vector<const std::string*> InOrder(const std::vector<std::string>& names, const std::string& statement) const;

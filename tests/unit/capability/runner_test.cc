@@ -263,6 +263,60 @@ TEST_F(Runner, SlowCallsNeverBlockTheCallerAndTheQueueIsBounded) {
   EXPECT_EQ(outcomes.size(), 4u) << "every call is answered, once";
 }
 
+// What only computes is carried out by who asks, if it is little: nothing else is, however quick its beginning.
+TEST_F(Runner, AFewQuickCallsAreCarriedOutByTheCaller) {
+  runner_.reset();
+  std::mutex mutex;
+  std::map<std::string, std::thread::id> by;
+  const auto add = [&](const std::string& id, bool quick) {
+    CapabilitySpec spec;
+    spec.id = id;
+    spec.quick = quick;
+    registry_.Add(spec, [&](const Json&, CallContext& context) {
+      std::lock_guard lock(mutex);
+      by[context.call.step.step_id] = std::this_thread::get_id();
+      return Give(Json::object());
+    });
+  };
+  add("test.computes", true);
+  add("test.works", false);
+  CapabilitySpec asks;
+  asks.id = "test.begins";
+  registry_.AddStarter(asks, [&](const Json&, CallContext& context, const CapabilityDone& done) {
+    {
+      std::lock_guard lock(mutex);
+      by[context.call.step.step_id] = std::this_thread::get_id();
+    }
+    done(Give(Json::object()));
+  });
+  auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 1, .quick_here = 2});
+  ASSERT_TRUE(made) << made.error();
+  runner_ = std::move(*made);
+  const auto run = [&](const std::vector<std::string>& capabilities) {
+    by.clear();
+    std::atomic<int> ended{0};
+    std::vector<StepRunner::Job> jobs;
+    for (const std::string& capability : capabilities) {
+      StepCall call = MakeCall(capability, Json::object());
+      call.step.step_id = std::to_string(jobs.size());
+      jobs.push_back({call, {}, [&](const StepResult& result) {
+                        EXPECT_EQ(result.outcome, Outcome::kSucceeded) << result.error;
+                        ++ended;
+                      }});
+    }
+    runner_->RunMany(std::move(jobs));
+    while (ended != int(capabilities.size())) std::this_thread::yield();
+    std::string here;
+    std::lock_guard lock(mutex);
+    for (const auto& [step, thread] : by) here += thread == std::this_thread::get_id() ? step : "-";
+    return here;
+  };
+  EXPECT_EQ(run({"test.computes"}), "0");
+  EXPECT_EQ(run({"test.computes", "test.works", "test.computes"}), "0-2") << "the slow one has a thread of its own";
+  EXPECT_EQ(run({"test.computes", "test.computes", "test.computes"}), "---") << "three are worth a thread";
+  EXPECT_EQ(run({"test.computes", "test.begins"}), "--") << "what it begins may wait for much";
+}
+
 TEST_F(Runner, AWorkFolderOfADeadWorkerIsRemovedOfALivingOneKept) {
   std::string abandoned = work_.path + "/w-0000000000000000";
   ASSERT_TRUE(MakeFolders(abandoned + "/runs/x"));
