@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/json_object.h"
 #include "shared/base/uuid7.h"
 #include "shared/capability/task_format.h"
 #include "shared/kernel/fold.h"
@@ -150,10 +151,11 @@ void SubjectRun::SealOpen(InFlight& work, WallTime now) {
   event.journal = journal_;
   event.token = token_;
   event.timestamp = std::max(now, item.last_timestamp);
-  const Json payload = PayloadOf(std::move(*work.open), work.next_state.Root());
+  Json payload = PayloadOf(std::move(*work.open), work.next_state.Root());
   work.open.reset();
   event.payload = DumpJson(payload);
   Seal(event, item.chain, payload);
+  Dismiss(payload);
   item.chain = event.chain;
   item.last_timestamp = event.timestamp;
   work.delta_bytes += event.payload->size();
@@ -419,6 +421,9 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
     case CommitOutcome::Kind::kCommitted: {
       InFlight work = std::move(*in_flight_);
       in_flight_.reset();
+      for (Input& input : work.inputs) {
+        if (auto* finished = std::get_if<StepFinishedInput>(&input)) Dismiss(finished->result.outputs);
+      }
       const bool kept = work.disposition == Disposition::kKeep;
       Adopt(std::move(work));
       ++items_in_a_row_;

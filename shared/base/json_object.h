@@ -21,6 +21,24 @@ inline void AddMember(Json& object, std::string_view key, Json value) {
   object.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
 }
 
+// Empties what is about to be destroyed, from below: a container that still has members when it is destroyed moves them, and theirs, to a
+// list made for it, however flat it is. For what is no deeper than an entry of a state.
+inline void Dismiss(Json& value) {
+  if (value.is_object()) {
+    auto& members = value.get_ref<Json::object_t&>();
+    for (auto& [key, member] : members) {
+      if (member.is_structured()) Dismiss(member);
+    }
+    members.clear();
+  } else if (value.is_array()) {
+    auto& items = value.get_ref<Json::array_t&>();
+    for (Json& item : items) {
+      if (item.is_structured()) Dismiss(item);
+    }
+    items.clear();
+  }
+}
+
 // A copy with room for so many members more.
 inline Json CopyWithRoom(const Json& object, std::size_t more) {
   const auto& members = object.get_ref<const Json::object_t&>();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/base/json_object.h"
 #include "shared/journal/document.h"
 
 namespace acl {
@@ -43,6 +44,9 @@ using NodePtr = std::shared_ptr<const Document::Node>;
 
 struct Leaf : Document::Node {
   Leaf() : Node(Shape::kLeaf) {}
+  Leaf(const Leaf&) = delete;
+  Leaf& operator=(const Leaf&) = delete;
+  ~Leaf() { Dismiss(value); }
   Hash256 path{};  // SHA-256(key)
   std::string key;
   Json value;

@@ -66,6 +66,7 @@ Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) 
     }
     folded.delta = std::move(delta);
   }
+  Dismiss(draft.carried);
   folded.type = std::move(draft.type);
   if (draft.facts.is_object()) folded.facts = std::move(draft.facts);
   return folded;

@@ -26,7 +26,7 @@ void Decider::Settle() {
              spec_.spec().enable_auto_rollback);
         continue;
       }
-      if (progress.done == spec_.total()) CompleteRun();
+      if (progress.done == spec_.total()) CompleteRun(Lookup(State(), VarKey(spec_.step(spec_.at(spec_.total() - 1)).name)));
       return;
     }
     if (run.phase == Phase::kClosed) return;
@@ -44,12 +44,11 @@ void Decider::Settle() {
   }
 }
 
-void Decider::CompleteRun() {
+void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
   const StepSpec& last = spec_.step(spec_.at(spec_.total() - 1));
   Json facts = {{"at", At()}, {"steps", spec_.total()}, {"outputs_of", last.name}};
-  if (const Json* outputs = Lookup(State(), VarKey(last.name)); outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent)
-    facts["outputs"] = *outputs;
+  if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;
   Emit(event::kWorkflowCompleted, std::move(facts));
   ClearTimer(kDeadlineTimer);
   List(RunStatus::kCompleted);

@@ -85,7 +85,7 @@ class Decider {
   void Settle();
   void Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback,
             Json extra = Json::object());
-  void CompleteRun();
+  void CompleteRun(const Json* outputs);  // of the last step in plan order
   void CloseFailed(const RunRecord& run, const Progress& progress);
   bool UndoWithoutCall(const Progress& progress);
   // While a person or a WAIT step's time is waited for the run's own time does not count: adds what changes to the facts and sets or

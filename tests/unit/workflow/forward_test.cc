@@ -33,6 +33,30 @@ TEST(Forward, StepsRunInFileOrderAndTheRunCompletes) {
   EXPECT_TRUE(run.listing->completed_at);
 }
 
+// What the last event says the run hands out is what the state holds, whoever came last and whatever outputs are called.
+TEST(Forward, TheLastEventSaysWhatTheStateHolds) {
+  const std::pair<Json, Json> outputs[] = {// of a, of b
+                                           {{{"x", 1}}, {{"y", 2}}},
+                                           {{{"b", {{"y", 3}}}}, {{"y", 2}}},
+                                           {{{"x", 1}}, {{"b", {{"y", 4}}}, {"z", 1}}},
+                                           {{{"b", {}}}, {{"b", {{"y", 5}}}}}};
+  for (const auto& [of_a, of_b] : outputs) {
+    for (const bool b_is_last : {true, false}) {
+      RunDriver run(MakeSpec({MakeStep("r"), MakeStep("a", "do.pure", {"r"}), MakeStep("b", "do.pure", {"r"})}));
+      run.Claim();
+      run.Pump(2);
+      run.Finish("r", Ok());
+      ASSERT_EQ(run.Pump(2).size(), 2u);
+      run.Finish(b_is_last ? "a" : "b", Ok(b_is_last ? of_a : of_b));
+      run.Finish(b_is_last ? "b" : "a", Ok(b_is_last ? of_b : of_a));
+      EXPECT_EQ(run.Status(), "COMPLETED");
+      const Json said = run.Last("workflow.completed");
+      EXPECT_EQ(said["outputs_of"], "b");
+      EXPECT_EQ(said["outputs"], *run.Var("b"));
+    }
+  }
+}
+
 TEST(Forward, AStepWaitsForWhatItNamesAlsoIfThatStandsLater) {
   RunDriver run(MakeSpec({MakeStep("late", "do.pure", {"z"}), MakeStep("x"), MakeStep("z", "do.pure", {"x"})}));
   run.RunToEnd(Named);
