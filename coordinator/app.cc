@@ -73,7 +73,7 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
-  RunCreator creator{*backend.store, [this](const std::string& queue) { RingWork(queue); }};
+  RunCreator creator{*backend.store, [this](const std::string& queue) { RingWork(queue); }, MakeGrants()};
   EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;
@@ -141,6 +141,14 @@ struct App::Parts {
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
     return router;
+  }
+
+  // The doorbell is there before any request is.
+  RunCreator::Grants MakeGrants() {
+    return {[this](const CreateItem& item) { return doorbell->room().Take(item); },
+            [this](const SessionId& session) { doorbell->room().PutBack(session); },
+            [this](const SessionId& session) { doorbell->room().Dead(session); },
+            [this](const SessionId& session, std::vector<SubjectId> granted) { doorbell->RingGranted(session, std::move(granted)); }};
   }
 
   // Something of this queue became ready: workers look, or the relays of this process do.

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include <set>
+#include <utility>
 
 namespace acl::coordinator {
 
@@ -55,37 +55,53 @@ void RunCreator::RunUntilStopped() {
   }
 }
 
+// What became of the place that was taken for it.
+void RunCreator::Note(const CreateItem& item, const Result<CreateOutcome>& outcome, Made& made) const {
+  const bool created = outcome && outcome->kind == CreateOutcome::Kind::kCreated;
+  const bool perhaps =
+      !outcome && outcome.code() == Code::kOutcomeUnknown && item.grant_to;  // a hint may be wrong, and is needed if it is not
+  if (perhaps || (created && outcome->granted)) {
+    made.granted[*item.grant_to].push_back(item.subject);
+    return;
+  }
+  if (created) made.queues.insert(item.queue);
+  if (item.grant_to) created ? grants_.dead(*item.grant_to) : grants_.put_back(*item.grant_to);
+}
+
+void RunCreator::Tell(Made made) const {
+  for (auto& [session, subjects] : made.granted) grants_.tell(session, std::move(subjects));
+  for (const std::string& queue : made.queues) ring_(queue);
+}
+
 // An item that cannot be made spoils only itself. Asking again for those beside it is harmless: a refused transaction made nothing, and
 // where that is not known nobody asks again.
 void RunCreator::Make(std::vector<Asked> asked) {
   std::vector<CreateItem> items;
   items.reserve(asked.size());
-  for (Asked& one : asked) items.push_back(std::move(one.item));
-  std::set<std::string> queues;
-  const auto ring = [&] {
-    for (const std::string& queue : queues) ring_(queue);
-  };
-  auto made = store_.Create(items);
-  if (made) {
-    for (const CreateOutcome& outcome : *made) {
-      if (outcome.kind == CreateOutcome::Kind::kCreated) queues.insert(items[std::size_t(&outcome - made->data())].queue);
-    }
-    ring();  // first: a worker looks while the answers are written
-    for (std::size_t i = 0; i < asked.size(); ++i) asked[i].done(std::move((*made)[i]));
+  for (Asked& one : asked) {
+    items.push_back(std::move(one.item));
+    if (grants_.take) items.back().grant_to = grants_.take(items.back());
+  }
+  Made made;
+  auto outcomes = store_.Create(items);
+  if (outcomes) {
+    for (std::size_t i = 0; i < items.size(); ++i) Note(items[i], (*outcomes)[i], made);
+    Tell(std::move(made));  // first: a worker looks while the answers are written
+    for (std::size_t i = 0; i < asked.size(); ++i) asked[i].done(std::move((*outcomes)[i]));
     return;
   }
-  const bool all =
-      items.size() == 1 || made.code() == Code::kUnavailable || made.code() == Code::kTimeout || made.code() == Code::kOutcomeUnknown;
+  const bool all = items.size() == 1 || outcomes.code() == Code::kUnavailable || outcomes.code() == Code::kTimeout ||
+                   outcomes.code() == Code::kOutcomeUnknown;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (all) {
-      asked[i].done(made.error());
-      continue;
+    Result<CreateOutcome> outcome = outcomes.error();
+    if (!all) {
+      auto one = store_.Create({&items[i], 1});
+      outcome = one ? Result<CreateOutcome>(std::move(one->front())) : Result<CreateOutcome>(one.error());
     }
-    auto one = store_.Create({&items[i], 1});
-    if (one && one->front().kind == CreateOutcome::Kind::kCreated) queues.insert(items[i].queue);
-    asked[i].done(one ? Result<CreateOutcome>(std::move(one->front())) : Result<CreateOutcome>(one.error()));
+    Note(items[i], outcome, made);
+    asked[i].done(std::move(outcome));
   }
-  ring();
+  Tell(std::move(made));
 }
 
 }  // namespace acl::coordinator

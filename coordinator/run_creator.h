@@ -1,10 +1,13 @@
 #pragma once
 // Makes runs for callers that come at the same time in one transaction: what was asked for while the last one was on its way goes
-// together with the next (as commits do). One thread.
+// together with the next (as commits do). A run for which a worker has room is granted to it in the same transaction (DESIGN.md section 2,
+// "Create and grant"); for the others workers are rung. One thread.
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -23,9 +26,17 @@ class RunCreator final : public Service {
   using Done = std::function<void(Result<CreateOutcome> outcome)>;
   // Runs of this queue were made; once a queue and transaction.
   using Ring = std::function<void(const std::string& queue)>;
+  // Who has room (GrantBook), and how its worker hears of what it was granted; called on the creator's thread, must not block.
+  struct Grants {
+    std::function<std::optional<SessionId>(const CreateItem&)> take;
+    std::function<void(const SessionId&)> put_back, dead;
+    std::function<void(const SessionId&, std::vector<SubjectId>)> tell;
+  };
 
-  RunCreator(KernelStore& store, Ring ring) : RunCreator(store, std::move(ring), Options{}) {}
-  RunCreator(KernelStore& store, Ring ring, Options options) : store_(store), ring_(std::move(ring)), options_(options) {}
+  // Without `grants.take` nothing is granted.
+  RunCreator(KernelStore& store, Ring ring, Grants grants = {}) : RunCreator(store, std::move(ring), std::move(grants), Options{}) {}
+  RunCreator(KernelStore& store, Ring ring, Grants grants, Options options)
+      : store_(store), ring_(std::move(ring)), grants_(std::move(grants)), options_(options) {}
   ~RunCreator() override { Stop(); }
 
   Status Start() override;
@@ -40,10 +51,18 @@ class RunCreator final : public Service {
     Done done;
   };
   void RunUntilStopped();
+  // What a transaction made, to be told of.
+  struct Made {
+    std::set<std::string> queues;
+    std::map<SessionId, std::vector<SubjectId>> granted;
+  };
   void Make(std::vector<Asked> asked);
+  void Note(const CreateItem& item, const Result<CreateOutcome>& outcome, Made& made) const;
+  void Tell(Made made) const;
 
   KernelStore& store_;
   const Ring ring_;
+  const Grants grants_;
   const Options options_;
   std::mutex lifecycle_, mutex_;
   std::condition_variable changed_;

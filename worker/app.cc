@@ -110,6 +110,9 @@ Status WorkerApp::Impl::MakeShell() {
   bell.on_look = [this] { queue.driver->LookOnce(); };
   bell.on_lines = [this](bool all_connected) { shell->HintDoorbell(all_connected); };
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
+  bell.on_granted = [this](const SessionId& session, const std::vector<SubjectId>& subjects) { shell->HintGranted(session, subjects); };
+  bell.known_version = EventSchemaVersion();
+  bell.kinds = kinds.Names();
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
   observer.SetDoorbell(doorbell.get());
   shell = std::make_unique<WorkerShell>(config, store, *queue.driver, *runner, kinds, clock, &observer,

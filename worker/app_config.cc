@@ -51,6 +51,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;
   config.subject.go_on = settings.local_continuation;
+  if (settings.queue_driver == "kafka") config.granted_unheard = 0;  // there a message says what is granted
   return config;
 }
 

@@ -21,6 +21,10 @@ void AppObserver::OnSession(const SessionId& session) {
   if (doorbell_) doorbell_->SetSession(session);
 }
 
+void AppObserver::OnRoom(const SessionId& session, int room) {
+  if (doorbell_) doorbell_->SetRoom(session, room);
+}
+
 void AppObserver::OnLost(const SubjectId& subject, Token token, const char* why) {
   LogObserver::OnLost(subject, token, why);
   traces_.OnLost(subject, token, why);

@@ -25,6 +25,7 @@ class AppObserver final : public LogObserver {
   void OnUnavailable(const char* what, const Error& error) override;
   void OnSessionLost(const std::string& why, int subjects_held) override;
   void OnSession(const SessionId& session) override;
+  void OnRoom(const SessionId& session, int room) override;
   void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) override;
   void OnStep(const StepCall& call) override;

@@ -14,14 +14,10 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime sent) {
-  const SessionId session = claim.request.session;
-  FailPoint("claim.before");
-  auto answer = context.queue.Claim(claim.request);
-  if (answer && !answer->claimed.empty()) FailPoint("claim.after_commit");
-  if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
-  ClaimReport report{{}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
-  for (Claimed& claimed : answer->claimed) {
+std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> granted) {
+  std::vector<LoadedSubject> loaded;
+  loaded.reserve(granted.size());
+  for (Claimed& claimed : granted) {
     const SteadyTime began = context.clock.Steady();
     auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
     if (context.on_restore && restored) {
@@ -30,8 +26,28 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
     std::optional<int> required_version;
     if (!restored) required_version = NewerVersionOf(claimed.snapshot, claimed.events);
     claimed.events.clear();  // the state holds what they said
-    report.loaded.push_back({std::move(claimed), std::move(restored), required_version});
+    loaded.push_back({std::move(claimed), std::move(restored), required_version});
   }
+  return loaded;
+}
+
+Report DoReadGrants(CarryOutContext& context, const command::ReadGrants& read) {
+  auto answer = context.store.ReadGrants(read.session, read.subjects);
+  if (!answer) {
+    return [session = read.session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnGrantsRead(now, session, error); };
+  }
+  return [session = read.session, loaded = Load(context, std::move(*answer))](WorkerCore& core, SteadyTime now) mutable {
+    core.OnGrantsRead(now, session, std::move(loaded));
+  };
+}
+
+Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime sent) {
+  const SessionId session = claim.request.session;
+  FailPoint("claim.before");
+  auto answer = context.queue.Claim(claim.request);
+  if (answer && !answer->claimed.empty()) FailPoint("claim.after_commit");
+  if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
+  ClaimReport report{Load(context, std::move(answer->claimed)), std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
   // Reported once: what was restored is handed on, not copied.
   return
       [session, report = std::move(report)](WorkerCore& core, SteadyTime now) mutable { core.OnClaimed(now, session, std::move(report)); };
@@ -66,6 +82,7 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                               [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
                         },
                         [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
+                        [&](const command::ReadGrants& c) -> Report { return DoReadGrants(context, c); },
                         [&](const command::Commit& c) -> Report {
                           auto answer = store.Commit(*c.items);
                           if (answer) FailPoint("commit.after_ok");

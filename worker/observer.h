@@ -50,6 +50,8 @@ class WorkerObserver {
   virtual void OnTaskDelivered(const ClaimedTask&, const PostAnswer&) {}
   // Its result came too late: the task had ended otherwise.
   virtual void OnTaskRefused(const ClaimedTask&, const Error&) {}
+  // So many runs may be granted to this session as they are made and not be heard of yet; told when it changes.
+  virtual void OnRoom(const SessionId&, int /*room*/) {}
   virtual void OnDrain() {}
 };
 

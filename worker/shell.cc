@@ -50,6 +50,10 @@ void WorkerShell::HintSubject(const SubjectId& subject) {
   Post([subject](WorkerCore& core, SteadyTime now) { core.OnSubjectHint(now, subject); });
 }
 
+void WorkerShell::HintGranted(const SessionId& session, std::vector<SubjectId> subjects) {
+  Post([session, subjects = std::move(subjects)](WorkerCore& core, SteadyTime now) { core.OnGrantHint(now, session, subjects); });
+}
+
 bool WorkerShell::WaitFinished(milliseconds at_most) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, at_most, [this] { return status_.finished || stopping_; }) && status_.finished;

@@ -41,6 +41,7 @@ class WorkerShell {
   void HintWork();
   void HintDoorbell(bool connected);
   void HintSubject(const SubjectId& subject);
+  void HintGranted(const SessionId& session, std::vector<SubjectId> subjects);
 
   struct Status {
     WorkerCounts counts;

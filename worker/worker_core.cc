@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "shared/base/mutant.h"
+
 namespace acl {
 
 namespace {
@@ -320,7 +322,12 @@ void WorkerCore::OnWorkHint(SteadyTime now) {
   rung_in_flight_ = claim_in_flight_;
 }
 
-void WorkerCore::OnDoorbell(SteadyTime now, bool connected) { pace_.SetRung(now, connected); }
+void WorkerCore::OnDoorbell(SteadyTime now, bool connected) {
+  pace_.SetRung(now, connected);
+  if (connected || !reconcile_at_) return;
+  reconcile_at_ = std::min(*reconcile_at_, now + config_.heard_within);  // what was granted over the lost line and not heard of
+  unheard_for_ = config_.heard_within / 2;
+}
 
 void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
   auto it = subjects_.find(subject);
@@ -336,6 +343,7 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
   for (const auto& [subject, token] : *held) {
     auto it = subjects_.find(subject);
     if (it != subjects_.end() && it->second->token() == token) continue;
+    if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
     ++counts_.given_back;
     observer_.OnGiveBack(subject, token, "granted but never heard of");
     commands_.push_back(command::GiveBack{subject, session_, token, {}});
@@ -422,17 +430,21 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     FormBatch(now);
     SendAside(now);
     SendBatches(now);
+    ReadGrants();
     if (!losing_ && Due(now, reconcile_at_)) {
       reconcile_at_.reset();
-      commands_.push_back(command::Reconcile{session_, config_.session.ttl});
+      const milliseconds unheard_for = std::exchange(unheard_for_, milliseconds(0));
+      commands_.push_back(
+          command::Reconcile{session_, unheard_for.count() > 0 ? std::min(unheard_for, config_.session.ttl) : config_.session.ttl});
       commands_.push_back(command::ReconcileTasks{session_, config_.session.ttl});
     }
   }
+  TellRoom(now);
   for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
   if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim();
   if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
-  } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ &&
+  } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && grants_read_.empty() &&
              (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
     tasks_.ForgetAll();
     state_ = State::kClosing;

@@ -38,12 +38,14 @@ struct WorkerConfig {
   int run_slots = 64;  // runs held at once
   int step_slots = 8;  // steps running at once
   int claim_batch = 32;
+  int granted_unheard = 64;                    // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
   int commit_batch = 128;                      // items of one group commit
   int commits_at_once = 2;                     // group commits on their way; what one decides on the other writes
   std::size_t apart_bytes = 256 * 1024;        // a payload larger than this goes to the content store, before its item is committed
   milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};
+  milliseconds heard_within{2'000};  // a grant that was not heard of for so long after a doorbell's line was lost never will be
   milliseconds runner_grace{5'000};  // a runner this long past its deadline is dropped
   milliseconds drain_deadline{25'000};
   SubjectLimits subject;
@@ -78,6 +80,11 @@ struct Claim {
   ClaimRequest request;
 };
 using Items = std::shared_ptr<const std::vector<CommitItem>>;  // shared with the core, which keeps them until their outcome is known
+// Runs that were granted to this session as they were made, says a hint.
+struct ReadGrants {
+  SessionId session;
+  std::vector<SubjectId> subjects;
+};
 struct Commit {
   std::int64_t batch = 0;
   Items items;
@@ -138,9 +145,9 @@ struct CloseSession {
 };
 }  // namespace command
 using Command =
-    std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Commit, command::ReadBack, command::ReadInbox,
-                 command::RunStep, command::TakeSnapshot, command::Stash, command::Quarantine, command::GiveBack, command::Reconcile,
-                 command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
+    std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::ReadGrants, command::Commit, command::ReadBack,
+                 command::ReadInbox, command::RunStep, command::TakeSnapshot, command::Stash, command::Quarantine, command::GiveBack,
+                 command::Reconcile, command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
 
 // Counted for metrics and for the simulator's report.
 struct WorkerCounts {
@@ -164,6 +171,7 @@ class WorkerCore {
   void OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer);
   void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
   void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
+  void OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer);
@@ -181,6 +189,7 @@ class WorkerCore {
   // Whether every coordinator's doorbell is connected: then looking for work is rarer.
   void OnDoorbell(SteadyTime now, bool connected);
   void OnSubjectHint(SteadyTime now, const SubjectId& subject);
+  void OnGrantHint(SteadyTime now, const SessionId& session, const std::vector<SubjectId>& subjects);
 
   // Whatever is due by the clock. Call at NextWake at the latest.
   void OnTime(SteadyTime now);
@@ -254,6 +263,9 @@ class WorkerCore {
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
   int RunRoom() const { return std::max(0, std::min(config_.claim_batch, config_.run_slots - int(subjects_.size()))); }
+  int GrantRoom(SteadyTime now) const;
+  void TellRoom(SteadyTime now);
+  void ReadGrants();
   void BeginTasks(SteadyTime now);
   void Claim();
   BuildContext ContextFor(SteadyTime now) const;
@@ -275,6 +287,10 @@ class WorkerCore {
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
   int claim_asked_ = 0;                            // rows, by the claim that is out
+  bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
+  int told_room_ = 0;
+  std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
+  milliseconds unheard_for_{0};                     // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;
   std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;
   std::map<StepKey, RunningStep> running_;

@@ -29,6 +29,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     counts_.claims_quarantined += answer->quarantined;
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
   } else if (answer->loaded.empty() && answer->tasks.empty()) {
+    all_claimed_ = true;
     // What was rung for may have come after this claim had looked.
     if (rung) {
       pace_.Hint(now);
@@ -38,7 +39,8 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     return;
   }
   const int found = int(answer->loaded.size() + answer->tasks.size());
-  if (found + answer->dropped + answer->quarantined >= claim_asked_) {
+  all_claimed_ = found + answer->dropped + answer->quarantined < claim_asked_;
+  if (!all_claimed_) {
     pace_.Found(now);
   } else {
     constexpr milliseconds kLongestBreath{20};
@@ -92,8 +94,13 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   counts_.events_replayed += loaded.restored->replayed;
   observer_.OnClaim(claimed, *loaded.restored, *kind);
   if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
+  const bool inbox_left = claimed.inbox_left;
   const auto run = subjects_.emplace(
       subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
+  if (inbox_left) {
+    run.first->second->WantInbox();
+    WantInbox(*run.first->second);
+  }
   QuarantineIfDamaged(*run.first->second);
 }
 

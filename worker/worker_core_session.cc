@@ -45,7 +45,9 @@ void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<Session
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   reconcile_at_ = now + config_.reconcile_every;
-  heartbeat_in_flight_ = claim_in_flight_ = rung_in_flight_ = false;
+  heartbeat_in_flight_ = claim_in_flight_ = rung_in_flight_ = all_claimed_ = false;
+  told_room_ = 0;
+  unheard_for_ = milliseconds(0);
   pace_.Hint(now);
 }
 
@@ -89,6 +91,8 @@ void WorkerCore::FinishLoss(SteadyTime now) {
   batches_.clear();
   tasks_.ForgetRunning();
   inbox_in_flight_.clear();
+  grants_heard_.clear();
+  grants_read_.clear();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;
   session_ = SessionId{};
   state_ = ends_after_loss_ ? State::kFinished : State::kNoSession;

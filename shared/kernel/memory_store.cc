@@ -159,10 +159,16 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   MemoryRecord& record = Note(MemoryRecord::What::kCreated, subject);
   record.base_seq = 0;
   record.events = subject.head.seq;
-  if (item.make_ready) PutReady(subject, Now());
+  bool granted = false;
+  if (item.grant_to && item.make_ready) {
+    auto session = sessions_.find(*item.grant_to);
+    granted = session != sessions_.end() && !session->second.row.dead;
+    if (granted) PutGrant(subject, *item.grant_to, 0);
+  }
+  if (item.make_ready && !granted) PutReady(subject, Now());
   Token token = subject.token;
   subjects_.emplace(item.subject, std::move(subject));
-  return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token};
+  return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token, granted};
 }
 
 // ---- claim
@@ -197,9 +203,7 @@ Claimed MemoryStore::Read(const MemorySubject& subject) const {
   return claimed;
 }
 
-Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int barren) {
-  bool takeover = subject.ended != MemorySubject::Ended::kGivenBack;
-  subject.token = Mint(subject.token);
+void MemoryStore::PutGrant(MemorySubject& subject, const SessionId& session, int barren) {
   if (Mutant("fence_in_an_earlier_transaction")) proved_[session].insert({subject.id, subject.token});
   subject.holder = session;
   subject.acquired_at = subject.updated_at = Now();
@@ -208,6 +212,12 @@ Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int
   auto it = sessions_.find(session);
   subject.grants.push_back({subject.token, session, it->second.row.worker_name, subject.head.seq, barren, Now()});
   Note(MemoryRecord::What::kGranted, subject);
+}
+
+Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int barren) {
+  bool takeover = subject.ended != MemorySubject::Ended::kGivenBack;
+  subject.token = Mint(subject.token);
+  PutGrant(subject, session, barren);
   auto stale = before_last_commit_.find(subject.id);
   bool read_stale = mutants_.stale_claim && takeover && stale != before_last_commit_.end();
   Claimed claimed = Read(read_stale ? stale->second : subject);
@@ -255,6 +265,24 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     Picked(picked, request, answer);
   }
   return answer;
+}
+
+Result<std::vector<Claimed>> MemoryStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+  std::lock_guard lock(mutex_);
+  std::vector<Claimed> granted;
+  for (const SubjectId& id : subjects) {
+    const MemorySubject* subject = Find(id);
+    if (subject == nullptr || subject->holder != session || subject->closed || subject->quarantined()) continue;
+    const bool untouched = subject->grants.back().head_seq == subject->head.seq && subject->events.front().token == subject->token;
+    if (!untouched) continue;
+    Claimed claimed = Read(*subject);
+    claimed.token = subject->token;
+    claimed.inbox.clear();
+    claimed.inbox_left = std::exchange(claimed.wake, 0) > 0;
+    claimed.db_now = Now();
+    granted.push_back(std::move(claimed));
+  }
+  return granted;
 }
 
 bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const {

@@ -101,6 +101,7 @@ class MemoryStore : public KernelStore {
   Status CloseSession(const SessionId& session) override;
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) override;
   Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
@@ -188,6 +189,7 @@ class MemoryStore : public KernelStore {
   int NextBarren(const MemorySubject& subject) const;
   Claimed Read(const MemorySubject& subject) const;
   Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
+  void PutGrant(MemorySubject& subject, const SessionId& session, int barren);
   void GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer);
   // A ready row this request may have; of a task, its subject tells nothing.
   bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;

@@ -29,11 +29,15 @@ class KernelStore {
   virtual Status CloseSession(const SessionId& session) = 0;
 
   // -- subjects
-  // One transaction for all items; one outcome per item. Idempotent by request key.
+  // One transaction for all items; one outcome per item. Idempotent by request key. An item with `grant_to` goes to that session if it
+  // lives, with its first token, a row of history and no ready row; else it becomes ready.
   virtual Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) = 0;
   // Token first, reading in a later statement. kLeaseLost if the session is dead. A subject whose journal does not load is the caller's
   // to quarantine.
   virtual Result<ClaimAnswer> Claim(const ClaimRequest& request) = 0;
+  // Of these subjects those that were granted to this session as they were made, with nothing written since, as a claim reads them but for
+  // the inbox (Claimed::inbox_left). The others are left out: the hint that named them was wrong, late, or came twice.
+  virtual Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) = 0;
   // Ready rows of one shard that are due, in the order of their keys, at most `max` of each queue and band; of a lane named in `marks` only
   // those behind the mark (its `ready_at` and subject; the shard does not count). What the relay to a message queue sends.
   virtual Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) = 0;

@@ -152,6 +152,8 @@ struct CreateItem {
   std::vector<TimerRow> timers;
   std::vector<Hash256> contents;  // that the first events name: stored already, and kept from now on
   bool make_ready = true;
+  // Set: granted to this session as it is made, if it lives, instead of made ready. Only what Grantable says yes to.
+  std::optional<SessionId> grant_to;
   std::string traceparent;  // W3C, for messages that wake workers for it; empty: none
 };
 
@@ -159,7 +161,11 @@ struct CreateOutcome {
   enum class Kind { kCreated, kReplayed, kKeyConflict } kind = Kind::kCreated;
   SubjectId subject;  // of the first request, if replayed
   Token token;
+  bool granted = false;  // to the session that was named: tell it (KernelStore::ReadGrants)
 };
+
+// Whether a session may be given it as it is made: what it then reads are its first events and nothing else.
+bool Grantable(const CreateItem& item);
 
 // ---- claim ----------------------------------------------------------------------------------------------------------------------
 
@@ -225,6 +231,7 @@ struct Claimed {
   std::vector<TimerRow> timers;
   int barren_takeovers = 0;  // takeovers in a row without progress, this one included
   WallTime db_now;           // the database's time of the grant
+  bool inbox_left = false;   // there may be unread rows that were not read here; `wake` is of before them
 };
 
 // A task of a dispatched step, granted under a token of its own (scope `run/step`).

@@ -25,6 +25,57 @@ SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, toke
 FROM due_ready($shard::int, $queue::text[], $band::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
                      true);
 
+// Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
+// So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter.
+const Statement kGrants("grants", Statement::Kind::kRead, R"(
+SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
+       h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum, e.content_hash,
+       e.chain, e.at, e.apart
+FROM generate_subscripts($subject::uuid[], 1) AS i(n)
+JOIN leases l ON l.subject_id = ($subject::uuid[])[i.n] AND l.session_id = $session::uuid AND l.state = 0
+JOIN lease_history g ON g.subject_id = l.subject_id AND g.token = l.token
+JOIN subject_head h ON h.subject_id = l.subject_id AND h.head_seq = g.head_seq
+JOIN subjects s ON s.subject_id = l.subject_id
+JOIN event_rows e ON e.subject_id = l.subject_id AND e.token = l.token
+ORDER BY i.n, e.seq)",
+                        true);
+
+Claimed ReadGrant(const pg::Rows& rows, int i) {
+  Claimed claimed;
+  claimed.subject = SubjectId{rows.Id(i, 0)};
+  claimed.token = Token{rows.Int(i, 1)};
+  claimed.inbox_left = rows.Int(i, 2) > 0;
+  claimed.head.seq = rows.Int(i, 3);
+  claimed.band = int(rows.Int(i, 4));
+  claimed.project = ProjectId{rows.Id(i, 5)};
+  claimed.head.journal = JournalId{rows.Id(i, 6)};
+  claimed.kind = rows.Text(i, 7);
+  claimed.queue = rows.Text(i, 8);
+  claimed.head.chain = rows.Hash(i, 9);
+  claimed.head.state_root = rows.Hash(i, 10);
+  claimed.head.last_timestamp = rows.Time(i, 11);
+  claimed.db_now = rows.Time(i, 12);
+  return claimed;
+}
+
+Event GrantedEvent(const pg::Rows& rows, int i, const Claimed& claimed) {
+  Event event;
+  event.subject = claimed.subject;
+  event.token = claimed.token;
+  event.journal = claimed.head.journal;
+  event.seq = rows.Int(i, 13);
+  event.schema_version = int(rows.Int(i, 14));
+  event.producer_version = rows.Text(i, 15);
+  event.type = rows.Text(i, 16);
+  event.payload = rows.MaybeText(i, 17);
+  event.checksum = rows.Hash(i, 18);
+  event.content_hash = rows.Hash(i, 19);
+  event.chain = rows.Hash(i, 20);
+  event.timestamp = rows.Time(i, 21);
+  event.apart = rows.Bool(i, 22);
+  return event;
+}
+
 // Keys as one array a column.
 struct KeyArrays {
   explicit KeyArrays(std::span<const ReadyKey> keys) {
@@ -60,6 +111,22 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   auto rows = pg::RunOne(*pool_, request.keys ? kClaimKeys : kClaim, params);
   if (!rows) return rows.error();
   return pg::Decoded<ClaimAnswer>("claim", [&] { return pg::DecodeClaim(*rows); });
+}
+
+Result<std::vector<Claimed>> PgStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+  pg::Array subject(pg::Oid::kUuid);
+  for (const SubjectId& id : subjects) subject.Id(id.uuid);
+  pg::Params params;
+  auto rows = pg::RunOne(*pool_, kGrants, params.Id("session", session).List("subject", subject));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<Claimed>>("grants", [&] {
+    std::vector<Claimed> granted;
+    for (int i = 0; i < rows->size(); ++i) {
+      if (granted.empty() || granted.back().subject != SubjectId{rows->Id(i, 0)}) granted.push_back(ReadGrant(*rows, i));
+      granted.back().events.push_back(GrantedEvent(*rows, i, granted.back()));
+    }
+    return granted;
+  });
 }
 
 Result<DueAnswer> PgStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {

@@ -1,4 +1,4 @@
-// Create: many subjects in one transaction, sealed here, proved there (migrations/0106_create_traced.sql).
+// Create: many subjects in one transaction, sealed here, proved there (migrations/0119_create_and_grant.sql).
 #include <algorithm>
 
 #include "shared/base/sha256.h"
@@ -17,21 +17,21 @@ using pg::Statement;
 
 const Statement kStamp("create.stamp", Statement::Kind::kRead, "SELECT (mint_tokens(ARRAY[0]::bigint[]))[1], clock_timestamp()");
 const Statement kCreate("create", Statement::Kind::kWrite, R"(
-SELECT item, outcome, subject, token, db_now FROM create_subjects($token::bigint,
+SELECT item, outcome, subject, token, db_now, granted FROM create_and_grant($token::bigint,
   $subject::uuid[], $project::uuid[], $kind::text[], $queue::text[], $band::int[], $version::int[], $key::text[], $hash::bytea[],
   $head::bigint[], $chain::bytea[], $root::bytea[], $journal::uuid[], $at::timestamptz[], $deadline::timestamptz[], $ready::boolean[],
   $name::text[], $name_version::text[], $owner::text[], $status::text[], $spec::text[], $labels::text[], $traceparent::text[],
   $e_item::int[], $e_seq::bigint[], $e_type::text[], $e_schema::int[], $e_producer::text[], $e_at::timestamptz[], $e_checksum::bytea[],
   $e_content::bytea[], $e_chain::bytea[], $e_payload::text[], $e_apart::boolean[], $t_item::int[], $t_id::text[], $t_at::timestamptz[],
-  $x_item::int[], $x_hash::bytea[]))",
+  $x_item::int[], $x_hash::bytea[], $grant::uuid[]))",
                         true);
 constexpr int kReseal = 9;  // the epoch moved: nothing was written
 
 Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
   Array subject(Oid::kUuid), project(Oid::kUuid), kind(Oid::kText), queue(Oid::kText), band(Oid::kInt4), version(Oid::kInt4),
       key(Oid::kText), hash(Oid::kBytea), head(Oid::kInt8), chain(Oid::kBytea), root(Oid::kBytea), journal(Oid::kUuid),
-      at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), name(Oid::kText), name_version(Oid::kText), owner(Oid::kText),
-      status(Oid::kText), spec(Oid::kText), labels(Oid::kText), traceparent(Oid::kText);
+      at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), grant(Oid::kUuid), name(Oid::kText), name_version(Oid::kText),
+      owner(Oid::kText), status(Oid::kText), spec(Oid::kText), labels(Oid::kText), traceparent(Oid::kText);
   Array e_item(Oid::kInt4), e_seq(Oid::kInt8), e_type(Oid::kText), e_schema(Oid::kInt4), e_producer(Oid::kText), e_at(Oid::kTimestamptz),
       e_checksum(Oid::kBytea), e_content(Oid::kBytea), e_chain(Oid::kBytea), e_payload(Oid::kText), e_apart(Oid::kBool);
   Array x_item(Oid::kInt4), x_hash(Oid::kBytea);
@@ -70,6 +70,11 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
     head.Int64(seq), chain.Bytes(previous), root.Bytes(item.state_root), journal.Id(first_journal.uuid), at.Time(now);
     deadline.MaybeTime(item.run_deadline), ready.Bool(item.make_ready);
+    if (item.grant_to) {
+      grant.Id(item.grant_to->uuid);
+    } else {
+      grant.Null();
+    }
     traceparent.MaybeText(item.traceparent.empty() ? std::nullopt : std::optional(item.traceparent));
     if (item.listing) {
       const ListingRow& row = *item.listing;
@@ -85,7 +90,7 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
   params.List("band", band).List("version", version).List("key", key).List("hash", hash).List("head", head).List("chain", chain);
   params.List("root", root).List("journal", journal).List("at", at).List("deadline", deadline).List("ready", ready).List("name", name);
   params.List("name_version", name_version).List("owner", owner).List("status", status).List("spec", spec).List("labels", labels);
-  params.List("traceparent", traceparent);
+  params.List("traceparent", traceparent).List("grant", grant);
   params.List("e_item", e_item).List("e_seq", e_seq).List("e_type", e_type).List("e_schema", e_schema).List("e_producer", e_producer);
   params.List("e_at", e_at)
       .List("e_checksum", e_checksum)
@@ -146,6 +151,7 @@ Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> g
         outcome.kind = CreateOutcome::Kind(rows->Int(i, 1));
         outcome.subject = SubjectId{rows->Id(i, 2)};
         outcome.token = Token{rows->Int(i, 3)};
+        outcome.granted = rows->Bool(i, 5);
         out.push_back(outcome);
       }
       return out;

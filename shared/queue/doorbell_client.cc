@@ -1,5 +1,6 @@
 #include "shared/queue/doorbell_client.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -34,6 +35,7 @@ struct DoorbellClient::Impl {
     Backoff backoff;
     std::shared_ptr<asio::ip::tcp::socket> connecting;
     std::shared_ptr<Stream> stream;
+    std::uint64_t heard = 0, limit = 0;  // runs granted over this line since its last hello; how many it may grant
   };
 
   explicit Impl(Options given) : options(std::move(given)) {}
@@ -55,7 +57,7 @@ struct DoorbellClient::Impl {
   void Connected(Line& line, asio::ip::tcp::socket socket) {
     line.backoff.Reset();
     line.stream = std::make_shared<Stream>(
-        std::move(socket), [this](const Message& message) { Heard(message); },
+        std::move(socket), [this, &line](const Message& message) { Heard(line, message); },
         [this, &line] {
           line.stream.reset();
           --connected;
@@ -65,7 +67,7 @@ struct DoorbellClient::Impl {
     ++connected;
     TellLines();
     line.stream->Start();
-    line.stream->Send(Hello());  // its answer rings for each queue: what was rung while there was no line is found by looking once
+    SayHello(line);  // its answer rings for each queue: what was rung while there was no line is found by looking once
   }
 
   void TellLines() {
@@ -80,7 +82,27 @@ struct DoorbellClient::Impl {
     });
   }
 
-  void Heard(const Message& message) {
+  void SayHello(Line& line) {
+    line.heard = line.limit = 0;
+    line.stream->Send(Hello());
+    TellRoom(line);
+  }
+
+  // Said anew when a quarter of the share was used, not for every run.
+  void TellRoom(Line& line) {
+    const std::uint64_t share = session.is_nil() ? 0 : std::uint64_t(room / std::max(1, connected.load()));
+    const std::uint64_t left = line.limit > line.heard ? line.limit - line.heard : 0;
+    if (!line.stream || (left == share) || (left < share && left > share - share / 4)) return;
+    line.limit = line.heard + share;
+    line.stream->Send(doorbell::EncodeRoom(session, line.limit, options.known_version, options.kinds));
+  }
+
+  void Heard(Line& line, const Message& message) {
+    if (message.kind == Message::Kind::kGranted && message.session == session && options.on_granted) {
+      line.heard += message.subjects.size();
+      options.on_granted(message.session, message.subjects);
+      TellRoom(line);
+    }
     if (message.kind == Message::Kind::kWork && message.look && options.on_look) options.on_look();
     if (message.kind == Message::Kind::kWork) options.on_work(message.queue);
     if (message.kind == Message::Kind::kWoken) options.on_woken(message.subject);
@@ -100,6 +122,7 @@ struct DoorbellClient::Impl {
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   std::vector<std::unique_ptr<Line>> lines;
   SessionId session;
+  int room = 0;
   bool stopping = false;  // on the io thread
   std::atomic<int> connected{0};
   std::atomic<bool> work_to_tell{false};
@@ -138,7 +161,18 @@ void DoorbellClient::Stop() {
 void DoorbellClient::SetSession(const SessionId& session) {
   asio::post(impl_->io, [this, session] {
     impl_->session = session;
-    impl_->ToAll(impl_->Hello());
+    impl_->room = 0;
+    for (auto& line : impl_->lines) {
+      if (line->stream) impl_->SayHello(*line);
+    }
+  });
+}
+
+void DoorbellClient::SetRoom(const SessionId& session, int room) {
+  asio::post(impl_->io, [this, session, room] {
+    if (session != impl_->session) return;
+    impl_->room = room;
+    for (auto& line : impl_->lines) impl_->TellRoom(*line);
   });
 }
 

@@ -23,6 +23,10 @@ class DoorbellClient final : public Service {
     std::function<void(const std::string& queue)> on_work;
     std::function<void()> on_look;  // told before on_work: look at the ready table, whatever messages say; may be empty
     std::function<void(const SubjectId&)> on_woken;
+    // Granted to this session as they were made. Only what SetRoom made room for.
+    std::function<void(const SessionId& session, const std::vector<SubjectId>& subjects)> on_granted;
+    int known_version = 0;                             // with SetRoom: event schema version,
+    std::vector<std::string> kinds;                    // and kinds of subjects, that this worker can run
     std::function<void(bool all_connected)> on_lines;  // told with every line made or lost; may be empty
   };
 
@@ -34,6 +38,9 @@ class DoorbellClient final : public Service {
 
   // From any thread. Told to every coordinator now and on every reconnect.
   void SetSession(const SessionId& session);
+  // How many runs may be granted unasked and not heard of yet, in all; each connected coordinator has its share. 0 from the start and with
+  // every session.
+  void SetRoom(const SessionId& session, int room);
   void TellClosed(const SubjectId& subject);
   // This worker made something ready (gave a run back): whoever relays may look. Tellings that wait to be sent become one.
   void TellWork();

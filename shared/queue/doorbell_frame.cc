@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "proto/doorbell.pb.h"
@@ -60,6 +61,29 @@ std::string EncodeClosed(const SubjectId& subject) {
   return OnTheWire(std::move(frame));
 }
 
+std::string EncodeRoom(const SessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds) {
+  Frame frame;
+  Room* room = frame.mutable_room();
+  room->set_session(Bytes(session.uuid));
+  room->set_limit(limit);
+  room->set_known_version(std::uint32_t(known_version));
+  for (const std::string& kind : kinds) room->add_kinds(kind);
+  return OnTheWire(std::move(frame));
+}
+
+std::vector<std::string> EncodeGranted(const SessionId& session, const std::vector<SubjectId>& subjects) {
+  std::vector<std::string> frames;
+  for (std::size_t from = 0; from < subjects.size(); from += kMostGranted) {
+    Frame frame;
+    frame.mutable_granted()->set_session(Bytes(session.uuid));
+    for (std::size_t i = from; i < std::min(subjects.size(), from + kMostGranted); ++i) {
+      frame.mutable_granted()->add_subjects(Bytes(subjects[i].uuid));
+    }
+    frames.push_back(OnTheWire(std::move(frame)));
+  }
+  return frames;
+}
+
 std::string EncodePing() {
   Frame frame;
   frame.mutable_ping();
@@ -91,6 +115,26 @@ Result<Message> Decode(std::string_view body) {
       message.subject = SubjectId{*subject};
       if (woken) {
         if (auto holder = UuidOf(frame.woken().session())) message.session = SessionId{*holder};
+      }
+      break;
+    }
+    case Frame::kRoom: {
+      auto session = UuidOf(frame.room().session());
+      if (!session) break;
+      message.kind = Message::Kind::kRoom;
+      message.session = SessionId{*session};
+      message.limit = frame.room().limit();
+      message.known_version = int(frame.room().known_version());
+      message.kinds.assign(frame.room().kinds().begin(), frame.room().kinds().end());
+      break;
+    }
+    case Frame::kGranted: {
+      auto session = UuidOf(frame.granted().session());
+      if (!session) break;
+      message.kind = Message::Kind::kGranted;
+      message.session = SessionId{*session};
+      for (const std::string& bytes : frame.granted().subjects()) {
+        if (auto subject = UuidOf(bytes)) message.subjects.push_back(SubjectId{*subject});
       }
       break;
     }

@@ -22,17 +22,25 @@ std::string EncodeWork(const std::string& queue, bool look = false);
 // `holder`: for a coordinator to pass it on; nil: for the holder itself.
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
+std::string EncodeRoom(const SessionId& session, std::uint64_t limit, int known_version, const std::vector<std::string>& kinds);
+// Frames of at most kMostGranted subjects each: one may not hold them all.
+inline constexpr std::size_t kMostGranted = 1024;
+std::vector<std::string> EncodeGranted(const SessionId& session, const std::vector<SubjectId>& subjects);
 std::string EncodePing();
 
 // What a frame says, in our own words.
 struct Message {
-  enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kUnknown } kind = Kind::kUnknown;
-  SessionId session;                // hello; woken: its holder
+  enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kRoom, kGranted, kUnknown } kind = Kind::kUnknown;
+  SessionId session;                // hello, room, granted; woken: its holder
   std::vector<std::string> queues;  // hello
   std::string worker_name;          // hello
   std::string queue;                // work
   bool look = false;                // work
   SubjectId subject;                // woken, closed
+  std::vector<SubjectId> subjects;  // granted
+  std::uint64_t limit = 0;          // room
+  int known_version = 0;            // room
+  std::vector<std::string> kinds;   // room
 };
 // The body of one frame, without the length. A newer or unknown frame is kUnknown; kInvalid if it is not protobuf at all.
 Result<Message> Decode(std::string_view body);

@@ -37,8 +37,8 @@ struct DoorbellServer::Impl {
     if (options.metrics == nullptr) return;
     Metrics& metrics = *options.metrics;
     peers_gauge = metrics.gauge(names::kDoorbellPeers);
-    for (Hints* hints : {&work_hints, &woken_hints}) {
-      const std::string kind = hints == &work_hints ? "work" : "woken";
+    for (Hints* hints : {&work_hints, &woken_hints, &granted_hints}) {
+      const std::string kind = hints == &work_hints ? "work" : hints == &woken_hints ? "woken" : "granted";
       hints->sent = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "sent"}});
       hints->dropped = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "dropped"}});
     }
@@ -58,6 +58,7 @@ struct DoorbellServer::Impl {
         std::move(socket), [this, number](const Message& message) { Heard(number, message); },
         [this, number] {
           peers.erase(number);
+          room.Gone(number);
           CountPeers();
         });
     peers[number].stream = stream;
@@ -77,8 +78,11 @@ struct DoorbellServer::Impl {
     if (message.kind == Message::Kind::kHello) {
       peer->second.session = message.session;
       peer->second.queues = message.queues;
+      room.Hello(number, message.session, message.queues);
       // What was rung before it was known here is found by looking once, now: what is rung from here on reaches it.
       for (const std::string& queue : message.queues) Send(peer->second, doorbell::EncodeWork(queue), work_hints);
+    } else if (message.kind == Message::Kind::kRoom) {
+      room.Room(number, message.session, message.limit, message.known_version, message.kinds);
     } else if (message.kind == Message::Kind::kClosed && options.on_closed) {
       options.on_closed(message.subject);
     } else if (message.kind == Message::Kind::kWork) {
@@ -102,6 +106,14 @@ struct DoorbellServer::Impl {
     }
   }
 
+  void RingGranted(const SessionId& session, const std::vector<SubjectId>& subjects) {
+    for (auto& [number, peer] : peers) {
+      if (peer.session != session) continue;
+      for (std::string& frame : doorbell::EncodeGranted(session, subjects)) Send(peer, std::move(frame), granted_hints);
+      return;
+    }
+  }
+
   void RingWork(const std::string& queue, bool look = false) {
     std::vector<Peer*> takers;
     for (auto& [number, peer] : peers) {
@@ -121,7 +133,8 @@ struct DoorbellServer::Impl {
   std::size_t turn = 0;
   std::atomic<std::int64_t> sent{0}, dropped{0}, received{0}, peer_count{0};
   Gauge peers_gauge;
-  Hints work_hints, woken_hints;
+  Hints work_hints, woken_hints, granted_hints;
+  GrantBook room;
   HostPort address;
   std::thread thread;
 };
@@ -173,6 +186,12 @@ void DoorbellServer::RingWork(const std::string& queue, bool look) {
 void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {
   asio::post(impl_->io, [this, holder, subject] { impl_->RingSubject(holder, subject); });
 }
+
+void DoorbellServer::RingGranted(const SessionId& session, std::vector<SubjectId> subjects) {
+  asio::post(impl_->io, [this, session, subjects = std::move(subjects)] { impl_->RingGranted(session, subjects); });
+}
+
+GrantBook& DoorbellServer::room() { return impl_->room; }
 
 DoorbellServer::Counts DoorbellServer::counts() const { return {impl_->peer_count, impl_->sent, impl_->dropped, impl_->received}; }
 

@@ -7,6 +7,7 @@
 
 #include "shared/base/host_port.h"
 #include "shared/base/ids.h"
+#include "shared/queue/grant_book.h"
 #include "shared/runtime/service.h"
 #include "shared/telemetry/metrics.h"
 
@@ -36,6 +37,9 @@ class DoorbellServer final : public Service {
   // From any thread, never block.
   void RingWork(const std::string& queue, bool look = false);  // look: doorbell_frame.h
   void RingSubject(const SessionId& holder, const SubjectId& subject);
+  // These were granted to that session as they were made. To nobody, if its line is lost: then its worker asks the database.
+  void RingGranted(const SessionId& session, std::vector<SubjectId> subjects);
+  GrantBook& room();  // what the workers said they have room for
   Counts counts() const;
   // For tests: drops every connection; workers come back by themselves.
   void CutAll();

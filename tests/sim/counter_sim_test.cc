@@ -54,6 +54,10 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.duties_taken, 2 * count) << "leadership moves";
   EXPECT_GT(report.turns_side_by_side, 0) << "both believe that they lead";
   EXPECT_GT(report.hints, 0);
+  EXPECT_GT(report.granted_as_made, 0);
+  EXPECT_GT(report.grants_unheard, 0);
+  EXPECT_GT(report.grants_heard_twice, 0);
+  EXPECT_GT(report.grants_to_the_dead, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, CounterSimSeeds, ::testing::Values(0, 1, 2, 3));

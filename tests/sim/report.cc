@@ -43,6 +43,10 @@ void SimReport::Add(const SimReport& other) {
   fire_times += other.fire_times;
   scheduled_runs += other.scheduled_runs;
   hints += other.hints;
+  granted_as_made += other.granted_as_made;
+  grants_unheard += other.grants_unheard;
+  grants_heard_twice += other.grants_heard_twice;
+  grants_to_the_dead += other.grants_to_the_dead;
   for (const std::string& violation : other.violations) violations.push_back(fmt::format("seed {}: {}", other.seed, violation));
 }
 
@@ -53,12 +57,13 @@ std::string SimReport::ToString() const {
       "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} tasks-offered {} taken {} results {} lost {} withdrawn "
       "{} "
       "late-results-refused {} results-kept {} turns {} (side by side {}) duties-taken {} stolen {} coordinators-killed {} frozen {} "
-      "fire-times {} scheduled-runs {} hints {} violations {}",
+      "fire-times {} scheduled-runs {} hints {} granted-as-made {} (unheard {} heard-twice {} to-the-dead {}) violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
       direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
       messages_repeated, messages_dropped, late_claims, tasks_offered, tasks_taken, task_results, tasks_lost, tasks_withdrawn,
       late_results_refused, task_results_kept, turns, turns_side_by_side, duties_taken, duties_stolen, coordinators_killed,
-      coordinators_frozen, fire_times, scheduled_runs, hints, violations.size());
+      coordinators_frozen, fire_times, scheduled_runs, hints, granted_as_made, grants_unheard, grants_heard_twice, grants_to_the_dead,
+      violations.size());
 }
 
 }  // namespace acl::test

@@ -15,8 +15,33 @@ FaultyStore::Rates FaultRates() { return {.unavailable = 0.03, .lost_request = 0
 }  // namespace
 
 struct SimWorld::Worker {
+  // Its end of a coordinator's doorbell: how much it may be granted unasked, counted as doorbell_client.h counts.
+  struct Line final : WorkerObserver {
+    Line(SimWorld& given, Worker& of, std::int64_t peer) : world(given), worker(of), number(peer) {}
+    void OnSession(const SessionId& session) override {
+      heard = room = 0;
+      world.grants_.Hello(number, session, worker.Queues(world));
+    }
+    void OnRoom(const SessionId& session, int now) override {
+      room = now;
+      Say(session);
+    }
+    void Heard(const SessionId& session) {
+      ++heard;
+      Say(session);
+    }
+    void Say(const SessionId& session) {
+      world.grants_.Room(number, session, std::uint64_t(heard + room), EventSchemaVersion(), world.load_.kinds().Names());
+    }
+    SimWorld& world;
+    Worker& worker;
+    const std::int64_t number;
+    int heard = 0, room = 0;
+  };
+
   Worker(SimWorld& world, int number)
-      : name(fmt::format("w{}", number)),
+      : line(world, *this, number),
+        name(fmt::format("w{}", number)),
         store(world.store_, world.random_.Next(), FaultRates()),
         random(world.random_.Next()),
         queue(MakeQueue(world)),
@@ -45,6 +70,7 @@ struct SimWorld::Worker {
     return world.broker_.MakeDriver(Queues(world), store, world.clock_, hint, 1 + world.random_.Below(12), late_after, milliseconds(500));
   }
 
+  Line line;
   std::string name;
   FaultyStore store;
   SeededRandom random;
@@ -103,7 +129,7 @@ SimReport SimWorld::Run() {
     StartWorker(*workers_.back());
   }
   for (int i = 0; i < options_.subjects; ++i) {
-    After(Ms(0, std::uint64_t(options_.fault_time.count()) * 700),
+    After(Ms(0, std::uint64_t(options_.fault_time.count()) * 1'100),
           [this] { CreateSubject(0, std::make_shared<CreateItem>(load_.MakeSubject(random_, SubjectId{ids_.Make()}))); });
   }
   After(Ms(500, 1'500), [this] { Nemesis(); });
@@ -138,12 +164,13 @@ void SimWorld::StartWorker(Worker& worker) {
   config.claim_batch = 1 + int(random_.Below(6));
   config.commit_batch = random_.Below(4) == 0 ? 1 : 64;
   config.reconcile_every = milliseconds(5'000);
+  if (messages_) config.granted_unheard = 0;
   config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
   ++worker.incarnation;
   const bool several =
       worker.name.back() % 2 == 0;  // half of the workers build their items several at once, as with more than one processor
   if (several) config.step_slots = 16;
-  worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random, nullptr, several ? &worker.crew : nullptr);
+  worker.core = std::make_unique<WorkerCore>(config, load_.kinds(), worker.random, &worker.line, several ? &worker.crew : nullptr);
   worker.core->Start(clock_.Steady());
   (void)worker.queue->Start().ok();
   Pump(worker);
@@ -278,6 +305,7 @@ void SimWorld::Nemesis() {
         victim.core.reset();
         victim.queue->Stop();  // what it read goes to others
         ++victim.incarnation;
+        grants_.Gone(victim.line.number);
         victim.deferred.clear();
         victim.frozen = false;
         After(Ms(50, 4'000), [this, &victim] {
@@ -355,9 +383,48 @@ void SimWorld::Broker() {
 
 // ---- clients
 
+void SimWorld::TellGranted(const SessionId& session, const SubjectId& subject) {
+  // Not only while there are faults: nothing but a hint is lost, and there must be progress without.
+  if (Strikes(random_.Below(6) == 0, "a grant is not heard of")) {
+    ++report_.grants_unheard;
+    return;
+  }
+  const auto tell = [this, session, subject](Micros after) {
+    for (auto& worker : workers_) {
+      if (!worker->core || worker->core->session() != session) continue;
+      After(after, [this, &to = *worker, incarnation = worker->incarnation, session, subject] {
+        Deliver(to, incarnation, [&to, session, subject](WorkerCore& of, SteadyTime now) {
+          of.OnGrantHint(now, session, {subject});
+          to.line.Heard(session);
+        });
+      });
+    }
+  };
+  tell(Micros(random_.Below(2'000)));
+  if (!Strikes(faults() && random_.Below(4) == 0, "a grant is heard of twice")) return;
+  ++report_.grants_heard_twice;
+  tell(Ms(0, 3'000));
+}
+
 void SimWorld::CreateSubject(int tries, std::shared_ptr<CreateItem> item) {
   item->request_key = item->subject.ToString();
+  item->grant_to = grants_.Take(*item);
   auto answer = client_store_.Create(std::span(item.get(), 1));
+  if (item->grant_to) {
+    const SessionId session = *item->grant_to;
+    const bool created = answer && answer->front().kind == CreateOutcome::Kind::kCreated;
+    if (created && answer->front().granted) {
+      ++report_.granted_as_made;
+      TellGranted(session, item->subject);
+    } else if (!answer && answer.code() == Code::kOutcomeUnknown) {
+      TellGranted(session, item->subject);
+    } else if (created) {
+      ++report_.grants_to_the_dead;
+      grants_.Dead(session);
+    } else {
+      grants_.PutBack(session);
+    }
+  }
   if (answer) {
     if (tries > 0 && answer->front().kind == CreateOutcome::Kind::kReplayed && answer->front().subject != item->subject) {
       report_.violations.push_back("a replayed create answered with another subject");

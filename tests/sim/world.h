@@ -16,6 +16,7 @@
 #include "shared/base/random.h"
 #include "shared/kernel/memory_queries.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/queue/grant_book.h"
 #include "shared/telemetry/log.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/memory_broker.h"
@@ -54,6 +55,7 @@ struct SimReport {
   // Of the coordinators: turns that began, those that began while the other was in the same one, duties that were taken (by whoever).
   std::int64_t turns = 0, turns_side_by_side = 0, duties_taken = 0, duties_stolen = 0, coordinators_killed = 0, coordinators_frozen = 0;
   std::int64_t fire_times = 0, scheduled_runs = 0, hints = 0;
+  std::int64_t granted_as_made = 0, grants_unheard = 0, grants_heard_twice = 0, grants_to_the_dead = 0;  // create and grant
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 
@@ -149,6 +151,8 @@ class SimWorld {
   void CheckSchedules();
   void Clients();
   void CheckWakes(const MemorySubject& subject, const std::set<SubjectId>& ready);
+  // What a coordinator's doorbell tells a worker that was granted a run as it was made; some of it is lost, late, or said twice.
+  void TellGranted(const SessionId& session, const SubjectId& subject);
   void CreateSubject(int tries, std::shared_ptr<CreateItem> item);
   void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
   void CheckAll();
@@ -173,6 +177,7 @@ class SimWorld {
   Micros faults_end_{};
   std::vector<std::unique_ptr<Worker>> workers_;
   int created_ = 0;
+  GrantBook grants_;  // of whoever makes the runs
   std::map<SubjectId, std::set<std::string>> acked_signals_;
   // The outside that steps act on: highest token seen, and effects applied by (subject, step).
   std::map<SubjectId, Token> outside_token_;

@@ -67,6 +67,9 @@ Result<std::vector<CreateOutcome>> FaultyStore::Create(std::span<const CreateIte
 Result<ClaimAnswer> FaultyStore::Claim(const ClaimRequest& request) {
   return Through<Result<ClaimAnswer>>("Claim", true, [&] { return inner_.Claim(request); });
 }
+Result<std::vector<Claimed>> FaultyStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
+  return Through<Result<std::vector<Claimed>>>("ReadGrants", false, [&] { return inner_.ReadGrants(session, subjects); });
+}
 Result<DueAnswer> FaultyStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
   return Through<Result<DueAnswer>>("DueReady", false, [&] { return inner_.DueReady(shard, marks, max); });
 }
