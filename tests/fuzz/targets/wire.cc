@@ -74,13 +74,23 @@ void FuzzDoorbell(std::string_view bytes) {
       case doorbell::Message::Kind::kWork: again = doorbell::EncodeWork(message->queue, message->look); break;
       case doorbell::Message::Kind::kWoken: again = doorbell::EncodeWoken(message->subject, message->session); break;
       case doorbell::Message::Kind::kClosed: again = doorbell::EncodeClosed(message->subject); break;
+      case doorbell::Message::Kind::kRoom:
+        again = doorbell::EncodeRoom(message->session, message->limit, message->known_version, message->kinds);
+        break;
+      case doorbell::Message::Kind::kGranted: {
+        const auto frames = doorbell::EncodeGranted(message->session, message->subjects);
+        if (frames.size() != 1) continue;  // none, or more than one frame holds
+        again = frames.front();
+        break;
+      }
       case doorbell::Message::Kind::kPing: again = doorbell::EncodePing(); break;
       case doorbell::Message::Kind::kUnknown: continue;
     }
     const auto read = doorbell::Decode(std::string_view(again).substr(4));
     ACL_CHECK(read.ok() && read->kind == message->kind && read->subject == message->subject && read->session == message->session &&
                   read->queues == message->queues && read->queue == message->queue && read->look == message->look &&
-                  read->worker_name == message->worker_name,
+                  read->worker_name == message->worker_name && read->subjects == message->subjects && read->limit == message->limit &&
+                  read->known_version == message->known_version && read->kinds == message->kinds,
               "what is read comes back the same");
   }
 }

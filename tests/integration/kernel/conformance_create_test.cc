@@ -132,6 +132,127 @@ TEST_P(CreateConformance, WithoutAReadyRowItWaitsForAnInput) {
   ClaimOne(session, item.subject);
 }
 
+// ---- create and grant
+
+TEST_P(CreateConformance, GrantsToALiveSessionAsItIsMade) {
+  const SessionId session = Open();
+  CreateItem given = NewItem(), other = NewItem();
+  given.grant_to = session;
+  const std::vector<CreateItem> items{given, other};
+  auto outcomes = store().Create(items);
+  ASSERT_TRUE(outcomes) << outcomes.error();
+  EXPECT_TRUE(outcomes->at(0).granted);
+  EXPECT_FALSE(outcomes->at(1).granted);
+  const SubjectView view = View(given.subject);
+  EXPECT_EQ(view.state, OpenState::kLeased);
+  EXPECT_EQ(view.holder, session);
+  const auto grants = queries().Grants(given.subject);
+  ASSERT_EQ(grants->size(), 1u);
+  EXPECT_EQ(grants->at(0).token, outcomes->at(0).token) << "its first token";
+  EXPECT_EQ(grants->at(0).session, session);
+  EXPECT_EQ(grants->at(0).head_seq, 1);
+  EXPECT_EQ(grants->at(0).barren, 0);
+  const auto claimed = ClaimUpTo(session, 10);
+  ASSERT_EQ(claimed.size(), 1u) << "what is granted has no ready row";
+  EXPECT_EQ(claimed[0].subject, other.subject);
+
+  const std::vector<SubjectId> asked{other.subject, given.subject, SubjectId{NewUuid7()}};
+  auto read = store().ReadGrants(session, asked);
+  ASSERT_TRUE(read) << read.error();
+  ASSERT_EQ(read->size(), 1u) << "one was claimed, one is of nobody";
+  EXPECT_EQ(read->at(0).token, outcomes->at(0).token);
+  EXPECT_EQ(read->at(0).kind, given.kind);
+  EXPECT_EQ(read->at(0).queue, given.queue);
+  EXPECT_EQ(read->at(0).band, given.band);
+  EXPECT_EQ(read->at(0).project, given.project);
+  EXPECT_EQ(read->at(0).head.seq, 1);
+  EXPECT_EQ(read->at(0).head.chain, view.head.chain);
+  EXPECT_EQ(read->at(0).head.state_root, view.head.state_root);
+  EXPECT_EQ(read->at(0).head.journal, view.head.journal);
+  EXPECT_FALSE(read->at(0).inbox_left);
+  const auto journal = Journal(given.subject);
+  ASSERT_EQ(read->at(0).events.size(), 1u);
+  EXPECT_EQ(read->at(0).events[0].payload, journal[0].payload);
+  Status verified = Verify(read->at(0).events[0], ChainStart(given.subject));
+  EXPECT_TRUE(verified) << verified.error();
+  EXPECT_TRUE(store().ReadGrants(Open(), asked)->empty()) << "it is another session's";
+
+  Holder holder(read->at(0), session);
+  MustCommit(holder, holder.Item());
+  EXPECT_TRUE(store().ReadGrants(session, asked)->empty()) << "something was written under the grant: the hint comes twice";
+  Close(holder);
+  EXPECT_TRUE(store().ReadGrants(session, asked)->empty());
+}
+
+TEST_P(CreateConformance, AGrantSaysThatThereIsAnInput) {
+  const SessionId session = Open();
+  CreateItem item = NewItem();
+  item.grant_to = session;
+  ASSERT_TRUE(One(item).granted);
+  EXPECT_EQ(MustPost(NewPost(item.subject)).holder, session);
+  auto read = store().ReadGrants(session, {&item.subject, 1});
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_TRUE(read->at(0).inbox_left);
+  EXPECT_EQ(read->at(0).wake, 0) << "of before the input: who closes by it is told that something moved";
+  EXPECT_TRUE(read->at(0).inbox.empty());
+  Holder holder(read->at(0), session);
+  EXPECT_EQ(CommitKind(holder.Item(1, Disposition::kClose)), Outcome::kMoved);
+  EXPECT_EQ(store().ReadInbox(item.subject, read->at(0).token)->rows.size(), 1u);
+}
+
+TEST_P(CreateConformance, WhoseSessionIsDeadBecomesReady) {
+  const SessionId dead = Open();
+  ASSERT_TRUE(store().CloseSession(dead).ok());
+  for (const SessionId& session : {dead, SessionId{NewUuid7()}}) {
+    CreateItem item = NewItem();
+    item.grant_to = session;
+    EXPECT_FALSE(One(item).granted);
+    EXPECT_EQ(View(item.subject).state, OpenState::kReady);
+    EXPECT_TRUE(queries().Grants(item.subject)->empty());
+    EXPECT_TRUE(store().ReadGrants(session, {&item.subject, 1})->empty());
+    ClaimOne(Open(), item.subject);
+  }
+}
+
+TEST_P(CreateConformance, ARepeatIsGrantedToNobody) {
+  const SessionId session = Open();
+  CreateItem item = Keyed("k", "body");
+  item.grant_to = session;
+  EXPECT_TRUE(One(item).granted);
+  CreateItem again = Keyed("k", "body");
+  again.grant_to = session;
+  const CreateOutcome outcome = One(again);
+  EXPECT_EQ(outcome.kind, Created::kReplayed);
+  EXPECT_FALSE(outcome.granted);
+  EXPECT_EQ(queries().Grants(item.subject)->size(), 1u);
+}
+
+TEST_P(CreateConformance, AGrantThatIsGivenBackIsClaimedAnew) {
+  const SessionId session = Open();
+  CreateItem item = NewItem();
+  item.grant_to = session;
+  const CreateOutcome outcome = One(item);
+  const auto held = store().HeldBy(session, milliseconds(0));
+  ASSERT_EQ(held->size(), 1u);
+  EXPECT_EQ(held->at(0), std::pair(item.subject, outcome.token));
+  ASSERT_TRUE(store().GiveBack(item.subject, session, outcome.token).ok());
+  EXPECT_TRUE(store().ReadGrants(session, {&item.subject, 1})->empty());
+  Holder holder = ClaimOne(session, item.subject);
+  EXPECT_TRUE(store().ReadGrants(session, {&item.subject, 1})->empty()) << "it holds it by a claim, under a newer token";
+  MustCommit(holder, holder.Item());
+}
+
+TEST_P(CreateConformance, AGrantOfADeadSessionIsFreedByTheReaper) {
+  CreateItem item = NewItem();
+  item.grant_to = Open(milliseconds(1'000));
+  ASSERT_TRUE(One(item).granted);
+  EXPECT_EQ(ExpireAndReap().leases_freed, 1);
+  const SessionId other = Open();
+  const auto claimed = ClaimUpTo(other, 1);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].barren_takeovers, 1) << "nothing had been written under it";
+}
+
 TEST_P(CreateConformance, KeepsWhatTheListingShows) {
   CreateItem item = NewItem();
   item.band = 2;

@@ -173,6 +173,35 @@ TEST_F(ClaimIsolation, TwoRequestsUnderTheSameKeyMakeOneSubject) {
   EXPECT_EQ(stage_->db().Count("SELECT count(*) FROM subjects"), 1);
 }
 
+TEST_F(ClaimIsolation, AGrantWithTheCreateBesideTheReapOfItsSession) {
+  const SessionId session = Open(*a_);
+  const CreateItem item = GrantedItem(session);
+  Gate gate(*stage_, "create_sessions_locked", *a_);
+  auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
+  ASSERT_TRUE(gate.AwaitArrival());
+  stage_->Advance(milliseconds(700'000));
+  EXPECT_EQ(c_->store().Reap(10)->sessions_died, 0) << "it is not declared dead under the grant";
+  gate.Open();
+  EXPECT_TRUE(create.get()->at(0).granted);
+  EXPECT_EQ(ExpireAndReap(), 1) << "what was granted is freed by the next reap";
+  Claim(*b_, Open(*b_), item.subject);
+}
+
+TEST_F(ClaimIsolation, AGrantWithTheCreateBehindTheReapOfItsSessionBecomesReady) {
+  const SessionId session = Open(*a_);
+  const CreateItem item = GrantedItem(session);
+  stage_->Advance(milliseconds(700'000));
+  Gate gate(*stage_, "reap_session_locked", *c_);
+  auto reap = c_->Start([](KernelStore& store) { return store.Reap(10); });
+  ASSERT_TRUE(gate.AwaitArrival());
+  auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
+  ASSERT_TRUE(stage_->AwaitBlocked("a")) << "a grant waits for the marking";
+  gate.Open();
+  EXPECT_EQ(reap.get()->sessions_died, 1);
+  EXPECT_FALSE(create.get()->at(0).granted);
+  Claim(*b_, Open(*b_), item.subject);
+}
+
 TEST_F(ClaimIsolation, TwoProcessesAskForTheSameDuty) {
   SessionId one = Open(*a_), two = Open(*b_);
   Gate gate(*stage_, "loop_locked", *a_);

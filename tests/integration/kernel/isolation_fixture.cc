@@ -30,15 +30,20 @@ SessionId IsolationTest::Open(Actor& actor, milliseconds ttl) {
   return grant->session;
 }
 
-SubjectId IsolationTest::Create(bool ready) {
+CreateItem IsolationTest::NewItem() {
   CreateItem item;
   item.subject = SubjectId{NewUuid7()};
   item.kind = "counter";
-  item.make_ready = ready;
   Event event;
   event.type = "test.created";
   event.payload = "{\"n\":1}";
   item.events = {event};
+  return item;
+}
+
+SubjectId IsolationTest::Create(bool ready) {
+  CreateItem item = NewItem();
+  item.make_ready = ready;
   auto outcome = c_->store().Create({&item, 1});
   EXPECT_TRUE(outcome) << outcome.error();
   return item.subject;

@@ -21,6 +21,13 @@ class IsolationTest : public ::testing::Test {
   void Prepare(const std::vector<Stage::Edit>& edits);
 
   SessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
+  static CreateItem NewItem();
+  // Not made yet: one that goes to this session as it is.
+  static CreateItem GrantedItem(const SessionId& session) {
+    CreateItem item = NewItem();
+    item.grant_to = session;
+    return item;
+  }
   SubjectId Create(bool ready = true);
   static ClaimRequest Request(const SessionId& session, int max = 1);
   Holder Claim(Actor& actor, const SessionId& session, const SubjectId& subject);

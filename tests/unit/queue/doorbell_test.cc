@@ -109,6 +109,91 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   server.Stop();
 }
 
+TEST(DoorbellFrame, RoomAndGrantsRoundTrip) {
+  const SessionId session{Subject(3).uuid};
+  auto room = doorbell::Decode(std::string_view(doorbell::EncodeRoom(session, 70, 2, {"workflow", "counter"})).substr(4));
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->kind, doorbell::Message::Kind::kRoom);
+  EXPECT_EQ(room->session, session);
+  EXPECT_EQ(room->limit, 70u);
+  EXPECT_EQ(room->known_version, 2);
+  EXPECT_EQ(room->kinds, (std::vector<std::string>{"workflow", "counter"}));
+  EXPECT_TRUE(doorbell::EncodeGranted(session, {}).empty());
+  std::vector<SubjectId> many(doorbell::kMostGranted + 1, Subject(1));
+  many.back() = Subject(2);
+  const auto frames = doorbell::EncodeGranted(session, many);
+  ASSERT_EQ(frames.size(), 2u) << "what one frame does not hold goes in a second";
+  EXPECT_LE(frames[0].size() - 4, doorbell::kMaxFrameBytes);
+  auto last = doorbell::Decode(std::string_view(frames[1]).substr(4));
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->kind, doorbell::Message::Kind::kGranted);
+  EXPECT_EQ(last->subjects, (std::vector<SubjectId>{Subject(2)}));
+}
+
+TEST(Doorbell, TellsHowMuchRoomThereIsAndWhatWasGranted) {
+  Heard heard;
+  DoorbellServer::Options server_options;
+  server_options.on_closed = [&](const SubjectId&) { heard.Add("said"); };
+  DoorbellServer server(std::move(server_options));
+  ASSERT_TRUE(server.Start().ok());
+  DoorbellClient::Options options;
+  options.coordinators = {server.address()};
+  options.queues = {"default"};
+  options.retry_min = std::chrono::milliseconds(10);
+  options.kinds = {"workflow"};
+  options.known_version = 1;
+  options.on_work = [&](const std::string&) {};
+  options.on_woken = [&](const SubjectId&) {};
+  options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
+  options.on_granted = [&](const SessionId&, const std::vector<SubjectId>& subjects) {
+    for (const SubjectId& subject : subjects) heard.Add("granted " + subject.ToString());
+  };
+  DoorbellClient client(std::move(options));
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(heard.WaitFor("all lines"));
+  int told = 0;
+  const auto said = [&] {  // what the client was told before has reached the server
+    client.TellClosed(Subject(1));
+    return heard.WaitFor("said", ++told);
+  };
+  CreateItem item;
+  item.kind = "workflow";
+  const SessionId session{Subject(42).uuid}, next{Subject(43).uuid};
+  client.SetSession(session);
+  ASSERT_TRUE(said());
+  EXPECT_FALSE(server.room().Take(item)) << "none was said";
+  client.SetRoom(next, 5);
+  client.SetRoom(session, 2);
+  ASSERT_TRUE(said());
+  EXPECT_EQ(server.room().Take(item), session);
+  EXPECT_EQ(server.room().Take(item), session);
+  EXPECT_FALSE(server.room().Take(item)) << "two, not five";
+  server.RingGranted(next, {Subject(7)});
+  server.RingGranted(session, {Subject(8), Subject(9)});
+  EXPECT_TRUE(heard.WaitFor("granted " + Subject(9).ToString()));
+  EXPECT_EQ(heard.Count("granted " + Subject(7).ToString()), 0);
+  ASSERT_TRUE(said());
+  EXPECT_EQ(server.room().Take(item), session) << "what is heard of makes room";
+  client.SetRoom(session, 0);
+  ASSERT_TRUE(said());
+  EXPECT_FALSE(server.room().Take(item)) << "room is taken back";
+  client.SetRoom(session, 2);
+  ASSERT_TRUE(said());
+  EXPECT_TRUE(server.room().Take(item));
+  client.SetSession(next);
+  ASSERT_TRUE(said());
+  EXPECT_FALSE(server.room().Take(item)) << "of a new session nothing was said yet";
+  client.SetRoom(next, 1);
+  ASSERT_TRUE(said());
+  EXPECT_EQ(server.room().Take(item), next);
+  server.CutAll();
+  ASSERT_TRUE(heard.WaitFor("all lines", 2));
+  ASSERT_TRUE(said());
+  EXPECT_EQ(server.room().Take(item), next) << "said again with the next line";
+  client.Stop();
+  server.Stop();
+}
+
 TEST(Doorbell, SaysThatThePortIsTaken) {
   DoorbellServer first({});
   ASSERT_TRUE(first.Start().ok());

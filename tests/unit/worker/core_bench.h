@@ -22,6 +22,7 @@ struct Told final : WorkerObserver {
   std::vector<std::string> lost, given_back, quarantines, unavailable, sessions_lost;
   std::vector<StepResult::Outcome> ended;
   std::vector<SteadyTime::duration> batches;
+  std::vector<int> rooms;
 
   void OnClaimMissed(int d, int q) override {
     dropped += d;
@@ -34,6 +35,7 @@ struct Told final : WorkerObserver {
   void OnUnavailable(const char* what, const Error&) override { unavailable.emplace_back(what); }
   void OnStepDone(const StepEnd&, const StepResult& result) override { ended.push_back(result.outcome); }
   void OnBatch(std::size_t, SteadyTime::duration took) override { batches.push_back(took); }
+  void OnRoom(const SessionId&, int room) override { rooms.push_back(room); }
   void OnFoundRecorded(std::size_t completions) override { found_recorded += completions; }
   void OnRefused(const SubjectId&, Token, const char*) override { ++refused; }
 };

@@ -1,0 +1,142 @@
+// Create and grant, the worker's part: how much room it tells of, what it makes of hints.
+#include "tests/unit/worker/core_bench.h"
+
+namespace acl::test {
+namespace {
+
+class CoreGrants : public CoreBench {
+ protected:
+  // Made and granted to this core's session, which has not heard of it.
+  SubjectId Granted(const CounterOptions& options = {.steps = 1, .effects = "p"}) {
+    CreateItem item = counter->MakeCreateItem(SubjectId{ids.Make()}, options);
+    item.grant_to = core->session();
+    auto outcome = memory.Create({&item, 1});
+    EXPECT_TRUE(outcome.ok() && outcome->front().granted);
+    return item.subject;
+  }
+  void Hint(const SubjectId& subject) { core->OnGrantHint(clock.Steady(), core->session(), {subject}); }
+  int Room() const { return told.rooms.empty() ? 0 : told.rooms.back(); }
+};
+
+TEST_F(CoreGrants, RoomIsToldOnceNothingWaitsAndOnlyWhenItChanges) {
+  config.run_slots = 3;
+  config.claim_batch = 2;
+  core = std::make_unique<WorkerCore>(config, kinds, random, &told, crew);
+  core->Start(clock.Steady());
+  for (int i = 0; i < 2; ++i) Create({.steps = 1, .effects = "p"});
+  Settle();
+  EXPECT_EQ(core->held(), 2);
+  EXPECT_EQ(told.rooms, std::vector<int>{1}) << "after a claim that found all there was, and not before";
+  Hint(Granted());
+  Settle();
+  EXPECT_EQ(core->held(), 3);
+  EXPECT_EQ(Room(), 0);
+  while (!steps.empty()) {
+    EndStep();
+    Settle();
+  }
+  EXPECT_EQ(core->held(), 0);
+  EXPECT_EQ(Room(), 3);
+}
+
+TEST_F(CoreGrants, TakesWhatItWasGranted) {
+  StartCore();
+  const SubjectId subject = Granted();
+  EXPECT_EQ(core->held(), 0);
+  Hint(subject);
+  Settle();
+  EXPECT_EQ(core->held(), 1);
+  EXPECT_EQ(core->counts().claimed, 1);
+  EndStep();
+  Settle();
+  EXPECT_TRUE(Look(subject).closed);
+}
+
+TEST_F(CoreGrants, AnInputThatCameBeforeTheHintIsRead) {
+  StartCore();
+  const SubjectId subject = Granted();
+  ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, "stop", "{}", {}}).ok());
+  Hint(subject);
+  Settle();
+  EXPECT_TRUE(Look(subject).inbox.empty());
+}
+
+TEST_F(CoreGrants, AHintThatComesTwiceOrIsOfAnotherSessionIsNothing) {
+  StartCore();
+  const SubjectId subject = Granted();
+  core->OnGrantHint(clock.Steady(), SessionId{ids.Make()}, {subject});
+  Settle();
+  EXPECT_EQ(core->held(), 0);
+  Hint(subject);
+  Hint(subject);
+  Settle();
+  Hint(subject);
+  Settle();
+  EXPECT_EQ(core->held(), 1);
+  EXPECT_EQ(core->counts().claimed, 1);
+  EXPECT_EQ(steps.size(), 1u);
+}
+
+// The answer was on its way for so long that the run was given back and claimed under a newer token.
+TEST_F(CoreGrants, ALateAnswerDoesNotTakeTheNewerHoldingAway) {
+  StartCore();
+  const SubjectId subject = Granted();
+  Hint(subject);
+  const auto read = Await<command::ReadGrants>();
+  auto late = CarryOut(carry_out, read, clock.Steady());
+  ASSERT_TRUE(memory.GiveBack(subject, core->session(), Look(subject).token).ok());
+  Live(milliseconds(1'000));
+  ASSERT_EQ(core->held(), 1);
+  const Token newer = Look(subject).token;
+  late(*core, clock.Steady());
+  Settle();
+  EXPECT_EQ(core->held(), 1);
+  EXPECT_EQ(core->counts().claimed, 1);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].call.token, newer);
+}
+
+TEST_F(CoreGrants, WhatWasNotHeardOfIsGivenBackSoonAfterALineIsLost) {
+  StartCore();
+  const SubjectId unheard = Granted();
+  core->OnDoorbell(clock.Steady(), false);
+  Live(milliseconds(3'000));
+  EXPECT_EQ(told.given_back.size(), 1u) << "not only with the next reconciliation, a minute later";
+  EXPECT_EQ(core->held(), 1) << "and claimed anew";
+  EXPECT_GT(Look(unheard).grants.size(), 1u);
+}
+
+TEST_F(CoreGrants, WhatCouldNotBeReadIsGivenBackSoon) {
+  StartCore();
+  const SubjectId subject = Granted();
+  store.FailNext("ReadGrants", FaultyStore::Fault::kUnavailable);
+  Hint(subject);
+  Settle();
+  EXPECT_EQ(core->held(), 0);
+  EXPECT_EQ(told.unavailable.size(), 1u);
+  Live(milliseconds(3'000));
+  EXPECT_EQ(core->held(), 1);
+}
+
+TEST_F(CoreGrants, ADrainingWorkerHasNoRoomAndGivesBackWhatItHearsOf) {
+  StartCore();
+  EXPECT_GT(Room(), 0);
+  const SubjectId subject = Granted();
+  Hint(subject);
+  core->Drain(clock.Steady());
+  Settle();
+  Live(milliseconds(200));
+  EXPECT_EQ(Room(), 0);
+  EXPECT_TRUE(core->finished());
+  EXPECT_FALSE(Look(subject).holder);
+  EXPECT_FALSE(Look(subject).closed);
+}
+
+TEST_F(CoreGrants, WithoutAWindowThereIsNoRoom) {
+  config.granted_unheard = 0;
+  StartCore();
+  EXPECT_TRUE(told.rooms.empty());
+}
+
+}  // namespace
+}  // namespace acl::test
