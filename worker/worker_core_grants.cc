@@ -49,7 +49,11 @@ void WorkerCore::OnGrantsRead(SteadyTime now, const SessionId& session, Result<s
     auto held = subjects_.find(loaded.claimed.subject);
     // The hint came twice, or this answer so late that the lease was let go and granted again.
     if (held != subjects_.end() && held->second->token() >= loaded.claimed.token) continue;
-    TakeOn(loaded);
+    if (int(subjects_.size()) >= config_.run_slots + config_.granted_unheard) {  // more than was asked for
+      GiveBackGrant(loaded.claimed, "there is no room for it");
+    } else {
+      TakeOn(loaded);
+    }
   }
 }
 

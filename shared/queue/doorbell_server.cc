@@ -110,7 +110,6 @@ struct DoorbellServer::Impl {
     for (auto& [number, peer] : peers) {
       if (peer.session != session) continue;
       for (std::string& frame : doorbell::EncodeGranted(session, subjects)) Send(peer, std::move(frame), granted_hints);
-      return;
     }
   }
 

@@ -20,7 +20,7 @@ void GrantBook::Room(std::int64_t number, const SessionId& session, std::uint64_
   std::lock_guard lock(mutex_);
   auto peer = peers_.find(number);
   if (peer == peers_.end() || session.is_nil() || peer->second.session != session) return;
-  peer->second.limit = limit;
+  peer->second.limit = std::min(limit, peer->second.taken + kMostFree);
   peer->second.known_version = known_version;
   peer->second.kinds = std::move(kinds);
 }

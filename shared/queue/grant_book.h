@@ -16,6 +16,8 @@ namespace acl {
 
 class GrantBook {
  public:
+  static constexpr std::uint64_t kMostFree = 1024;  // whatever a worker says
+
   // -- from the doorbell, by connection
   // Its queues and session, as its hello says: what it had room for before is void.
   void Hello(std::int64_t peer, const SessionId& session, std::vector<std::string> queues);

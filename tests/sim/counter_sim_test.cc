@@ -88,7 +88,7 @@ TEST(CounterSim, ShrinksToTheFaultsThatMatter) {
   int seed = 0, left = 0, all = 0;
   ASSERT_EQ(std::sscanf(told.c_str(), "seed %d: %d of its %d faults are enough for: ", &seed, &left, &all), 3) << told;
   EXPECT_GT(all, 0);
-  EXPECT_LT(left * 10, all);
+  EXPECT_LT(left * 5, all);
   EXPECT_NE(told.find("invariant 4"), std::string::npos) << told;
 }
 

@@ -44,6 +44,13 @@ TEST_F(Grants, NobodyIsGivenMoreThanItsRoom) {
   EXPECT_EQ(book.Take(Item()), Session(1));
 }
 
+TEST_F(Grants, RoomIsBoundedWhateverIsSaid) {
+  Worker(1, ~std::uint64_t{0});
+  std::uint64_t taken = 0;
+  while (book.Take(Item())) ++taken;
+  EXPECT_EQ(taken, GrantBook::kMostFree);
+}
+
 TEST_F(Grants, WhoHasMostRoomIsFirst) {
   Worker(1, 2);
   Worker(2, 3);

@@ -15,7 +15,7 @@ const ChunkReader kNoChunks = [](const Hash256&) -> Result<std::string> { return
 
 // A subject that is right in every respect: created under token 1, taken over as 5 after event 4, closed at event 8; steps a, b and c
 // completed, c and a undone.
-SubjectRows Good() {
+SubjectRows Good(std::int64_t first_token = 1) {
   SubjectRows rows;
   rows.subject = *SubjectId::Parse("0190f5fe-7c00-7a00-8000-0123456789ab");
   rows.grants = {{Token{2}, 1}, {Token{5}, 4}};
@@ -27,7 +27,7 @@ SubjectRows Good() {
     event.subject = rows.subject;
     event.seq = std::int64_t(i) + 1;
     event.type = "test.event";
-    event.token = Token{i == 0 ? 1 : i < 4 ? 2 : 5};
+    event.token = Token{i == 0 ? first_token : i < 4 ? 2 : 5};
     event.timestamp = WallTimeFromMicros(std::int64_t(i) * 1000);
     Json delta = Json::array({PatchAdd({"last"}, event.seq)});
     EXPECT_TRUE(state.Apply(delta).ok());
@@ -64,6 +64,18 @@ TEST(CheckSubject, RightIsClean) {
   EXPECT_EQ(report.checked["snapshot.root"], 2);
   EXPECT_EQ(report.checked["compensation.order"], 2);
   EXPECT_EQ(report.checked["head.chain"], 1);
+}
+
+// Created under the token of its first grant.
+TEST(CheckSubject, GrantedAsItIsMadeIsCleanAndItsSpanIsStillChecked) {
+  SubjectRows rows = Good(2);
+  Report report = ReportOf(rows);
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  rows.grants[1].head_seq = 3;  // event 4 is of the grant before
+  EXPECT_THAT(ReportOf(rows).violations, Contains(Field(&Violation::check, "token.span")));
+  rows = Good(1);
+  rows.grants[0].head_seq = 2;  // event 2 is of this grant, which was not the creation's
+  EXPECT_THAT(ReportOf(rows).violations, Contains(Field(&Violation::check, "token.span")));
 }
 
 struct Damage {

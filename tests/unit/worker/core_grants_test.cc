@@ -132,6 +132,16 @@ TEST_F(CoreGrants, ADrainingWorkerHasNoRoomAndGivesBackWhatItHearsOf) {
   EXPECT_FALSE(Look(subject).closed);
 }
 
+TEST_F(CoreGrants, WhatIsMoreThanItAskedForIsGivenBack) {
+  config.run_slots = config.granted_unheard = 1;
+  config.step_slots = 8;
+  StartCore();
+  for (int i = 0; i < 3; ++i) Hint(Granted());
+  Settle();
+  EXPECT_EQ(core->held(), 2) << "what it holds, and what may have been on its way";
+  EXPECT_EQ(told.given_back.size(), 1u);
+}
+
 TEST_F(CoreGrants, WithoutAWindowThereIsNoRoom) {
   config.granted_unheard = 0;
   StartCore();
