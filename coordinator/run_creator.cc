@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "shared/base/fail_point.h"
+
 namespace acl::coordinator {
 
 Status RunCreator::Start() {
@@ -69,6 +71,7 @@ void RunCreator::Note(const CreateItem& item, const Result<CreateOutcome>& outco
 }
 
 void RunCreator::Tell(Made made) const {
+  if (!made.granted.empty()) FailPoint("create.after_grant");  // they are somebody's, who does not know yet
   for (auto& [session, subjects] : made.granted) grants_.tell(session, std::move(subjects));
   for (const std::string& queue : made.queues) ring_(queue);
 }

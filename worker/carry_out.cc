@@ -32,6 +32,7 @@ std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> g
 }
 
 Report DoReadGrants(CarryOutContext& context, const command::ReadGrants& read) {
+  FailPoint("grants.before_read");
   auto answer = context.store.ReadGrants(read.session, read.subjects);
   if (!answer) {
     return [session = read.session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnGrantsRead(now, session, error); };

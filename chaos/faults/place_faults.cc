@@ -12,8 +12,8 @@ namespace {
 
 class AtFailPoint final : public Fault {
  public:
-  AtFailPoint(World& world, Node& node, std::string place, std::string action, Node* to_die)
-      : world_(world), node_(node), place_(std::move(place)), action_(std::move(action)), to_die_(to_die), pid_(node.process->pid()) {
+  AtFailPoint(World& world, Node& node, std::string place, std::string action, std::vector<Node*> to_die)
+      : world_(world), node_(node), place_(std::move(place)), action_(std::move(action)), to_die_(std::move(to_die)), pid_(node.process->pid()) {
     facts["process"] = node.name;
     facts["pid"] = pid_;
   }
@@ -23,7 +23,7 @@ class AtFailPoint final : public Fault {
     const auto order = Order();
     std::ofstream(order.string() + ".new") << action_;
     std::filesystem::rename(order.string() + ".new", order);
-    if (to_die_ != nullptr) to_die_->process->Signal(SIGSTOP);
+    for (Node* other : to_die_) other->process->Signal(SIGSTOP);
     return {};
   }
   Status AssertInjected() override {
@@ -44,7 +44,7 @@ class AtFailPoint final : public Fault {
     std::error_code ignored;
     std::filesystem::remove(Order(), ignored);
     std::filesystem::remove(Hit(), ignored);
-    if (to_die_ != nullptr) to_die_->process->Signal(SIGCONT);
+    for (Node* other : to_die_) other->process->Signal(SIGCONT);
     node_.process->Signal(SIGCONT);
     return node_.process->Running() ? Status() : world_.fleet->StartNode(node_);
   }
@@ -60,20 +60,23 @@ class AtFailPoint final : public Fault {
   World& world_;
   Node& node_;
   const std::string place_, action_;
-  Node* to_die_;  // whose death makes the process come by
+  const std::vector<Node*> to_die_;  // whose death makes the process come by
   const pid_t pid_;
 };
+
+std::vector<Node*> WorkersBeside(World& world, const Node& node) {
+  std::vector<Node*> others;
+  for (int n = 0; n < world.fleet->workers(); ++n) {
+    if (&world.fleet->worker(n) != &node) others.push_back(&world.fleet->worker(n));
+  }
+  return others;
+}
 
 // A commit that arrives between a takeover and the first commit of who took over: the expected head is still as it was, so that the token
 // alone refuses it. Its sender is stopped with the commit on its way; everybody else is stopped too, and then stops right after a claim.
 class CommitInGap final : public Fault {
  public:
-  CommitInGap(World& world, Node& node) : world_(world), node_(node) {
-    facts["process"] = node.name;
-    for (int n = 0; n < world.fleet->workers(); ++n) {
-      if (&world.fleet->worker(n) != &node) others_.push_back(&world.fleet->worker(n));
-    }
-  }
+  CommitInGap(World& world, Node& node) : world_(world), node_(node), others_(WorkersBeside(world, node)) { facts["process"] = node.name; }
   Status Inject() override {
     before_ = Refusals();
     node_.database->ArmHold();
@@ -128,17 +131,23 @@ class CommitInGap final : public Fault {
 
   World& world_;
   Node& node_;
-  std::vector<Node*> others_;
+  const std::vector<Node*> others_;
   double before_ = 0;
 };
 
 }  // namespace
 
+// What is new is granted as it is made: a claim finds something when a worker's leases have run out, and surely when nobody else looks.
 Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const std::string& action) {
   const bool reaper = place.starts_with("reaper.");
-  if (!reaper && !place.starts_with("outbox.")) return std::make_unique<AtFailPoint>(world, AWorker(world, draw), place, action, nullptr);
+  if (!reaper && !place.starts_with("outbox.") && !place.starts_with("create.")) {
+    Node& worker = AWorker(world, draw);
+    return std::make_unique<AtFailPoint>(world, worker, place, action,
+                                         place == "claim.after_commit" ? WorkersBeside(world, worker) : std::vector<Node*>());
+  }
   Node& coordinator = world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators())));
-  return std::make_unique<AtFailPoint>(world, coordinator, place, action, reaper ? &AWorker(world, draw) : nullptr);
+  return std::make_unique<AtFailPoint>(world, coordinator, place, action,
+                                       reaper ? std::vector<Node*>{&AWorker(world, draw)} : std::vector<Node*>());
 }
 
 Made LateInGap(World& world, std::uint64_t draw) { return std::make_unique<CommitInGap>(world, AWorker(world, draw)); }
