@@ -26,17 +26,19 @@ FROM due_ready($shard::int, $queue::text[], $band::int[], $at::timestamptz[], $s
                      true);
 
 // Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
-// So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter.
+// So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter. Each lease by its key (LIMIT): a plan made while
+// there were few took all of the session's instead, with all that the index had not yet forgotten.
 const Statement kGrants("grants", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
        h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum, e.content_hash,
        e.chain, e.at, e.apart
-FROM generate_subscripts($subject::uuid[], 1) AS i(n)
-JOIN leases l ON l.subject_id = ($subject::uuid[])[i.n] AND l.session_id = $session::uuid AND l.state = 0
+FROM unnest($subject::uuid[]) WITH ORDINALITY AS i(subject, n)
+CROSS JOIN LATERAL (SELECT * FROM leases x WHERE x.subject_id = i.subject LIMIT 1) l
 JOIN lease_history g ON g.subject_id = l.subject_id AND g.token = l.token
 JOIN subject_head h ON h.subject_id = l.subject_id AND h.head_seq = g.head_seq
 JOIN subjects s ON s.subject_id = l.subject_id
 JOIN event_rows e ON e.subject_id = l.subject_id AND e.token = l.token
+WHERE l.session_id = $session::uuid AND l.state = 0
 ORDER BY i.n, e.seq)",
                         true);
 
