@@ -16,8 +16,10 @@ if(CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 file(GLOB acl_migration_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/migrations/*.sql)
+string(SHA1 acl_migration_list "${acl_migration_files}")  # a file that went away makes it anew, too
 set(acl_embedded ${CMAKE_BINARY_DIR}/generated/embedded_migrations.cc)
 add_custom_command(OUTPUT ${acl_embedded}
-  COMMAND ${CMAKE_COMMAND} -DACL_MIGRATIONS=${CMAKE_SOURCE_DIR}/migrations -DACL_OUTPUT=${acl_embedded} -P ${CMAKE_CURRENT_LIST_FILE}
+  COMMAND ${CMAKE_COMMAND} -DACL_MIGRATIONS=${CMAKE_SOURCE_DIR}/migrations -DACL_OUTPUT=${acl_embedded}
+    -DACL_LIST=${acl_migration_list} -P ${CMAKE_CURRENT_LIST_FILE}
   DEPENDS ${acl_migration_files} ${CMAKE_CURRENT_LIST_FILE} COMMENT "embedding migrations")
 target_sources(acl_shared_postgres PRIVATE ${acl_embedded})

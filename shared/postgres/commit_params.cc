@@ -37,16 +37,7 @@ void BindJournal(std::span<const CommitItem> items, const RowTypes& types, Param
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    for (const Event& e : item.events) {
-      events.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
-      events.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum).Bytes(e.content_hash).Bytes(e.chain);
-      if (e.apart || !e.payload) {
-        events.Null(Oid::kText);
-      } else {
-        events.Text(*e.payload);
-      }
-      events.Bool(e.apart);
-    }
+    for (const Event& e : item.events) AddEvent(events, n, e);
     for (const AttemptRow& a : item.attempts) {
       attempts.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(a.step_id).Int32(a.attempt_id).Time(a.started_at);
     }
@@ -199,6 +190,17 @@ void BindSnapshots(std::span<const CommitItem> items, Params& params) {
 }
 
 }  // namespace
+
+void AddEvent(RowArray& events, int item, const Event& e) {
+  events.Row().Int32(item).Id(e.subject.uuid).Int64(e.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
+  events.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum).Bytes(e.content_hash).Bytes(e.chain);
+  if (e.apart || !e.payload) {
+    events.Null(Oid::kText);
+  } else {
+    events.Text(*e.payload);
+  }
+  events.Bool(e.apart);
+}
 
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
   Params params;

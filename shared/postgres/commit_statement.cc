@@ -14,7 +14,8 @@ namespace {
 //
 // Sets of items are bit strings, bit n for item n ($none has none): a join of items with items is a loop in a loop.
 //
-// 1. Proofs. A keeping item locks its lease row FOR KEY SHARE: a raise of the token (claim, reap) waits for it, a wake-up does not.
+// 1. Proofs. A keeping item locks its lease row FOR KEY SHARE: a raise of the token (claim, reap) waits for it, a wake-up does not. (The
+//    token is in a unique index of leases for this alone: that makes it a column whose change waits for KEY SHARE.)
 //    SKIP LOCKED: what somebody holds is `busy`, and nothing here ever waits for a lease. The row's values are those of its newest
 //    version, so `mine` is the truth under the lock. The hold marks are where tests stop a session to force an interleaving.
 constexpr const char* kItems = R"(

@@ -21,6 +21,9 @@ CommitForm FormOf(std::span<const CommitItem> items);
 // `direct`: the items belong to a direct command, whose lease is free and locked by the same transaction.
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types);
 
+// A row of the type commit_event, of the item of that number.
+void AddEvent(RowArray& events, int item, const Event& event);
+
 // One outcome per item, in order. Throws std::exception if a row does not decode.
 std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const CommitItem> items);
 

@@ -214,20 +214,20 @@ Result<Rows> Connection::Run(const Statement& statement, const Params& params, S
   }
 }
 
-Result<const RowTypes*> Connection::CommitTypes() {
-  static const std::vector<std::string> names = {"commit_item",       "commit_event", "commit_attempt",
-                                                 "commit_completion", "commit_timer", "commit_listing"};
-  if (!commit_types_.empty()) return &commit_types_;
+Result<const RowTypes*> Connection::SentTypes() {
+  static const std::vector<std::string> names = {"commit_item",  "commit_event",   "commit_attempt", "commit_completion",
+                                                 "commit_timer", "commit_listing", "create_item"};
+  if (!sent_types_.empty()) return &sent_types_;
   Array wanted(Oid::kText);
   for (const std::string& name : names) wanted.Text(name);
   Params params;
   auto rows = Run(kRowTypes, params.List("names", wanted));
   if (!rows) return rows.error();
   if (std::size_t(rows->size()) != names.size()) {
-    return Error{Code::kUnavailable, "the database has no types for the rows of a commit: is it migrated? run: airun db migrate"};
+    return Error{Code::kUnavailable, "the database has no types for the rows of a commit or a create: is it migrated? run: airun db migrate"};
   }
-  for (int i = 0; i < rows->size(); ++i) commit_types_[rows->Text(i, 0)] = Oid(rows->Int(i, 1));
-  return &commit_types_;
+  for (int i = 0; i < rows->size(); ++i) sent_types_[rows->Text(i, 0)] = Oid(rows->Int(i, 1));
+  return &sent_types_;
 }
 
 Result<Rows> Connection::RunScript(const std::string& sql) {

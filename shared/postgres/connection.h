@@ -86,8 +86,8 @@ class Connection {
   Result<Rows> Run(const Statement& statement, const Params& params = {});
   // The same, and what the server said on failure.
   Result<Rows> Run(const Statement& statement, const Params& params, SqlError* details);
-  // The types of a commit's rows (migrations/0120), asked for once.
-  Result<const RowTypes*> CommitTypes();
+  // The row types that are sent (migrations/0120, 0121), asked for once.
+  Result<const RowTypes*> SentTypes();
   // Text of several statements without parameters (migrations, settings). Not for values.
   Result<Rows> RunScript(const std::string& sql);
 
@@ -114,7 +114,7 @@ class Connection {
   std::unique_ptr<pqxx::connection> connection_;
   std::unique_ptr<pqxx::work> transaction_;
   std::map<std::string, NumberedSql> prepared_;
-  RowTypes commit_types_;
+  RowTypes sent_types_;
   bool broken_ = false;
 };
 

@@ -48,7 +48,7 @@ Status CommitPart(pg::Pool& pool, std::span<const CommitItem> items, Outcomes& o
     auto taken = pool.Take();
     if (!taken) return taken.error();
     if (FailPoint("commit.before")) (*taken)->Cut();
-    auto types = (*taken)->CommitTypes();
+    auto types = (*taken)->SentTypes();
     if (!types) return types.error();
     rows = (*taken)->Run(pg::CommitStatement(form), pg::BindCommit(items, form, false, **types), &details);
     if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
@@ -198,7 +198,7 @@ Result<std::optional<CommitOutcome>> PgStore::DirectOnce(const SubjectId& subjec
   }
   std::span<const CommitItem> one(&*stored, 1);
   pg::SqlError details;
-  auto types = connection.CommitTypes();
+  auto types = connection.SentTypes();
   if (!types) return types.error();
   auto rows =
       connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true, **types), &details);

@@ -1,8 +1,9 @@
 // Create: many subjects in one transaction, sealed here, proved there (migrations/0119_create_and_grant.sql).
 #include <algorithm>
+#include <stdexcept>
 
 #include "shared/base/sha256.h"
-#include "shared/base/uuid7.h"
+#include "shared/postgres/create_statement.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/seal_cache.h"
 #include "shared/postgres/store_calls.h"
@@ -27,7 +28,7 @@ SELECT item, outcome, subject, token, db_now, granted FROM create_and_grant($tok
                         true);
 constexpr int kReseal = 9;  // the epoch moved: nothing was written
 
-Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
+Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
   Array subject(Oid::kUuid), project(Oid::kUuid), kind(Oid::kText), queue(Oid::kText), band(Oid::kInt4), version(Oid::kInt4),
       key(Oid::kText), hash(Oid::kBytea), head(Oid::kInt8), chain(Oid::kBytea), root(Oid::kBytea), journal(Oid::kUuid),
       at(Oid::kTimestamptz), deadline(Oid::kTimestamptz), ready(Oid::kBool), grant(Oid::kUuid), name(Oid::kText), name_version(Oid::kText),
@@ -38,23 +39,10 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
   Array t_item(Oid::kInt4), t_id(Oid::kText), t_at(Oid::kTimestamptz);
 
   int number = 0;
-  for (const CreateItem& item : items) {
+  for (const pg::SealedItem& one : items) {
+    const CreateItem& item = *one.item;
     ++number;
-    JournalId first_journal{NewUuid7()};
-    Hash256 previous = ChainStart(item.subject);
-    std::int64_t seq = 0;
-    for (Event event : item.events) {
-      event.subject = item.subject;
-      event.seq = ++seq;
-      event.journal = first_journal;
-      event.token = token;
-      event.timestamp = now;
-      if (event.checksum == Hash256{}) {
-        Seal(event, previous);
-      } else {  // its payload was hashed when it was made (fold.h)
-        event.chain = ChainNext(previous, event);
-      }
-      previous = event.chain;
+    for (const Event& event : one.events) {
       e_item.Int32(number), e_seq.Int64(event.seq), e_type.Text(event.type), e_schema.Int32(event.schema_version);
       e_producer.Text(event.producer_version), e_at.Time(now), e_checksum.Bytes(event.checksum), e_content.Bytes(event.content_hash);
       e_chain.Bytes(event.chain), e_apart.Bool(event.apart);
@@ -68,7 +56,7 @@ Params Bind(std::span<const CreateItem> items, Token token, WallTime now) {
     for (const TimerRow& timer : item.timers) t_item.Int32(number), t_id.Text(timer.timer_id), t_at.Time(timer.fire_at);
     subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue), band.Int32(item.band);
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
-    head.Int64(seq), chain.Bytes(previous), root.Bytes(item.state_root), journal.Id(first_journal.uuid), at.Time(now);
+    head.Int64(std::int64_t(one.events.size())), chain.Bytes(one.chain), root.Bytes(item.state_root), journal.Id(one.journal.uuid), at.Time(now);
     deadline.MaybeTime(item.run_deadline), ready.Bool(item.make_ready);
     if (item.grant_to) {
       grant.Id(item.grant_to->uuid);
@@ -128,38 +116,76 @@ Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> g
   auto apart = SetApart(given, copies);
   if (!apart) return apart.error();
   const std::span<const CreateItem> items = *apart;
-  auto stamp = seal_->Now();
-  if (!stamp) {
-    auto rows = pg::RunOne(*pool_, kStamp, {});
-    if (!rows) return rows.error();
-    seal_->Learn(Token{rows->Int(0, 0)}, rows->Time(0, 1));
-    stamp = seal_->Now();
-  }
   constexpr int kResealLimit = 5;  // an epoch moves at failovers only
+  bool plain = pg::IsPlain(items);
   for (int attempt = 0; attempt < kResealLimit; ++attempt) {
-    auto rows = pg::RunOne(*pool_, kCreate, Bind(items, stamp->token, stamp->now));
-    if (!rows) return rows.error();
-    auto outcomes = pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
-      std::vector<CreateOutcome> out;
-      for (int i = 0; i < rows->size(); ++i) {
-        if (rows->Int(i, 1) == kReseal || i == 0) {
-          Token first = rows->Int(i, 1) == kReseal ? Token{rows->Int(i, 3)} : stamp->token;
-          seal_->Learn(first, rows->Time(i, 4));
-        }
-        if (rows->Int(i, 1) == kReseal) break;
-        CreateOutcome outcome;
-        outcome.kind = CreateOutcome::Kind(rows->Int(i, 1));
-        outcome.subject = SubjectId{rows->Id(i, 2)};
-        outcome.token = Token{rows->Int(i, 3)};
-        outcome.granted = rows->Bool(i, 5);
-        out.push_back(outcome);
-      }
-      return out;
-    });
-    if (!outcomes || !outcomes->empty()) return outcomes;
-    stamp = seal_->Now();
+    auto stamp = seal_->Now();
+    if (!stamp) {
+      auto rows = pg::RunOne(*pool_, kStamp, {});
+      if (!rows) return rows.error();
+      stamp = seal_->Learn(Token{rows->Int(0, 0)}, rows->Time(0, 1));
+    }
+    const std::vector<pg::SealedItem> sealed = pg::SealItems(items, stamp->token, stamp->now);
+    if (plain) {
+      bool bad = false;
+      auto outcomes = CreatePlain(sealed, stamp->token, stamp->now, bad);
+      if (!bad && (!outcomes || !outcomes->empty())) return outcomes;
+      plain = !bad;  // the function says better what is wrong with it
+    } else {
+      auto outcomes = CreateAny(sealed, stamp->token, stamp->now);
+      if (!outcomes || !outcomes->empty()) return outcomes;
+    }
   }
   return Error{Code::kUnavailable, "create: the fleet epoch changed " + std::to_string(kResealLimit) + " times in a row"};
+}
+
+// `bad`: refused for what an item says, and nothing was written. No outcomes: to be sealed anew.
+Result<std::vector<CreateOutcome>> PgStore::CreatePlain(std::span<const pg::SealedItem> items, Token token, WallTime now, bool& bad) {
+  pg::SqlError details;
+  Result<pg::Rows> rows = Error{};
+  for (int attempt = 1;; ++attempt) {
+    auto taken = pool_->Take();
+    if (!taken) return taken.error();
+    auto types = (*taken)->SentTypes();
+    if (!types) return types.error();
+    rows = (*taken)->Run(pg::CreatePlainStatement(), pg::BindPlain(items, token, now, **types), &details);
+    if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
+  }
+  if (!rows) {
+    bad = details.item_is_bad();
+    return rows.error();
+  }
+  return pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
+    if (rows->size() == 0) seal_->Forget();
+    std::vector<CreateOutcome> out(std::size_t(rows->size()));
+    for (int i = 0; i < rows->size(); ++i) {
+      const auto n = std::size_t(rows->Int(i, 0)) - 1;
+      if (out.size() != items.size() || n >= items.size()) throw std::invalid_argument("not one answer for each item");
+      out[n] = {CreateOutcome::Kind::kCreated, items[n].item->subject, token, rows->Bool(i, 1)};
+      if (i == 0) seal_->Learn(token, rows->Time(i, 2));
+    }
+    return out;
+  });
+}
+
+Result<std::vector<CreateOutcome>> PgStore::CreateAny(std::span<const pg::SealedItem> items, Token token, WallTime now) {
+  auto rows = pg::RunOne(*pool_, kCreate, Bind(items, token, now));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
+    std::vector<CreateOutcome> out;
+    for (int i = 0; i < rows->size(); ++i) {
+      const bool moved = rows->Int(i, 1) == kReseal;
+      if (moved || i == 0) seal_->Learn(moved ? Token{rows->Int(i, 3)} : token, rows->Time(i, 4));
+      if (moved) break;
+      CreateOutcome outcome;
+      outcome.kind = CreateOutcome::Kind(rows->Int(i, 1));
+      outcome.subject = SubjectId{rows->Id(i, 2)};
+      outcome.token = Token{rows->Int(i, 3)};
+      outcome.granted = rows->Bool(i, 5);
+      out.push_back(outcome);
+    }
+    return out;
+  });
 }
 
 }  // namespace acl

@@ -18,11 +18,19 @@ struct PgStore::SealCache {
     WallTime now;
   };
 
-  void Learn(Token token, WallTime db_now) {
+  Stamp Learn(Token token, WallTime db_now) {
     std::lock_guard lock(mutex);
     first_token = token;
     learnt_now = db_now;
     learnt_at = clock.Steady();
+    last_given = std::max(last_given, db_now);
+    return {token, last_given};
+  }
+
+  // The epoch moved.
+  void Forget() {
+    std::lock_guard lock(mutex);
+    first_token.reset();
   }
 
   // nullopt: nothing is known yet.

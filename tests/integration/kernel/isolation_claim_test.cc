@@ -173,9 +173,13 @@ TEST_F(ClaimIsolation, TwoRequestsUnderTheSameKeyMakeOneSubject) {
   EXPECT_EQ(stage_->db().Count("SELECT count(*) FROM subjects"), 1);
 }
 
-TEST_F(ClaimIsolation, AGrantWithTheCreateBesideTheReapOfItsSession) {
+// A create is a statement, or a function if it has a request key.
+class CreateIsolation : public ClaimIsolation, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutKey, CreateIsolation, ::testing::Bool());
+
+TEST_P(CreateIsolation, AGrantBesideTheReapOfItsSession) {
   const SessionId session = Open(*a_);
-  const CreateItem item = GrantedItem(session);
+  const CreateItem item = GrantedItem(session, GetParam());
   Gate gate(*stage_, "create_sessions_locked", *a_);
   auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
   ASSERT_TRUE(gate.AwaitArrival());
@@ -187,9 +191,9 @@ TEST_F(ClaimIsolation, AGrantWithTheCreateBesideTheReapOfItsSession) {
   Claim(*b_, Open(*b_), item.subject);
 }
 
-TEST_F(ClaimIsolation, AGrantWithTheCreateBehindTheReapOfItsSessionBecomesReady) {
+TEST_P(CreateIsolation, AGrantBehindTheReapOfItsSessionBecomesReady) {
   const SessionId session = Open(*a_);
-  const CreateItem item = GrantedItem(session);
+  const CreateItem item = GrantedItem(session, GetParam());
   stage_->Advance(milliseconds(700'000));
   Gate gate(*stage_, "reap_session_locked", *c_);
   auto reap = c_->Start([](KernelStore& store) { return store.Reap(10); });

@@ -23,9 +23,10 @@ class IsolationTest : public ::testing::Test {
   SessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
   static CreateItem NewItem();
   // Not made yet: one that goes to this session as it is.
-  static CreateItem GrantedItem(const SessionId& session) {
+  static CreateItem GrantedItem(const SessionId& session, bool keyed = false) {
     CreateItem item = NewItem();
     item.grant_to = session;
+    if (keyed) item.request_key = item.subject.ToString();
     return item;
   }
   SubjectId Create(bool ready = true);

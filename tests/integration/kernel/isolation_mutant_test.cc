@@ -116,16 +116,19 @@ TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
 }
 
 TEST_F(MutantIsolation, AGrantWithTheCreateThatDoesNotLockItsSessionIsNeverReaped) {
-  Prepare({{"create_and_grant", "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"}});
-  const SessionId session = Open(*a_);
-  const CreateItem item = GrantedItem(session);
-  Gate gate(*stage_, "create_sessions_locked", *a_);
-  auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
-  ASSERT_TRUE(gate.AwaitArrival());
-  EXPECT_EQ(ExpireAndReap(), 0);
-  gate.Open();
-  EXPECT_TRUE(create.get()->at(0).granted) << "the mutant grants to a dead session";
-  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("nobody frees it")));
+  for (const bool keyed : {false, true}) {
+    Prepare({{"create_and_grant", "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"},
+             {"create.plain", "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"}});
+    const SessionId session = Open(*a_);
+    const CreateItem item = GrantedItem(session, keyed);
+    Gate gate(*stage_, "create_sessions_locked", *a_);
+    auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
+    ASSERT_TRUE(gate.AwaitArrival());
+    EXPECT_EQ(ExpireAndReap(), 0);
+    gate.Open();
+    EXPECT_TRUE(create.get()->at(0).granted) << "the mutant grants to a dead session";
+    EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("nobody frees it")));
+  }
 }
 
 // The engine, the fence and the expected head refuse it before; this is the last one who does.

@@ -1,0 +1,118 @@
+#include "shared/postgres/create_statement.h"
+
+#include <algorithm>
+#include <set>
+
+#include "shared/base/uuid7.h"
+#include "shared/postgres/commit_statement.h"
+
+namespace acl::pg {
+namespace {
+
+// The sessions first, each locked: none of them is marked dead beside this. Whose session died meanwhile becomes ready. A subject that
+// exists already breaks the key of its lease, and the whole is refused.
+const Statement kPlain("create.plain", Statement::Kind::kWrite, R"(
+WITH item AS MATERIALIZED (
+  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT first_token()) = $token::bigint),
+seats AS MATERIALIZED (
+  SELECT x.session_id FROM worker_sessions x
+  WHERE x.session_id = ANY ($sessions::uuid[]) AND x.dead_at IS NULL ORDER BY x.session_id FOR KEY SHARE),
+live AS MATERIALIZED (
+  SELECT array_agg(s.session_id) AS ids FROM seats s WHERE true -- hold: create_sessions_locked
+),
+made AS MATERIALIZED (
+  SELECT i.*, coalesce(i.ready AND i.session = ANY ((SELECT ids FROM live)::uuid[]), false) AS given, clock_timestamp() AS now FROM item i),
+w_leases AS (
+  INSERT INTO leases (subject_id, token, required_version, session_id, acquired_at)
+  SELECT m.subject, $token::bigint, m.version, CASE WHEN m.given THEN m.session END, CASE WHEN m.given THEN m.now END
+  FROM made m ORDER BY m.subject),
+w_subjects AS (
+  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_text)
+  SELECT m.subject, m.project, m.kind, m.queue, m.band, m.at, m.traceparent, m.spec FROM made m),
+w_head AS (
+  INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
+  SELECT m.subject, m.head, m.chain, m.root, m.journal, m.at, m.deadline FROM made m),
+w_events AS (
+  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
+                          apart)
+  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
+  FROM unnest($events::commit_event[]) AS e WHERE (SELECT count(*) FROM made) > 0),
+w_listings AS (
+  INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, labels, created_at, updated_at)
+  SELECT m.subject, m.project, m.kind, m.name, m.name_version, m.owner, m.status, m.labels, m.at, m.at FROM made m WHERE m.name IS NOT NULL),
+w_history AS (
+  INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
+  SELECT m.subject, $token::bigint, m.session, m.head, 0, m.now FROM made m WHERE m.given),
+w_ready AS (
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+  SELECT m.queue, m.band, ready_shard(m.subject), clock_timestamp(), m.subject, m.kind, m.version FROM made m WHERE m.ready AND NOT m.given)
+SELECT m.n, m.given, clock_timestamp() FROM made m)",
+                       true);
+
+}  // namespace
+
+const Statement& CreatePlainStatement() { return kPlain; }
+
+std::vector<SealedItem> SealItems(std::span<const CreateItem> items, Token token, WallTime now) {
+  std::vector<SealedItem> sealed;
+  sealed.reserve(items.size());
+  for (const CreateItem& item : items) {
+    SealedItem one{&item, JournalId{NewUuid7()}, item.events, ChainStart(item.subject)};
+    std::int64_t seq = 0;
+    for (Event& event : one.events) {
+      event.subject = item.subject;
+      event.seq = ++seq;
+      event.journal = one.journal;
+      event.token = token;
+      event.timestamp = now;
+      if (event.checksum == Hash256{}) {
+        Seal(event, one.chain);
+      } else {  // its payload was hashed when it was made (fold.h)
+        event.chain = ChainNext(one.chain, event);
+      }
+      one.chain = event.chain;
+    }
+    sealed.push_back(std::move(one));
+  }
+  return sealed;
+}
+
+bool IsPlain(std::span<const CreateItem> items) {
+  return std::all_of(items.begin(), items.end(), [](const CreateItem& item) {
+    return !item.request_key && item.timers.empty() && item.contents.empty() &&
+           std::none_of(item.events.begin(), item.events.end(), [](const Event& event) { return event.apart; });
+  });
+}
+
+Params BindPlain(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types) {
+  RowArray rows(types.at("create_item"), 22), events(types.at("commit_event"), 14);
+  std::set<SessionId> sessions;
+  int n = 0;
+  for (const SealedItem& one : items) {
+    const CreateItem& item = *one.item;
+    rows.Row().Int32(++n).Id(item.subject.uuid).Id(item.project.uuid).Text(item.kind).Text(item.queue).Int32(item.band);
+    rows.Int32(item.required_version).Int64(std::int64_t(one.events.size())).Bytes(one.chain).Bytes(item.state_root).Id(one.journal.uuid);
+    rows.Time(now).MaybeTime(item.run_deadline).Bool(item.make_ready);
+    if (item.grant_to) {
+      rows.Id(item.grant_to->uuid);
+      sessions.insert(*item.grant_to);
+    } else {
+      rows.Null(Oid::kUuid);
+    }
+    if (item.listing) {
+      const ListingRow& row = *item.listing;
+      rows.Text(row.name).Text(row.version).Text(row.owner).Text(row.status).Text(row.spec_text).Text(row.labels_json);
+    } else {
+      for (int column = 0; column < 6; ++column) rows.Null(Oid::kText);
+    }
+    rows.MaybeText(item.traceparent.empty() ? std::nullopt : std::optional(item.traceparent));
+    for (const Event& e : one.events) AddEvent(events, n, e);
+  }
+  Array named(Oid::kUuid);
+  for (const SessionId& session : sessions) named.Id(session.uuid);
+  Params params;
+  params.Int64("token", token.value).List("items", rows).List("events", events).List("sessions", named);
+  return params;
+}
+
+}  // namespace acl::pg
