@@ -1,6 +1,6 @@
 # Debian packages, by what needs them. Debian 12 has every library in the version we build against; nothing is fetched from elsewhere.
 packages_build=(g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev libpqxx-dev libpq-dev libssl-dev libprotobuf-dev
-  protobuf-compiler nlohmann-json3-dev libyaml-cpp-dev libdouble-conversion-dev libfmt-dev libspdlog-dev prometheus-cpp-dev
+  protobuf-compiler nlohmann-json3-dev libyaml-cpp-dev libdouble-conversion-dev libsimdjson-dev libfmt-dev libspdlog-dev prometheus-cpp-dev
   libcli11-dev libcurl4-openssl-dev libjemalloc-dev librdkafka-dev libre2-dev libutf8proc-dev libzip-dev)
 packages_run=(postgresql-15 ca-certificates curl jq tzdata)
 packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-server-dev-15 python3 spin gcc)

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "shared/base/json_fast.h"
 #include "shared/base/json_text.h"
 
 namespace acl {
@@ -335,6 +336,7 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return {Code::kInvalid, fmt::format("not valid JSON: {}: a NUL byte; save it as UTF-8 text", Place(text, nul))};
   }
+  if (auto value = ParseJsonFast(text, limits.max_depth)) return std::move(*value);
   const char* read_to = text.data();
   Builder builder(text, read_to, limits.max_depth);
   TrackedIterator begin{text.data(), &read_to}, end{text.data() + text.size(), &read_to};

@@ -23,6 +23,8 @@ std::string WorkflowText() {
 
 WallTime Time(int micros) { return WallTime(std::chrono::microseconds(1'750'000'000'000'000 + micros)); }
 
+constexpr std::int64_t kBeforeSnapshot = 60;
+
 struct Bench {
   std::shared_ptr<CapabilityRegistry> registry = std::make_shared<CapabilityRegistry>();
   std::shared_ptr<const SubjectKind> kind;
@@ -76,6 +78,42 @@ void RestoreRun(benchmark::State& state) {
   }
 }
 BENCHMARK(RestoreRun);
+
+// A takeover's part: a run of many steps with 150 kB of state, from its snapshot and so many events after it.
+void RestoreFromSnapshot(benchmark::State& state) {
+  const auto events = std::int64_t(state.range(0));
+  SubjectId subject;
+  subject.uuid.bytes[0] = 1;
+  Document document;
+  Json held = Json::object();
+  held["held"] = std::string(150'000, 'x');
+  const auto add = [](const std::string& path, Json value) { return Json{{"op", "add"}, {"path", path}, {"value", std::move(value)}}; };
+  ACL_CHECK(document.Apply(Json::array({add("/var:held", held), add("/progress", {{"done", 0}})})).ok(), "a state");
+  std::vector<Event> journal;
+  Hash256 chain = ChainStart(subject);
+  std::optional<EncodedSnapshot> snapshot;
+  for (std::int64_t seq = 1; seq <= kBeforeSnapshot + events; ++seq) {
+    const std::string step = std::to_string(seq), at = "2026-11-23T07:49:18.568459Z";
+    Json delta = Json::array({add("/step:s" + step, {{"attempt", 1}, {"status", "COMPLETED"}, {"started_at", at}, {"completed_at", at}}),
+                              add("/progress", {{"done", seq}}), add("/var:s" + step, {{"text", std::string(130, 'a')}})});
+    ACL_CHECK(document.Apply(delta).ok(), "a step");
+    Event event;
+    event.subject = subject, event.seq = seq, event.type = "step.completed", event.token = {1}, event.timestamp = Time(seq);
+    event.payload = DumpJson(Json{{"step_id", "s" + step}, {kDeltaKey, std::move(delta)}, {kRootKey, ToHex(document.Root())}});
+    Seal(event, chain);
+    chain = event.chain;
+    if (seq == kBeforeSnapshot) snapshot = EncodeSnapshot(document, seq, chain);
+    if (seq > kBeforeSnapshot) journal.push_back(std::move(event));
+  }
+  const std::map<Hash256, std::string> contents(snapshot->contents.begin(), snapshot->contents.end());
+  const ChunkReader read = [&](const Hash256& hash) -> Result<std::string> { return contents.at(hash); };
+  for (auto _ : state) {
+    auto restored = Restore(subject, snapshot->snapshot, journal, read);
+    if (!restored.ok()) state.SkipWithError("the run does not restore");
+    benchmark::DoNotOptimize(restored);
+  }
+}
+BENCHMARK(RestoreFromSnapshot)->Arg(0)->Arg(100);
 
 // The coordinator's part: the first event made and sealed.
 void CreateRun(benchmark::State& state) {
