@@ -13,7 +13,12 @@ namespace {
 class AtFailPoint final : public Fault {
  public:
   AtFailPoint(World& world, Node& node, std::string place, std::string action, std::vector<Node*> to_die)
-      : world_(world), node_(node), place_(std::move(place)), action_(std::move(action)), to_die_(std::move(to_die)), pid_(node.process->pid()) {
+      : world_(world),
+        node_(node),
+        place_(std::move(place)),
+        action_(std::move(action)),
+        to_die_(std::move(to_die)),
+        pid_(node.process->pid()) {
     facts["process"] = node.name;
     facts["pid"] = pid_;
   }

@@ -224,7 +224,8 @@ Result<const RowTypes*> Connection::SentTypes() {
   auto rows = Run(kRowTypes, params.List("names", wanted));
   if (!rows) return rows.error();
   if (std::size_t(rows->size()) != names.size()) {
-    return Error{Code::kUnavailable, "the database has no types for the rows of a commit or a create: is it migrated? run: airun db migrate"};
+    return Error{Code::kUnavailable,
+                 "the database has no types for the rows of a commit or a create: is it migrated? run: airun db migrate"};
   }
   for (int i = 0; i < rows->size(); ++i) sent_types_[rows->Text(i, 0)] = Oid(rows->Int(i, 1));
   return &sent_types_;

@@ -26,8 +26,8 @@ FROM due_ready($shard::int, $queue::text[], $band::int[], $at::timestamptz[], $s
                      true);
 
 // Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
-// So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter. Each lease by its key (LIMIT): a plan made while
-// there were few took all of the session's instead, with all that the index had not yet forgotten.
+// So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter. Each lease by its key (LIMIT): a plan made
+// while there were few took all of the session's instead, with all that the index had not yet forgotten.
 const Statement kGrants("grants", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
        h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum, e.content_hash,

@@ -56,7 +56,8 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
     for (const TimerRow& timer : item.timers) t_item.Int32(number), t_id.Text(timer.timer_id), t_at.Time(timer.fire_at);
     subject.Id(item.subject.uuid), project.Id(item.project.uuid), kind.Text(item.kind), queue.Text(item.queue), band.Int32(item.band);
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
-    head.Int64(std::int64_t(one.events.size())), chain.Bytes(one.chain), root.Bytes(item.state_root), journal.Id(one.journal.uuid), at.Time(now);
+    head.Int64(std::int64_t(one.events.size())), chain.Bytes(one.chain), root.Bytes(item.state_root), journal.Id(one.journal.uuid),
+        at.Time(now);
     deadline.MaybeTime(item.run_deadline), ready.Bool(item.make_ready);
     if (item.grant_to) {
       grant.Id(item.grant_to->uuid);

@@ -36,7 +36,7 @@ TEST(ParseJsonFast, GivesTheSameValueOfTheSameTypes) {
       "-9223372036854775808",
       "[0.0,-0.0,1.0,1e0,1E+2,5e-324,1.7976931348623157e308,0.1,2.2250738585072011e-308,123456789012345678901234567890.0]",
       R"({"z":1,"a":[1.5,-2,{"n":[[],{}]}],"":{"k":0},"day":"2026-01-05"})",
-      R"({"run":"01a20761-0a4a","n":0,"m":12})"  };
+      R"({"run":"01a20761-0a4a","n":0,"m":12})"};
   for (const char* text : texts) {
     const auto fast = ParseJsonFast(text, 64);
     ASSERT_TRUE(fast) << text;
@@ -45,10 +45,10 @@ TEST(ParseJsonFast, GivesTheSameValueOfTheSameTypes) {
 }
 
 TEST(ParseJsonFast, LeavesTheRestToTheStrictParser) {
-  for (const char* text :
-       {"", " ", "nix", "[1] 2", "[1,]", "{\"a\":1,\"a\":2}", "-0", "[-0]", "[0, -0]", "{\"a\":-0}", "01", "1.", "18446744073709551616", "-9223372036854775809",
-        "1e999", "\"\\u00e4\"", "\"\\udc00\"", "\"\\ud800\"", "\"\x80\"", "\"\xed\xa0\x80\"", "\"a\nb\"", "[NaN]", "\"unended", "{\"a\"}", "// 1",
-        "\"\\x\""}) {
+  for (const char* text : {"",      " ",           "nix",         "[1] 2",       "[1,]",     "{\"a\":1,\"a\":2}",    "-0",
+                           "[-0]",  "[0, -0]",     "{\"a\":-0}",  "01",          "1.",       "18446744073709551616", "-9223372036854775809",
+                           "1e999", "\"\\u00e4\"", "\"\\udc00\"", "\"\\ud800\"", "\"\x80\"", "\"\xed\xa0\x80\"",     "\"a\nb\"",
+                           "[NaN]", "\"unended",   "{\"a\"}",     "// 1",        "\"\\x\""}) {
     EXPECT_FALSE(ParseJsonFast(text, 64)) << text;
   }
   std::string wide = "{";
