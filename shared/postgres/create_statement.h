@@ -1,6 +1,6 @@
 #pragma once
 // Subjects made in one statement (DESIGN.md section 2, "Create"): what most runs are. A request key, a timer or something in the content
-// store needs the function create_and_grant, whose every statement is set up by itself: 0.4 ms of PostgreSQL's CPU for a run, this 0.1.
+// store needs the function create_and_grant, whose ten statements are each set up by themselves: that costs PostgreSQL twice as much.
 
 #include <span>
 #include <vector>

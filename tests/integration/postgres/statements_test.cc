@@ -1,6 +1,7 @@
 // Every named statement is prepared against the migrated schema; the hot ones never scan a table or build a hash.
 #include "shared/postgres/statement.h"
 
+#include <algorithm>
 #include <set>
 
 #include "shared/postgres/connection.h"
@@ -38,14 +39,19 @@ class StatementsTest : public test::PgStoreTest {
     auto prepared = connection_->RunScript("PREPARE " + name + " AS " + numbered.sql);
     ASSERT_TRUE(prepared.ok()) << name << ": " << prepared.message();
   }
-  std::string ScansOf(const std::string& name, const pg::NumberedSql& numbered) {
+  std::string PlanOf(const std::string& name, const pg::NumberedSql& numbered) {
     std::string nulls;
     for (std::size_t i = 0; i < numbered.parameters.size(); ++i) nulls += i == 0 ? "(NULL" : ", NULL";
     if (!nulls.empty()) nulls += ")";
     auto plan = connection_->RunScript("EXPLAIN (FORMAT JSON) EXECUTE " + name + nulls);
     EXPECT_TRUE(plan.ok()) << name << ": " << plan.message();
-    std::string text, found;
+    std::string text;
     for (int i = 0; plan && i < plan->size(); ++i) text += plan->Text(i, 0) + "\n";
+    return text;
+  }
+  std::string ScansOf(const std::string& name, const pg::NumberedSql& numbered) {
+    const std::string text = PlanOf(name, numbered);
+    std::string found;
     std::set<std::string> partial;
     for (const auto& row : db().Query("SELECT indexrelid::regclass::text FROM pg_index WHERE indpred IS NOT NULL")) partial.insert(*row[0]);
     FindScans(Json::parse(text).at(0).at("Plan"), false, partial, found);
@@ -67,6 +73,24 @@ TEST_F(StatementsTest, AllPrepareAndHotOnesUseTheirKeys) {
       EXPECT_EQ(ScansOf(name, statement->numbered()), "") << statement->name();
     }
   }
+}
+
+// What reading grants once did: it was told which runs, and went through all that the session holds, and once held.
+TEST_F(StatementsTest, WhatNamesItsSubjectsDoesNotGoThroughASession) {
+  int asked = 0;
+  const auto goes_through = [&](const std::string& name, const pg::NumberedSql& numbered) {
+    Prepare(name, numbered);
+    return PlanOf(name, numbered).find("leases_by_session") != std::string::npos;
+  };
+  for (const pg::Statement* statement : pg::Statement::All()) {
+    const auto& parameters = statement->numbered().parameters;
+    if (!statement->hot() || std::find(parameters.begin(), parameters.end(), "subject") == parameters.end()) continue;
+    EXPECT_FALSE(goes_through("q" + std::to_string(++asked), statement->numbered())) << statement->name();
+  }
+  EXPECT_GT(asked, 2);
+  EXPECT_TRUE(goes_through("as_before", pg::NumberParameters("SELECT l.token FROM generate_subscripts($subject::uuid[], 1) AS i(n) "
+                                                             "JOIN leases l ON l.subject_id = ($subject::uuid[])[i.n] "
+                                                             "AND l.session_id = $session::uuid AND l.state = 0")));
 }
 
 // What the commit once did: every batch read all attempts there ever were.
