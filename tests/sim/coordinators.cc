@@ -229,7 +229,9 @@ void SimWorld::CheckSchedules() {
     if (labels.contains("schedule")) runs[id] = labels["schedule"].get<std::string>();
   }
   for (const auto& [name, times] : fire_times_) {
-    const auto violated = [&](const std::string& what) { report_.violations.push_back(fmt::format("schedule {}: {}", name, what)); };
+    const auto violated = [&, &name = name](const std::string& what) {
+      report_.violations.push_back(fmt::format("schedule {}: {}", name, what));
+    };
     const auto row = *schedules_.Get(kDefaultProject, name);
     report_.fire_times += std::int64_t(times.size());
     std::set<std::int64_t> accounted;
