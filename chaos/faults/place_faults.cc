@@ -144,15 +144,12 @@ class CommitInGap final : public Fault {
 
 // What is new is granted as it is made: a claim finds something when a worker's leases have run out, and surely when nobody else looks.
 Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const std::string& action) {
-  const bool reaper = place.starts_with("reaper.");
-  if (!reaper && !place.starts_with("outbox.") && !place.starts_with("create.")) {
-    Node& worker = AWorker(world, draw);
-    return std::make_unique<AtFailPoint>(world, worker, place, action,
-                                         place == "claim.after_commit" ? WorkersBeside(world, worker) : std::vector<Node*>());
-  }
-  Node& coordinator = world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators())));
-  return std::make_unique<AtFailPoint>(world, coordinator, place, action,
-                                       reaper ? std::vector<Node*>{&AWorker(world, draw)} : std::vector<Node*>());
+  const bool of_coordinators = place.starts_with("reaper.") || place.starts_with("outbox.") || place.starts_with("create.");
+  Node& node = of_coordinators ? world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators()))) : AWorker(world, draw);
+  std::vector<Node*> to_die;
+  if (place.starts_with("reaper.")) to_die = {&AWorker(world, draw)};
+  if (place == "claim.after_commit") to_die = WorkersBeside(world, node);
+  return std::make_unique<AtFailPoint>(world, node, place, action, std::move(to_die));
 }
 
 Made LateInGap(World& world, std::uint64_t draw) { return std::make_unique<CommitInGap>(world, AWorker(world, draw)); }

@@ -14,15 +14,6 @@ namespace dom = simdjson::dom;
 // A parser keeps some ten times its largest text; one for each thread is kept for texts up to this.
 constexpr std::size_t kKeptBytes = 256 * 1024;
 
-bool Knows(const Json::object_t& members, std::unordered_set<std::string_view>& known, std::string_view key) {
-  constexpr std::size_t kFew = 16;
-  if (members.size() < kFew) return std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == key; });
-  if (known.empty()) {
-    for (const auto& member : members) known.insert(member.first);
-  }
-  return known.contains(key);
-}
-
 // `zeros`: an integer 0 was met, which may have been -0.
 bool Build(dom::element from, int depth_left, bool& zeros, Json& to) {
   switch (from.type()) {
@@ -53,13 +44,15 @@ bool Build(dom::element from, int depth_left, bool& zeros, Json& to) {
       const dom::object members = from;
       to = Json::object();
       auto& built = to.get_ref<Json::object_t&>();
-      built.reserve(members.size());  // so that what `known` points at stays
-      std::unordered_set<std::string_view> known;
+      built.reserve(members.size());
+      constexpr std::size_t kFew = 16;
+      std::unordered_set<std::string_view> known;  // the keys so far, if there are many; the parser holds their text
       for (const auto& member : members) {
-        if (Knows(built, known, member.key)) return false;
-        auto& [key, value] = built.emplace_back(std::string(member.key), nullptr);
-        if (!known.empty()) known.insert(key);
-        if (!Build(member.value, depth_left - 1, zeros, value)) return false;
+        const bool twice = members.size() > kFew
+                               ? !known.insert(member.key).second
+                               : std::any_of(built.begin(), built.end(), [&](const auto& one) { return one.first == member.key; });
+        if (twice) return false;
+        if (!Build(member.value, depth_left - 1, zeros, built.emplace_back(std::string(member.key), nullptr).second)) return false;
       }
       return true;
     }

@@ -157,13 +157,16 @@ Result<std::vector<CreateOutcome>> PgStore::CreatePlain(std::span<const pg::Seal
     return rows.error();
   }
   return pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
-    if (rows->size() == 0) seal_->Forget();
     std::vector<CreateOutcome> out(std::size_t(rows->size()));
+    if (out.empty()) {
+      seal_->Forget();
+      return out;
+    }
+    if (out.size() != items.size()) throw std::invalid_argument("not one answer for each item");
+    seal_->Learn(token, rows->Time(0, 2));
     for (int i = 0; i < rows->size(); ++i) {
       const auto n = std::size_t(rows->Int(i, 0)) - 1;
-      if (out.size() != items.size() || n >= items.size()) throw std::invalid_argument("not one answer for each item");
-      out[n] = {CreateOutcome::Kind::kCreated, items[n].item->subject, token, rows->Bool(i, 1)};
-      if (i == 0) seal_->Learn(token, rows->Time(i, 2));
+      out.at(n) = {CreateOutcome::Kind::kCreated, items[n].item->subject, token, rows->Bool(i, 1)};
     }
     return out;
   });
@@ -174,10 +177,12 @@ Result<std::vector<CreateOutcome>> PgStore::CreateAny(std::span<const pg::Sealed
   if (!rows) return rows.error();
   return pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
     std::vector<CreateOutcome> out;
+    if (rows->Int(0, 1) == kReseal) {
+      seal_->Forget();
+      return out;
+    }
+    seal_->Learn(token, rows->Time(0, 4));
     for (int i = 0; i < rows->size(); ++i) {
-      const bool moved = rows->Int(i, 1) == kReseal;
-      if (moved || i == 0) seal_->Learn(moved ? Token{rows->Int(i, 3)} : token, rows->Time(i, 4));
-      if (moved) break;
       CreateOutcome outcome;
       outcome.kind = CreateOutcome::Kind(rows->Int(i, 1));
       outcome.subject = SubjectId{rows->Id(i, 2)};
