@@ -42,12 +42,9 @@ TEST_F(TwoWorkers, AStoppedHolderIsRefusedWhenItComesBack) {
 TEST(StoppedInCommit, TheCommitIsRefusedAndCounted) {
   Fleet fleet;
   const auto& url = fleet.database_url();
-  const auto colon = url.find(':', url.find('@'));
-  const auto slash = url.find('/', colon);
-  const int port = std::stoi(url.substr(colon + 1, slash - colon - 1));
-  const auto proxy = std::move(*chaos::Proxy::Start(std::uint16_t(port), chaos::Proxy::Protocol::kPostgres));
+  const auto proxy = std::move(*chaos::Proxy::Start(PortOf(url), chaos::Proxy::Protocol::kPostgres));
   fleet.StartCoordinator();
-  fleet.StartWorker(1, {{"ACL_DATABASE_URL", url.substr(0, colon + 1) + std::to_string(proxy->port()) + url.substr(slash)}});
+  fleet.StartWorker(1, {{"ACL_DATABASE_URL", WithPort(url, proxy->port())}});
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 2);
   ASSERT_TRUE(run.AwaitStarted(1));

@@ -10,6 +10,16 @@ namespace acl::test {
 
 std::string Binary(const std::string& name) { return std::string(ACL_BINARY_DIR) + "/bin/" + name; }
 
+std::uint16_t PortOf(const std::string& url) {
+  const auto colon = url.find(':', url.find('@'));
+  return std::uint16_t(std::stoi(url.substr(colon + 1)));
+}
+
+std::string WithPort(const std::string& url, std::uint16_t port) {
+  const auto colon = url.find(':', url.find('@'));
+  return url.substr(0, colon + 1) + std::to_string(port) + url.substr(url.find('/', colon));
+}
+
 Fleet::Fleet(FleetOptions options) : options_(std::move(options)) {
   if (options_.database_url.empty()) {
     auto database = TestDatabase::Create(options_.migrate);

@@ -41,6 +41,10 @@ class TestPostgres {
 // `sql` through psql, unaligned rows; fails the test on an error.
 std::string Psql(const std::string& url, const std::string& sql);
 
+// The port of a database's address, and the address with another one: that of a proxy before it.
+std::uint16_t PortOf(const std::string& url);
+std::string WithPort(const std::string& url, std::uint16_t port);
+
 struct FleetOptions {
   std::string database_url;  // empty: a new database on the tests' server (test_database.h)
   bool migrate = true;
