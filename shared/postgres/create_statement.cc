@@ -9,11 +9,31 @@
 namespace acl::pg {
 namespace {
 
+// The start with request keys: all are new, or nothing is made and the function answers. So a batch stays one transaction, and nobody is
+// told of a half: a key that others see is found by `taken`, one of a twin that is not committed yet is waited for and breaks the table's
+// key. Keys come before sessions, and those before leases, each in order, as in the function: what is below waits for the count.
+constexpr const char* kKeysFirst = R"(
+WITH taken AS MATERIALIZED (
+  SELECT count(*) AS keys FROM unnest($k_scope::uuid[], $k_key::text[]) AS k(scope, key)
+  JOIN request_keys r ON r.scope = k.scope AND r.request_key = k.key),
+keyed AS (
+  INSERT INTO request_keys (scope, request_key, request_hash, subject_id)
+  SELECT k.scope, k.key, k.hash, k.subject FROM unnest($k_scope::uuid[], $k_key::text[], $k_hash::bytea[], $k_subject::uuid[])
+    AS k(scope, key, hash, subject)
+  WHERE (SELECT first_token()) = $token::bigint AND (SELECT keys FROM taken) = 0 ORDER BY k.scope, k.key RETURNING 1),
+first AS MATERIALIZED (
+  SELECT c.keys FROM (SELECT count(*) AS keys FROM keyed) AS c WHERE true -- hold: create_keyed
+),
+item AS MATERIALIZED (
+  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT keys FROM first) > 0),)";
+
+constexpr const char* kWithoutKeys = R"(
+WITH item AS MATERIALIZED (
+  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT first_token()) = $token::bigint),)";
+
 // The sessions first, each locked: none of them is marked dead beside this. Whose session died meanwhile becomes ready. A subject that
 // exists already breaks the key of its lease, and the whole is refused.
-const Statement kPlain("create.plain", Statement::Kind::kWrite, R"(
-WITH item AS MATERIALIZED (
-  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT first_token()) = $token::bigint),
+constexpr const char* kMakeThem = R"(
 seats AS MATERIALIZED (
   SELECT x.session_id FROM worker_sessions x
   WHERE x.session_id = ANY ($sessions::uuid[]) AND x.dead_at IS NULL ORDER BY x.session_id FOR KEY SHARE),
@@ -46,12 +66,12 @@ w_history AS (
 w_ready AS (
   INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
   SELECT m.queue, m.band, ready_shard(m.subject), clock_timestamp(), m.subject, m.kind, m.version FROM made m WHERE m.ready AND NOT m.given)
-SELECT m.n, m.given, clock_timestamp() FROM made m)",
-                       true);
+SELECT m.n, m.given, clock_timestamp() FROM made m)";
+
+const Statement kPlain("create.plain", Statement::Kind::kWrite, std::string(kWithoutKeys) + kMakeThem, true);
+const Statement kKeyed("create.keyed", Statement::Kind::kWrite, std::string(kKeysFirst) + kMakeThem, true);
 
 }  // namespace
-
-const Statement& CreatePlainStatement() { return kPlain; }
 
 std::vector<SealedItem> SealItems(std::span<const CreateItem> items, Token token, WallTime now) {
   std::vector<SealedItem> sealed;
@@ -77,16 +97,18 @@ std::vector<SealedItem> SealItems(std::span<const CreateItem> items, Token token
   return sealed;
 }
 
-bool IsPlain(std::span<const CreateItem> items) {
+bool FitsOneStatement(std::span<const CreateItem> items) {
   return std::all_of(items.begin(), items.end(), [](const CreateItem& item) {
-    return !item.request_key && item.timers.empty() && item.contents.empty() &&
+    return item.timers.empty() && item.contents.empty() &&
            std::none_of(item.events.begin(), item.events.end(), [](const Event& event) { return event.apart; });
   });
 }
 
-Params BindPlain(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types) {
+BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types) {
   RowArray rows(types.at("create_item"), 22), events(types.at("commit_event"), 14);
+  Array scope(Oid::kUuid), key(Oid::kText), hash(Oid::kBytea), subject(Oid::kUuid);
   std::set<SessionId> sessions;
+  bool keyed = false;
   int n = 0;
   for (const SealedItem& one : items) {
     const CreateItem& item = *one.item;
@@ -107,12 +129,16 @@ Params BindPlain(std::span<const SealedItem> items, Token token, WallTime now, c
     }
     rows.MaybeText(item.traceparent.empty() ? std::nullopt : std::optional(item.traceparent));
     for (const Event& e : one.events) AddEvent(events, n, e);
+    if (!item.request_key) continue;
+    keyed = true;
+    scope.Id(item.project.uuid), key.Text(*item.request_key), hash.Bytes(item.request_hash), subject.Id(item.subject.uuid);
   }
   Array named(Oid::kUuid);
   for (const SessionId& session : sessions) named.Id(session.uuid);
   Params params;
   params.Int64("token", token.value).List("items", rows).List("events", events).List("sessions", named);
-  return params;
+  if (keyed) params.List("k_scope", scope).List("k_key", key).List("k_hash", hash).List("k_subject", subject);
+  return {keyed ? &kKeyed : &kPlain, std::move(params)};
 }
 
 }  // namespace acl::pg

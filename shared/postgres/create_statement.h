@@ -1,6 +1,7 @@
 #pragma once
-// Subjects made in one statement (DESIGN.md section 2, "Create"): what most runs are. A request key, a timer or something in the content
-// store needs the function create_and_grant, whose ten statements are each set up by themselves: that costs PostgreSQL twice as much.
+// Subjects made in one statement (DESIGN.md section 2, "Create"): what most runs are. A timer, something in the content store or a request
+// key that was used before needs the function create_and_grant, whose ten statements are each set up by themselves: that costs PostgreSQL
+// twice as much.
 
 #include <span>
 #include <vector>
@@ -19,10 +20,13 @@ struct SealedItem {
 };
 std::vector<SealedItem> SealItems(std::span<const CreateItem> items, Token token, WallTime now);
 
-// Answers a row an item: its number from 1, whether it went to its session, the database's time. No row: the token is not that of the
-// epoch any more, and nothing was written.
-const Statement& CreatePlainStatement();
-bool IsPlain(std::span<const CreateItem> items);
-Params BindPlain(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types);
+// Answers a row an item: its number from 1, whether it went to its session, the database's time. No row: nothing was written, for the
+// token is not that of the epoch any more, or a request key is taken.
+struct BoundCreate {
+  const Statement* statement;  // create.keyed if some item has a request key, else create.plain
+  Params params;
+};
+bool FitsOneStatement(std::span<const CreateItem> items);
+BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types);
 
 }  // namespace acl::pg

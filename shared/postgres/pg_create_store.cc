@@ -1,6 +1,7 @@
-// Create: many subjects in one transaction, sealed here, proved there (migrations/0119_create_and_grant.sql).
+// Create: many subjects in one transaction, sealed here, proved there (create_statement.h, else migrations/0119_create_and_grant.sql).
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "shared/base/sha256.h"
 #include "shared/postgres/create_statement.h"
@@ -118,7 +119,7 @@ Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> g
   if (!apart) return apart.error();
   const std::span<const CreateItem> items = *apart;
   constexpr int kResealLimit = 5;  // an epoch moves at failovers only
-  bool plain = pg::IsPlain(items);
+  bool at_once = pg::FitsOneStatement(items);
   for (int attempt = 0; attempt < kResealLimit; ++attempt) {
     auto stamp = seal_->Now();
     if (!stamp) {
@@ -127,21 +128,18 @@ Result<std::vector<CreateOutcome>> PgStore::Create(std::span<const CreateItem> g
       stamp = seal_->Learn(Token{rows->Int(0, 0)}, rows->Time(0, 1));
     }
     const std::vector<pg::SealedItem> sealed = pg::SealItems(items, stamp->token, stamp->now);
-    if (plain) {
-      bool bad = false;
-      auto outcomes = CreatePlain(sealed, stamp->token, stamp->now, bad);
-      if (!bad && (!outcomes || !outcomes->empty())) return outcomes;
-      plain = !bad;  // the function says better what is wrong with it
-    } else {
-      auto outcomes = CreateAny(sealed, stamp->token, stamp->now);
+    if (std::exchange(at_once, false)) {  // what it refuses was not written: the function says why
+      auto outcomes = CreateAtOnce(sealed, stamp->token, stamp->now);
       if (!outcomes || !outcomes->empty()) return outcomes;
     }
+    auto outcomes = CreateAny(sealed, stamp->token, stamp->now);
+    if (!outcomes || !outcomes->empty()) return outcomes;
   }
   return Error{Code::kUnavailable, "create: the fleet epoch changed " + std::to_string(kResealLimit) + " times in a row"};
 }
 
-// `bad`: refused for what an item says, and nothing was written. No outcomes: to be sealed anew.
-Result<std::vector<CreateOutcome>> PgStore::CreatePlain(std::span<const pg::SealedItem> items, Token token, WallTime now, bool& bad) {
+// In one statement. No outcomes: it was refused for the epoch, a request key or what an item says, and nothing was written.
+Result<std::vector<CreateOutcome>> PgStore::CreateAtOnce(std::span<const pg::SealedItem> items, Token token, WallTime now) {
   pg::SqlError details;
   Result<pg::Rows> rows = Error{};
   for (int attempt = 1;; ++attempt) {
@@ -149,19 +147,15 @@ Result<std::vector<CreateOutcome>> PgStore::CreatePlain(std::span<const pg::Seal
     if (!taken) return taken.error();
     auto types = (*taken)->SentTypes();
     if (!types) return types.error();
-    rows = (*taken)->Run(pg::CreatePlainStatement(), pg::BindPlain(items, token, now, **types), &details);
+    const pg::BoundCreate bound = pg::BindCreate(items, token, now, **types);
+    rows = (*taken)->Run(*bound.statement, bound.params, &details);
     if (rows || !details.retry_at_once() || attempt == pg::kImmediateRetries) break;
   }
-  if (!rows) {
-    bad = details.item_is_bad();
-    return rows.error();
-  }
+  if (!rows && details.item_is_bad()) return std::vector<CreateOutcome>();
+  if (!rows) return rows.error();
   return pg::Decoded<std::vector<CreateOutcome>>("create", [&] {
     std::vector<CreateOutcome> out(std::size_t(rows->size()));
-    if (out.empty()) {
-      seal_->Forget();
-      return out;
-    }
+    if (out.empty()) return out;
     if (out.size() != items.size()) throw std::invalid_argument("not one answer for each item");
     seal_->Learn(token, rows->Time(0, 2));
     for (int i = 0; i < rows->size(); ++i) {

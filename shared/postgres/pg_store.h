@@ -83,7 +83,7 @@ class PgStore final : public KernelStore {
   struct SealCache;  // the token and clock that new subjects are sealed with
   using Content = std::pair<Hash256, std::string>;
 
-  Result<std::vector<CreateOutcome>> CreatePlain(std::span<const pg::SealedItem> items, Token token, WallTime now, bool& bad);
+  Result<std::vector<CreateOutcome>> CreateAtOnce(std::span<const pg::SealedItem> items, Token token, WallTime now);
   Result<std::vector<CreateOutcome>> CreateAny(std::span<const pg::SealedItem> items, Token token, WallTime now);
   Result<std::span<const CreateItem>> SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
   Result<std::optional<CommitOutcome>> DirectOnce(const SubjectId& subject, const DirectDecider& decide, std::optional<CommitItem>& stored);

@@ -1,5 +1,4 @@
-// Named interleavings of claims, sessions, reaps and creates.
-#include "shared/base/sha256.h"
+// Named interleavings of claims, sessions and reaps. Those of creates: isolation_create_test.cc.
 #include "tests/integration/kernel/isolation_fixture.h"
 
 namespace acl::test {
@@ -145,65 +144,6 @@ TEST_F(ClaimIsolation, TwoReapersFreeALeaseOnce) {
   gate.Open();
   EXPECT_EQ(first.get()->leases_freed, 0) << "it has a new, living holder";
   EXPECT_EQ(CommitOne(*b_, next.Item()), Outcome::kCommitted);
-}
-
-TEST_F(ClaimIsolation, TwoRequestsUnderTheSameKeyMakeOneSubject) {
-  CreateItem item;
-  item.subject = SubjectId{NewUuid7()};
-  item.kind = "counter";
-  item.request_key = "key";
-  item.request_hash = Sha256("body");
-  Event event;
-  event.type = "test.created";
-  event.payload = "{}";
-  item.events = {event};
-  CreateItem twin = item;
-  twin.subject = SubjectId{NewUuid7()};
-  Gate gate(*stage_, "create_keyed", *a_);
-  auto first = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
-  ASSERT_TRUE(gate.AwaitArrival());
-  auto second = b_->Start([twin](KernelStore& store) { return store.Create({&twin, 1}); });
-  ASSERT_TRUE(stage_->AwaitBlocked("b"));
-  gate.Open();
-  auto one = first.get(), two = second.get();
-  ASSERT_TRUE(one && two);
-  EXPECT_EQ(one->at(0).kind, CreateOutcome::Kind::kCreated);
-  EXPECT_EQ(two->at(0).kind, CreateOutcome::Kind::kReplayed);
-  EXPECT_EQ(two->at(0).subject, item.subject);
-  EXPECT_EQ(stage_->db().Count("SELECT count(*) FROM subjects"), 1);
-}
-
-// A create is a statement, or a function if it has a request key.
-class CreateIsolation : public ClaimIsolation, public ::testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutKey, CreateIsolation, ::testing::Bool());
-
-TEST_P(CreateIsolation, AGrantBesideTheReapOfItsSession) {
-  const SessionId session = Open(*a_);
-  const CreateItem item = GrantedItem(session, GetParam());
-  Gate gate(*stage_, "create_sessions_locked", *a_);
-  auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
-  ASSERT_TRUE(gate.AwaitArrival());
-  stage_->Advance(milliseconds(700'000));
-  EXPECT_EQ(c_->store().Reap(10)->sessions_died, 0) << "it is not declared dead under the grant";
-  gate.Open();
-  EXPECT_TRUE(create.get()->at(0).granted);
-  EXPECT_EQ(ExpireAndReap(), 1) << "what was granted is freed by the next reap";
-  Claim(*b_, Open(*b_), item.subject);
-}
-
-TEST_P(CreateIsolation, AGrantBehindTheReapOfItsSessionBecomesReady) {
-  const SessionId session = Open(*a_);
-  const CreateItem item = GrantedItem(session, GetParam());
-  stage_->Advance(milliseconds(700'000));
-  Gate gate(*stage_, "reap_session_locked", *c_);
-  auto reap = c_->Start([](KernelStore& store) { return store.Reap(10); });
-  ASSERT_TRUE(gate.AwaitArrival());
-  auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
-  ASSERT_TRUE(stage_->AwaitBlocked("a")) << "a grant waits for the marking";
-  gate.Open();
-  EXPECT_EQ(reap.get()->sessions_died, 1);
-  EXPECT_FALSE(create.get()->at(0).granted);
-  Claim(*b_, Open(*b_), item.subject);
 }
 
 TEST_F(ClaimIsolation, TwoProcessesAskForTheSameDuty) {

@@ -10,6 +10,9 @@
 
 namespace acl::test {
 
+// How a subject is made: by a statement without or with request keys, or by the function.
+enum class MadeBy { kPlain, kKeyed, kFunction };
+
 class IsolationTest : public ::testing::Test {
  protected:
   void SetUp() override { Prepare({}); }
@@ -23,10 +26,11 @@ class IsolationTest : public ::testing::Test {
   SessionId Open(Actor& actor, milliseconds ttl = milliseconds(600'000));
   static CreateItem NewItem();
   // Not made yet: one that goes to this session as it is.
-  static CreateItem GrantedItem(const SessionId& session, bool keyed = false) {
+  static CreateItem GrantedItem(const SessionId& session, MadeBy form) {
     CreateItem item = NewItem();
     item.grant_to = session;
-    if (keyed) item.request_key = item.subject.ToString();
+    if (form != MadeBy::kPlain) item.request_key = item.subject.ToString();
+    if (form == MadeBy::kFunction) item.timers = {{"timer", WallTimeFromMicros(4'000'000'000'000'000)}};
     return item;
   }
   SubjectId Create(bool ready = true);

@@ -116,11 +116,12 @@ TEST_F(MutantIsolation, AGrantThatDoesNotLockItsSessionIsNeverReaped) {
 }
 
 TEST_F(MutantIsolation, AGrantWithTheCreateThatDoesNotLockItsSessionIsNeverReaped) {
-  for (const bool keyed : {false, true}) {
-    Prepare({{"create_and_grant", "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"},
-             {"create.plain", "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"}});
+  const std::pair<MadeBy, const char*> forms[] = {
+      {MadeBy::kPlain, "create.plain"}, {MadeBy::kKeyed, "create.keyed"}, {MadeBy::kFunction, "create_and_grant"}};
+  for (const auto& [form, where] : forms) {
+    Prepare({{where, "ORDER BY x.session_id FOR KEY SHARE", "ORDER BY x.session_id"}});
     const SessionId session = Open(*a_);
-    const CreateItem item = GrantedItem(session, keyed);
+    const CreateItem item = GrantedItem(session, form);
     Gate gate(*stage_, "create_sessions_locked", *a_);
     auto create = a_->Start([item](KernelStore& store) { return store.Create({&item, 1}); });
     ASSERT_TRUE(gate.AwaitArrival());

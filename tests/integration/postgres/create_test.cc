@@ -1,14 +1,44 @@
 // Making subjects: what only PostgreSQL has. The rest is in the conformance suite, which both stores pass.
+#include "chaos/proxy/proxy.h"
+#include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "tests/integration/postgres/store_fixture.h"
+#include "tests/support/fleet.h"
 
 namespace acl {
 namespace {
 
-using PgCreateTest = test::PgStoreTest;
+class PgCreateTest : public test::PgStoreTest {
+ protected:
+  // One whose statement of this name is another.
+  std::unique_ptr<PgStore> StoreWith(const char* statement, const char* text) {
+    PgStoreOptions options;
+    options.conninfo = db().conninfo();
+    options.override_sql[statement] = text;
+    return std::make_unique<PgStore>(options);
+  }
+  CreateItem Keyed(const std::string& key, const std::string& body = "body") {
+    CreateItem item = NewItem();
+    item.request_key = key;
+    item.request_hash = Sha256(body);
+    return item;
+  }
+  // The rows of all tables that a create writes to, whatever was made before.
+  std::int64_t AllRows() {
+    std::int64_t rows = 0;
+    for (const char* table : kTables) rows += db().Count(std::string("SELECT count(*) FROM ") + table);
+    return rows;
+  }
+  static constexpr const char* kTables[] = {"request_keys", "leases", "subjects",      "subject_head", "event_rows",
+                                            "listings",     "ready",  "lease_history", "timers",       "content_refs"};
+};
+
+// Statements that are as if a key were taken, and as if there were no function.
+constexpr const char* kRefuses = "SELECT 1, true, clock_timestamp() WHERE false";
+constexpr const char* kFails = "SELECT 1 / 0";
 
 // The token that new subjects are sealed with is remembered; an epoch that moved since is noticed by the statement, which writes nothing,
-// and they are sealed anew. A request key, a timer or a content makes it the function instead of the statement.
+// and they are sealed anew.
 TEST_F(PgCreateTest, AfterANewEpochWhatIsMadeHasItsToken) {
   for (const bool keyed : {false, true}) {
     const auto make = [&] {
@@ -44,6 +74,121 @@ TEST_F(PgCreateTest, OneThatIsRefusedMakesNothing) {
     for (const char* table : {"leases", "subjects", "subject_head", "event_rows", "ready", "request_keys"})
       EXPECT_EQ(db().Count(std::string("SELECT count(*) FROM ") + table), 0) << table;
   }
+}
+
+// ---- request keys: new ones are one statement's, the others the function's
+
+TEST_F(PgCreateTest, TheStatementWritesWhatTheFunctionWrites) {
+  const auto by_statement = StoreWith("create", kFails), by_function = StoreWith("create.keyed", kRefuses);
+  const SessionId session = OpenSession();
+  const auto items = [&](const std::string& prefix) {
+    std::vector<CreateItem> made{Keyed(prefix + "granted"), NewItem(2), Keyed(prefix + "asleep"), Keyed(prefix + "other project")};
+    made[0].grant_to = session;
+    made[0].listing = ListingRow{"report", "1.2", "anna", "CREATED", "name: report\n", "{\"team\":\"a\"}"};
+    made[0].traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    made[1].grant_to = SessionId{NewUuid7()};  // of nobody
+    made[2].make_ready = false;
+    made[2].required_version = 3;
+    made[2].run_deadline = WallTimeFromMicros(4'000'000'000'000'000);
+    made[3].project = ProjectId{NewUuid7()};
+    made[3].band = 2;
+    return made;
+  };
+  const std::vector<CreateItem> one = items("s "), other = items("f ");
+  const auto answer = by_statement->Create(one), expected = by_function->Create(other);
+  ASSERT_TRUE(answer) << answer.error();
+  ASSERT_TRUE(expected) << expected.error();
+  // All but what is new each time: ids, times, places and hashes over them.
+  const auto rows = [&](const std::string& table, const CreateItem& item) {
+    std::string found;
+    for (const auto& row : db().Query("SELECT (to_jsonb(t) - '{subject_id,journal_id,at,created_at,updated_at,last_timestamp,acquired_at,"
+                                      "granted_at,ready_at,lsn,shard,checksum,chain,project_id,scope}'::text[])::text FROM " +
+                                      table + " t WHERE subject_id = " + Sql(item.subject) + " ORDER BY 1"))
+      found += *row[0] + "\n";
+    const std::string& key = item.request_key.value_or("-");
+    const auto at = found.find("\"" + key + "\"");
+    return at == std::string::npos ? found : found.replace(at + 1, 2, "");  // without the prefix
+  };
+  for (std::size_t n = 0; n < one.size(); ++n) {
+    EXPECT_EQ(answer->at(n).kind, expected->at(n).kind);
+    EXPECT_EQ(answer->at(n).subject, one[n].subject);
+    EXPECT_EQ(answer->at(n).token, expected->at(n).token);
+    EXPECT_EQ(answer->at(n).granted, expected->at(n).granted);
+    EXPECT_EQ(answer->at(n).granted, n == 0);
+    for (const char* table : kTables) EXPECT_EQ(rows(table, one[n]), rows(table, other[n])) << table << ", item " << n;
+    EXPECT_EQ(db().Count("SELECT count(*) FROM request_keys r JOIN subjects s ON s.subject_id = r.subject_id AND s.project_id = r.scope "
+                         "WHERE s.subject_id = " +
+                         Sql(one[n].subject)),
+              one[n].request_key ? 1 : 0);
+  }
+  EXPECT_NE(rows("lease_history", one[0]), "");
+  EXPECT_NE(rows("ready", one[1]), "");
+  EXPECT_EQ(rows("ready", one[2]), "");
+}
+
+TEST_F(PgCreateTest, AKeyThatIsTakenIsAnsweredByTheFunctionAndWritesNothing) {
+  const CreateItem first = Keyed("taken");
+  const auto made = StoreWith("create", kFails)->Create({&first, 1});
+  ASSERT_TRUE(made) << made.error();
+  const std::int64_t before = AllRows();
+  const CreateItem again = Keyed("taken"), other = Keyed("taken", "another body");
+  EXPECT_FALSE(StoreWith("create", kFails)->Create({&again, 1})) << "the statement answers nothing";
+  for (int i = 0; i < 2; ++i) {
+    const auto replay = store().Create({&again, 1}), conflict = store().Create({&other, 1});
+    ASSERT_TRUE(replay && conflict) << replay.error() << conflict.error();
+    EXPECT_EQ(replay->at(0).kind, CreateOutcome::Kind::kReplayed);
+    EXPECT_EQ(replay->at(0).subject, first.subject);
+    EXPECT_EQ(replay->at(0).token, made->at(0).token);
+    EXPECT_EQ(conflict->at(0).kind, CreateOutcome::Kind::kKeyConflict);
+  }
+  EXPECT_EQ(AllRows(), before);
+  CreateItem elsewhere = Keyed("taken");
+  elsewhere.project = ProjectId{NewUuid7()};
+  const auto of_another = StoreWith("create", kFails)->Create({&elsewhere, 1});
+  ASSERT_TRUE(of_another) << of_another.error();
+  EXPECT_EQ(of_another->at(0).kind, CreateOutcome::Kind::kCreated) << "a key is its project's";
+}
+
+// A batch stays one transaction: nothing of it is there until all of it is.
+TEST_F(PgCreateTest, ABatchWithATakenKeyIsMadeByTheFunctionOrNotAtAll) {
+  const CreateItem first = Keyed("old");
+  CreateOne(first);
+  for (const bool twice : {false, true}) {  // taken by who came before, or by an item beside it
+    const std::string key = twice ? "new twice" : "new";
+    const std::vector<CreateItem> batch{NewItem(), Keyed(key), Keyed(twice ? key : "old"), NewItem()};
+    const std::int64_t before = AllRows();
+    EXPECT_FALSE(StoreWith("create", kFails)->Create(batch));
+    EXPECT_EQ(AllRows(), before);
+    const auto outcomes = store().Create(batch);
+    ASSERT_TRUE(outcomes) << outcomes.error();
+    for (const std::size_t n : {0u, 1u, 3u}) {
+      EXPECT_EQ(outcomes->at(n).kind, CreateOutcome::Kind::kCreated);
+      EXPECT_EQ(outcomes->at(n).subject, batch[n].subject);
+    }
+    EXPECT_EQ(outcomes->at(2).kind, CreateOutcome::Kind::kReplayed);
+    EXPECT_EQ(outcomes->at(2).subject, twice ? batch[1].subject : first.subject);
+    EXPECT_EQ(AllRows(), before + 16) << "three subjects of five rows, one with a key";
+  }
+}
+
+// The statement is committed, and its answer lost.
+TEST_F(PgCreateTest, WhoseAnswerIsLostIsFoundByItsKey) {
+  const auto proxy = std::move(*chaos::Proxy::Start(test::PortOf(db().conninfo()), chaos::Proxy::Protocol::kBytes));
+  PgStoreOptions options;
+  options.conninfo = test::WithPort(db().conninfo(), proxy->port());
+  options.connections = 1;
+  PgStore far(options);
+  const CreateItem before = Keyed("before"), item = Keyed("lost"), again = Keyed("lost");
+  ASSERT_TRUE(far.Create({&before, 1}));  // so that what follows is one message and one answer
+  proxy->ArmCuts(chaos::Proxy::Cut::kWhenAnswered, 1);
+  EXPECT_EQ(far.Create({&item, 1}).code(), Code::kOutcomeUnknown);
+  EXPECT_EQ(proxy->counters().committed_unseen, 1);
+  const auto replay = far.Create({&again, 1});
+  ASSERT_TRUE(replay) << replay.error();
+  EXPECT_EQ(replay->at(0).kind, CreateOutcome::Kind::kReplayed);
+  EXPECT_EQ(replay->at(0).subject, item.subject);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM subjects WHERE subject_id = " + Sql(item.subject)), 1);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM subjects WHERE subject_id = " + Sql(again.subject)), 0);
 }
 
 }  // namespace
