@@ -17,6 +17,7 @@
 
 #include "shared/base/check.h"
 #include "shared/base/fail_point.h"
+#include "shared/capability/curl_multi.h"
 #include "shared/capability/egress.h"
 
 namespace acl {
@@ -191,17 +192,15 @@ class HttpClient::Loop {
   explicit Loop(HttpConfig config) : config_(std::move(config)) {
     static std::once_flag once;
     std::call_once(once, [] { ::curl_global_init(CURL_GLOBAL_DEFAULT); });
-    multi_ = ::curl_multi_init();
-    ACL_CHECK(multi_ != nullptr, "out of memory for an HTTP client");
+    multi_ = std::make_unique<CurlMulti>();
   }
   ~Loop() {
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    ::curl_multi_wakeup(multi_);
+    multi_->Wake();
     if (thread_.joinable()) thread_.join();
-    ::curl_multi_cleanup(multi_);
   }
 
   void Start(HttpCall call, Done done) {
@@ -215,11 +214,11 @@ class HttpClient::Loop {
         });
       }
     }
-    ::curl_multi_wakeup(multi_);
+    multi_->Wake();
   }
 
  private:
-  static constexpr milliseconds kLookEvery{100};
+  static constexpr milliseconds kLookEvery{100};  // while calls are open: whether one of them was stopped
 
   void Run() {
     for (;;) {
@@ -231,15 +230,13 @@ class HttpClient::Loop {
         stopping = stopping_;
       }
       for (auto& exchange : incoming) {
-        next_look_ = std::min(next_look_, exchange->call.deadline);
+        next_look_ = std::min({next_look_, exchange->call.deadline, steady_clock::now() + kLookEvery});
         HttpExchange* begun = exchange.get();
         active_.emplace(begun, std::move(exchange));
         Begin(*begun);
       }
-      int running = 0;
-      ::curl_multi_perform(multi_, &running);
       int queued = 0;
-      while (CURLMsg* message = ::curl_multi_info_read(multi_, &queued)) {
+      while (CURLMsg* message = ::curl_multi_info_read(multi_->handle(), &queued)) {
         if (message->msg != CURLMSG_DONE) continue;
         void* exchange = nullptr;
         ::curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
@@ -247,8 +244,7 @@ class HttpClient::Loop {
       }
       Look(stopping);
       if (stopping && active_.empty()) return;
-      const auto left = std::chrono::duration_cast<milliseconds>(next_look_ - steady_clock::now());
-      ::curl_multi_poll(multi_, nullptr, 0, int(std::max<std::int64_t>(left.count() + 1, 1)), nullptr);
+      multi_->Act(next_look_);
     }
   }
 
@@ -270,7 +266,7 @@ class HttpClient::Loop {
       return Finish(exchange);
     }
     SetUp(exchange, checked->origin() == exchange.first_origin);
-    ::curl_multi_add_handle(multi_, exchange.easy);
+    ::curl_multi_add_handle(multi_->handle(), exchange.easy);
   }
 
   void OnEnded(HttpExchange& exchange, CURLcode code) {
@@ -311,7 +307,7 @@ class HttpClient::Loop {
   void Look(bool stopping) {
     const auto now = steady_clock::now();
     if (now < next_look_ && !stopping) return;
-    next_look_ = now + kLookEvery;
+    next_look_ = now + (active_.empty() ? kLookEvery * 600 : kLookEvery);
     std::vector<HttpExchange*> ended;
     for (auto& [exchange, owned] : active_) {
       if (stopping || (exchange->call.stopped && exchange->call.stopped())) {
@@ -328,7 +324,7 @@ class HttpClient::Loop {
   }
 
   void Remove(HttpExchange& exchange) {
-    if (exchange.easy) ::curl_multi_remove_handle(multi_, exchange.easy);
+    if (exchange.easy) ::curl_multi_remove_handle(multi_->handle(), exchange.easy);
     exchange.DropHandle();
   }
 
@@ -339,7 +335,7 @@ class HttpClient::Loop {
   }
 
   const HttpConfig config_;
-  CURLM* multi_ = nullptr;
+  std::unique_ptr<CurlMulti> multi_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpExchange>> incoming_;
   bool stopping_ = false;
