@@ -119,7 +119,7 @@ void SubjectRun::TakeDueTimers(WallTime now) {
 }
 
 bool SubjectRun::Ready(const BuildContext& context) const {
-  if (in_flight_ || inbox_wanted_) return false;
+  if (!Hears()) return false;
   if (!inputs_.empty() || context.give_back) return true;
   auto timer = NextTimer();
   if (timer && *timer <= context.now) return true;

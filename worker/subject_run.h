@@ -67,6 +67,10 @@ class SubjectRun {
   // -- the next item
   // True if an item could be built now: nothing in flight and something to say (inputs, a due timer, a start, a release).
   bool Ready(const BuildContext& context) const;
+  // Whether an item could be built without a timer, a drain or slots that it does not have now.
+  bool Restless() const { return Hears() && (!inputs_.empty() || !idle_); }
+  // Whether it would take up anything now: nothing of it is on its way.
+  bool Hears() const { return !in_flight_ && !inbox_wanted_; }
   // The item to commit; nullopt if there is nothing to commit (then `TakeStarts` may still have steps whose effect needs no row first).
   // kInternal: the kind contradicts itself; quarantine the subject.
   Result<std::optional<CommitItem>> BuildItem(const BuildContext& given);

@@ -42,9 +42,8 @@ bool WorkerCore::WorthABatch(const BuildContext& context) const {
   std::size_t largest = 0;
   for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items->size());
   const std::size_t wanted = std::max<std::size_t>(1, (largest + 1) / 2);
-  auto ready = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
-  for (auto it = subjects_.begin(); it != subjects_.end() && ready < wanted; ++it) ready += it->second->Ready(context) ? 1 : 0;
-  return ready >= wanted;
+  const auto stored = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
+  return stored >= wanted || subjects_.CountReady(context, wanted - stored) == wanted - stored;
 }
 
 void WorkerCore::SideBySide(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -63,6 +62,7 @@ std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std:
 void WorkerCore::FormBatch(SteadyTime now) {
   if (state_ != State::kLive && state_ != State::kDraining) return;
   BuildContext context = ContextFor(now);
+  subjects_.Look(context.now);
   if (!WorthABatch(context)) return;
   std::vector<CommitItem> items;
   const auto room = [&] { return config_.commit_batch - int(items.size()); };
@@ -80,16 +80,16 @@ void WorkerCore::FormBatch(SteadyTime now) {
   for (const CommitItem& item : items) promised += starts(item);
   for (const auto& [subject, aside] : aside_) promised += starts(aside.item);
   context.free_slots -= promised;
-  // One pass over all subjects, beginning where the last batch ended.
-  auto it = subjects_.lower_bound(next_in_turn_);
+  // One pass, beginning where the last batch ended. Who drains gives all of them back.
+  const std::vector<SubjectRun*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
   std::vector<std::pair<SubjectId, std::string>> broken;
-  for (std::size_t seen = 0, count = subjects_.size(); seen < count && room() > 0;) {
+  std::size_t seen = 0;
+  while (seen < waiting.size() && room() > 0) {
     // As many at once as there are slots for, whatever each of them starts; one if slots are short.
     const int at_once = crew_ == nullptr ? 1 : std::clamp(context.free_slots / kSlotsForEach, 1, room());
     std::vector<SubjectRun*> runs;
-    for (; seen < count && int(runs.size()) < at_once; ++seen, ++it) {
-      if (it == subjects_.end()) it = subjects_.begin();
-      if (it->second->Ready(context)) runs.push_back(it->second.get());
+    for (; seen < waiting.size() && int(runs.size()) < at_once; ++seen) {
+      if (waiting[seen]->Ready(context)) runs.push_back(waiting[seen]);
     }
     if (runs.empty()) break;
     auto built = BuildItems(runs, context);
@@ -108,7 +108,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
     }
     context.free_slots = FreeSlots() - promised;
   }
-  next_in_turn_ = it == subjects_.end() ? SubjectId{} : it->first;
+  next_in_turn_ = seen < waiting.size() ? waiting[seen]->subject() : SubjectId{};
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
   if (items.empty()) return;
   std::sort(items.begin(), items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
@@ -182,9 +182,9 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     const CommitOutcome& outcome = outcomes[i];
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
     const SubjectId subject = item.subject;
-    auto it = subjects_.find(subject);
-    if (it == subjects_.end() || it->second->token() != item.token || !it->second->in_flight()) continue;
-    SubjectRun& run = *it->second;
+    SubjectRun* held = subjects_.Change(subject);
+    if (!held || held->token() != item.token || !held->in_flight()) continue;
+    SubjectRun& run = *held;
     const bool wants_tasks_back = outcome.kind == CommitOutcome::Kind::kCommitted &&
                                   (!item.tasks_cancelled.empty() || std::any_of(item.tasks.begin(), item.tasks.end(),
                                                                                 [](const TaskRow& row) { return row.cancel_requested; }));
@@ -254,7 +254,10 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
     step.token = call.token;
     step.attempt_id = call.attempt_id;
     step.trace = call.trace;
-    if (call.step.timeout.count() > 0) step.drop_at = now + call.step.timeout + config_.runner_grace;
+    if (call.step.timeout.count() > 0) {
+      step.drop_at = now + call.step.timeout + config_.runner_grace;
+      look_at_steps_ = std::min(look_at_steps_, *step.drop_at);
+    }
     running_[{call.subject, call.step.step_id}] = step;
     ++counts_.steps_started;
     observer_.OnStep(call);
@@ -274,40 +277,40 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
   running_.erase(running);
   ++counts_.steps_finished;
   observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end() || it->second->token() != token) return;
+  SubjectRun* run = subjects_.Change(subject);
+  if (!run || run->token() != token) return;
   if (!result.damaged.empty()) {
     QuarantineSubject(subject, "content damaged", result.damaged);
     return;
   }
-  it->second->OnStepDone(step_id, attempt_id, std::move(result));
+  run->OnStepDone(step_id, attempt_id, std::move(result));
 }
 
 void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, Result<Snapshot> answer) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end() || it->second->token() != token) return;
+  SubjectRun* run = subjects_.Change(subject);
+  if (!run || run->token() != token) return;
   if (!answer) {
-    it->second->SnapshotFailed();
+    run->SnapshotFailed();
     return;
   }
   ++counts_.snapshots;
-  it->second->OnSnapshot(std::move(*answer));
+  run->OnSnapshot(std::move(*answer));
 }
 
 // ---- inbox and hints
 
-void WorkerCore::WantInbox(SubjectRun& run) {
+void WorkerCore::WantInbox(const SubjectRun& run) {
   if (!run.inbox_wanted() || !inbox_in_flight_.insert(run.subject()).second) return;
   commands_.push_back(command::ReadInbox{run.subject(), run.token()});
 }
 
 void WorkerCore::OnInbox(SteadyTime now, const SubjectId& subject, Token token, Result<KernelStore::InboxView> answer) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end() || it->second->token() != token) return;
+  SubjectRun* run = subjects_.Change(subject);
+  if (!run || run->token() != token) return;
   inbox_in_flight_.erase(subject);
   if (answer) {
-    it->second->OnInbox(*answer);
-    QuarantineIfDamaged(*it->second);
+    run->OnInbox(*answer);
+    QuarantineIfDamaged(*run);
   } else if (answer.code() == Code::kLeaseLost) {
     ++counts_.fenced;
     observer_.OnRefused(subject, token, "reading its inbox");
@@ -330,10 +333,10 @@ void WorkerCore::OnDoorbell(SteadyTime now, bool connected) {
 }
 
 void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end()) return;
-  it->second->WantInbox();
-  WantInbox(*it->second);
+  SubjectRun* run = subjects_.Change(subject);
+  if (!run) return;
+  run->WantInbox();
+  WantInbox(*run);
 }
 
 void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
@@ -341,8 +344,8 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
   reconcile_at_ = now + config_.reconcile_every;
   if (!held) return;
   for (const auto& [subject, token] : *held) {
-    auto it = subjects_.find(subject);
-    if (it != subjects_.end() && it->second->token() == token) continue;
+    const SubjectRun* run = subjects_.Find(subject);
+    if (run && run->token() == token) continue;
     if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
     ++counts_.given_back;
     observer_.OnGiveBack(subject, token, "granted but never heard of");
@@ -352,30 +355,37 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
 
 // ---- time
 
-void WorkerCore::OnTime(SteadyTime now) {
-  tasks_.OnTime(now);
+// The runner did not come back: it is dropped, the attempt counts as timed out.
+void WorkerCore::DropLateSteps(SteadyTime now) {
+  if (now < look_at_steps_) return;
+  look_at_steps_ = SteadyTime::max();
   for (auto it = running_.begin(); it != running_.end();) {
     if (!Due(now, it->second.drop_at)) {
+      if (it->second.drop_at) look_at_steps_ = std::min(look_at_steps_, *it->second.drop_at);
       ++it;
       continue;
     }
-    // The runner did not come back: it is dropped, the attempt counts as timed out.
     ++counts_.watchdog_drops;
     it->second.stop.Stop();
     auto [subject, step_id] = it->first;
     RunningStep step = it->second;
     it = running_.erase(it);
-    auto run = subjects_.find(subject);
-    if (run == subjects_.end()) continue;
+    SubjectRun* run = subjects_.Change(subject);
+    if (!run) continue;
     StepResult result;
     result.outcome = StepResult::Outcome::kTimedOut;
     result.error = "the step did not stop at its deadline and was dropped";
     observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);
-    run->second->OnStepDone(step_id, step.attempt_id, std::move(result));
+    run->OnStepDone(step_id, step.attempt_id, std::move(result));
   }
+}
+
+void WorkerCore::OnTime(SteadyTime now) {
+  tasks_.OnTime(now);
+  DropLateSteps(now);
   if (Due(now, inbox_retry_at_)) {
     inbox_retry_at_.reset();
-    for (auto& [subject, run] : subjects_) WantInbox(*run);
+    subjects_.ForEach([this](const SubjectRun& run) { WantInbox(run); });
   }
   if (state_ == State::kDraining && Due(now, drain_until_)) {
     for (auto& [key, step] : running_) step.stop.Stop();
@@ -404,12 +414,10 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
       if (!aside.sent) consider(aside.retry_at);
     }
     consider(inbox_retry_at_);
-    for (const auto& [key, step] : running_) consider(step.drop_at);
+    consider(look_at_steps_);
     if (!batches_.empty()) return std::max(next, now);  // an answer comes first: no timer is taken before
-    const WallTime db_now = trust_.DatabaseTime(now);
-    for (const auto& [subject, run] : subjects_) {
-      auto timer = run->NextTimer();
-      if (timer && !run->in_flight() && !run->inbox_wanted()) consider(now + std::max<WallTime::duration>(*timer - db_now, {}));
+    if (const auto timer = subjects_.NextTimer()) {
+      consider(now + std::max<WallTime::duration>(*timer - trust_.DatabaseTime(now), {}));
     }
   }
   return std::max(next, now);
@@ -450,6 +458,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});
   }
+  subjects_.Settle();
   return std::exchange(commands_, {});
 }
 

@@ -23,9 +23,9 @@
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
 #include "worker/crew.h"
+#include "worker/held_subjects.h"
 #include "worker/observer.h"
 #include "worker/poll_pace.h"
-#include "worker/subject_run.h"
 #include "worker/task_runs.h"
 #include "worker/trust.h"
 
@@ -258,7 +258,8 @@ class WorkerCore {
   bool SetAside(CommitItem& item);
   void SendAside(SteadyTime now);
   void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
-  void WantInbox(SubjectRun& run);
+  void WantInbox(const SubjectRun& run);
+  void DropLateSteps(SteadyTime now);
   int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
@@ -292,8 +293,9 @@ class WorkerCore {
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
   milliseconds unheard_for_{0};                     // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;
-  std::map<SubjectId, std::unique_ptr<SubjectRun>> subjects_;
+  HeldSubjects subjects_;
   std::map<StepKey, RunningStep> running_;
+  SteadyTime look_at_steps_ = SteadyTime::max();  // no running step is late before
   std::set<SubjectId> inbox_in_flight_;
   TaskRuns tasks_;
   std::map<std::int64_t, Batch> batches_;  // on their way, or waiting to be sent again; no subject is in two

@@ -95,13 +95,13 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
   observer_.OnClaim(claimed, *loaded.restored, *kind);
   if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
   const bool inbox_left = claimed.inbox_left;
-  const auto run = subjects_.emplace(
+  SubjectRun& run = subjects_.Take(
       subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*loaded.restored), *kind, session_, config_.subject));
   if (inbox_left) {
-    run.first->second->WantInbox();
-    WantInbox(*run.first->second);
+    run.WantInbox();
+    WantInbox(run);
   }
-  QuarantineIfDamaged(*run.first->second);
+  QuarantineIfDamaged(run);
 }
 
 void WorkerCore::GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release) {
@@ -117,14 +117,14 @@ void WorkerCore::Drop(const SubjectId& subject, bool stop_steps) {
   }
   inbox_in_flight_.erase(subject);
   aside_.erase(subject);
-  subjects_.erase(subject);
+  subjects_.Erase(subject);
 }
 
 void WorkerCore::Lose(const SubjectId& subject, const char* why) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end()) return;
+  const SubjectRun* run = subjects_.Find(subject);
+  if (!run) return;
   ++counts_.subjects_lost;
-  observer_.OnLost(subject, it->second->token(), why);
+  observer_.OnLost(subject, run->token(), why);
   Drop(subject, true);
 }
 
@@ -134,11 +134,11 @@ void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
 }
 
 void WorkerCore::QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail) {
-  auto it = subjects_.find(subject);
-  if (it == subjects_.end()) return;
+  const SubjectRun* run = subjects_.Find(subject);
+  if (!run) return;
   ++counts_.quarantined;
-  observer_.OnQuarantine(subject, it->second->token(), reason, detail);
-  commands_.push_back(command::Quarantine{subject, session_, it->second->token(), reason, detail});
+  observer_.OnQuarantine(subject, run->token(), reason, detail);
+  commands_.push_back(command::Quarantine{subject, session_, run->token(), reason, detail});
   Drop(subject, true);
 }
 

@@ -46,9 +46,9 @@ void WorkerCore::OnGrantsRead(SteadyTime now, const SessionId& session, Result<s
     return;
   }
   for (LoadedSubject& loaded : *answer) {
-    auto held = subjects_.find(loaded.claimed.subject);
+    const SubjectRun* held = subjects_.Find(loaded.claimed.subject);
     // The hint came twice, or this answer so late that the lease was let go and granted again.
-    if (held != subjects_.end() && held->second->token() >= loaded.claimed.token) continue;
+    if (held && held->token() >= loaded.claimed.token) continue;
     if (int(subjects_.size()) >= config_.run_slots + config_.granted_unheard) {  // more than was asked for
       GiveBackGrant(loaded.claimed, "there is no room for it");
     } else {

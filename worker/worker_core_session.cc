@@ -87,7 +87,7 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
 }
 
 void WorkerCore::FinishLoss(SteadyTime now) {
-  while (!subjects_.empty()) Lose(subjects_.begin()->first, "the session was lost");
+  while (!subjects_.empty()) Lose(SubjectId(subjects_.first().subject()), "the session was lost");
   batches_.clear();
   tasks_.ForgetRunning();
   inbox_in_flight_.clear();
