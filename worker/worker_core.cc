@@ -21,6 +21,7 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
       crew_(crew),
       trust_(config_.session.ttl, config_.trust_margin),
       pace_(config_.poll_min, config_.poll_max),
+      claim_size_(config_.claim_batch),
       tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
 
 // ---- commits

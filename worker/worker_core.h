@@ -38,6 +38,7 @@ struct WorkerConfig {
   int run_slots = 64;  // runs held at once
   int step_slots = 8;  // steps running at once
   int claim_batch = 32;
+  int largest_claim = 256;  // claims double up to this while they find all that they ask for: after a takeover much is waiting
   int granted_unheard = 64;                    // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
   int commit_batch = 128;                      // items of one group commit
   int commits_at_once = 2;                     // group commits on their way; what one decides on the other writes
@@ -263,7 +264,7 @@ class WorkerCore {
   int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
-  int RunRoom() const { return std::max(0, std::min(config_.claim_batch, config_.run_slots - int(subjects_.size()))); }
+  int RunRoom() const { return std::max(0, std::min(claim_size_, config_.run_slots - int(subjects_.size()))); }
   int GrantRoom(SteadyTime now) const;
   void TellRoom(SteadyTime now);
   void ReadGrants();
@@ -287,6 +288,7 @@ class WorkerCore {
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
+  int claim_size_;                                 // of the next claim, at most
   int claim_asked_ = 0;                            // rows, by the claim that is out
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;

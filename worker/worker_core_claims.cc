@@ -21,6 +21,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     // What it granted all the same is found as soon as it is old enough to be sure of.
     if (answer.code() == Code::kOutcomeUnknown && reconcile_at_) reconcile_at_ = std::min(*reconcile_at_, now + config_.session.ttl);
     observer_.OnUnavailable("claim", answer.error());
+    claim_size_ = config_.claim_batch;
     pace_.Failed(now, random_);
     return;
   }
@@ -30,6 +31,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
   } else if (answer->loaded.empty() && answer->tasks.empty()) {
     all_claimed_ = true;
+    claim_size_ = config_.claim_batch;
     // What was rung for may have come after this claim had looked.
     if (rung) {
       pace_.Hint(now);
@@ -41,8 +43,10 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
   const int found = int(answer->loaded.size() + answer->tasks.size());
   all_claimed_ = found + answer->dropped + answer->quarantined < claim_asked_;
   if (!all_claimed_) {
+    if (claim_asked_ >= claim_size_) claim_size_ = std::min(claim_size_ * 2, std::max(config_.largest_claim, config_.claim_batch));
     pace_.Found(now);
   } else {
+    claim_size_ = config_.claim_batch;
     constexpr milliseconds kLongestBreath{20};
     if (!subjects_.empty()) pace_.Breathe(now + std::min<SteadyTime::duration>(now - answer->sent, kLongestBreath));
     rung ? pace_.Hint(now) : pace_.FoundAll(now, random_);

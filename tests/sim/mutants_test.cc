@@ -38,6 +38,7 @@ const Mistake kMistakes[] = {
     {"owner_by_name", false, "invariant 4"},
     {"lease_deleted_on_release", false, "invariant 4"},
     {"unheard_grant_kept", false, "not closed after healing"},
+    {"change_unnoticed", false, "not closed after healing"},
     {"offset_before_database", false, "nothing will ever wake it"},
     {"no_ready_row_with_the_commit", false, "nothing will ever wake it"},
     {"no_ready_row_with_the_reap", false, "nothing will ever wake it"},

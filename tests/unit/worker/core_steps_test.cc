@@ -283,5 +283,24 @@ TEST_F(CoreBench, ASnapshotSendsOnlyTheChunksThatChanged) {
   EXPECT_GT(snapshots[1].created_at, snapshots[0].created_at);
 }
 
+// After a takeover much is waiting: claims grow while they find all that they ask for, and begin small again.
+TEST_F(CoreSteps, ClaimsGrowWhileTheyComeBackFull) {
+  config.claim_batch = 2;
+  config.largest_claim = 8;
+  config.run_slots = 100;
+  StartCore();
+  for (int i = 0; i < 30; ++i) Create({.steps = 1, .effects = "p"});
+  core->OnWorkHint(clock.Steady());
+  std::vector<int> asked;
+  while (core->held() < 30) {
+    const auto claim = Await<command::Claim>();
+    asked.push_back(claim.request.max);
+    CarryOutOne(claim);
+  }
+  EXPECT_EQ(asked, (std::vector{2, 4, 8, 8, 8})) << "no larger, and the last found all there was";
+  core->OnWorkHint(clock.Steady());
+  EXPECT_EQ(Await<command::Claim>().request.max, 2);
+}
+
 }  // namespace
 }  // namespace acl::test
