@@ -38,11 +38,11 @@ struct WorkerConfig {
   int run_slots = 64;  // runs held at once
   int step_slots = 8;  // steps running at once
   int claim_batch = 32;
-  int largest_claim = 256;  // claims double up to this while they find all that they ask for: after a takeover much is waiting
-  int granted_unheard = 64;                    // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
-  int commit_batch = 128;                      // items of one group commit
-  int commits_at_once = 2;                     // group commits on their way; what one decides on the other writes
-  std::size_t apart_bytes = 256 * 1024;        // a payload larger than this goes to the content store, before its item is committed
+  int largest_claim = 256;               // claims double up to this while they find all that they ask for: after a takeover much is waiting
+  int granted_unheard = 64;              // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
+  int commit_batch = 128;                // items of one group commit
+  int commits_at_once = 2;               // group commits on their way; what one decides on the other writes
+  std::size_t apart_bytes = 256 * 1024;  // a payload larger than this goes to the content store, before its item is committed
   milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};

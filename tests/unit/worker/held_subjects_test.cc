@@ -28,7 +28,8 @@ class HeldSubjectsTest : public ::testing::Test {
     ClaimRequest claim;
     claim.session = session_;
     Claimed claimed = store_.Claim(claim)->claimed.at(0);
-    auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return store_.GetContent(hash); });
+    auto restored =
+        Restore(claimed.subject, claimed.snapshot, claimed.events, [&](const Hash256& hash) { return store_.GetContent(hash); });
     const SubjectId subject = claimed.subject;
     held_.Take(subject, std::make_unique<SubjectRun>(std::move(claimed), std::move(*restored), kind_, session_, SubjectLimits{}));
     return subject;
