@@ -128,6 +128,8 @@ std::vector<Target> TargetsOf(const Results& results) {
   targets.push_back(
       AtMost(fmt::format("a run restored, {} events since its snapshot: 99 %", results.restore_events), 10, results.restore_p99_ms, "ms"));
   targets.push_back(AtMost(fmt::format("{} slow calls on one worker", results.slow_calls), 1074, results.slow_calls_mb, "MB (1 GiB)"));
+  targets.push_back(AtMost(fmt::format("a step beside {} slow calls on the same worker: CPU", results.slow_calls), 1.2,
+                           results.beside_calls_cost, "× beside none"));
   targets.push_back(AtMost("idle fleet", 10, results.idle_statements_per_s, "statements/s"));
   return targets;
 }

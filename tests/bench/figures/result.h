@@ -62,7 +62,7 @@ struct Results {
   std::vector<Peer> peers;
   // Beside throughput; not measured in every run.
   std::optional<double> submit_runs_per_s, submit_batch_runs_per_s, idle_statements_per_s, long_run_cost;
-  std::optional<double> slow_calls_mb, takeover_s, open_runs_cost, restore_p99_ms;
+  std::optional<double> slow_calls_mb, beside_calls_cost, takeover_s, open_runs_cost, restore_p99_ms;
   int long_run_steps = 0, slow_calls = 0, leases = 0, open_runs = 0, restore_events = 0;  // how many the limits were measured with
 
   const Point* Find(const std::string& column, int in_flight) const;

@@ -15,6 +15,9 @@ double MeasureIdle(const Stage& stage);
 double MeasureLongRuns(const Stage& stage, int steps);
 // Most memory, in MB, of one worker with so many calls on their way at once, each to a server that takes its time (limits_scale.cc).
 double MeasureSlowCalls(const Stage& stage, int calls);
+// CPU of everything but the load, a step of ten-step runs, 16 in flight: beside so many slow calls on the same worker, over that beside
+// none.
+double MeasureBesideCalls(const Stage& stage, int calls);
 // A worker that holds so many leases is killed; seconds from the end of its time until another was granted the last of them.
 double MeasureTakeover(const Stage& stage, int leases);
 // Milliseconds within which 99 of 100 runs were restored by another worker, each from a snapshot of 150 kB and so many events

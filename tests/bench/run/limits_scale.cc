@@ -45,6 +45,13 @@ std::unique_ptr<Child> SlowHandler(const Stage& stage, std::chrono::seconds dela
   return handler;
 }
 
+// CPU of everything but the load, seconds a step of ten-step runs, 16 in flight.
+double StepCost(const Stage& stage, Fleet& fleet) {
+  const double before = FleetCpu(stage, fleet);
+  const auto [window, done] = RunLoad(stage, fleet, {"--in-flight", "16", "--warm-up", "1", "--window", "6"});
+  return (FleetCpu(stage, fleet) - before) / static_cast<double>(done.at("completed").get<std::int64_t>() * kSteps);
+}
+
 }  // namespace
 
 double MeasureSlowCalls(const Stage& stage, int calls) {
@@ -70,6 +77,27 @@ double MeasureSlowCalls(const Stage& stage, int calls) {
   stage.tell(fmt::format("{} calls on their way: {:.0f} MB; at most, with their answers: {:.0f} MB", calls, megabytes, after));
   fleet.Stop();
   return std::max(megabytes, after);
+}
+
+double MeasureBesideCalls(const Stage& stage, int calls) {
+  const std::string conninfo = FreshDatabase(stage);
+  int port = 0;
+  auto handler = SlowHandler(stage, std::chrono::seconds(300), &port);
+  FleetOptions options = stage.fleet;
+  constexpr int kRoom = 512;  // for the load
+  options.worker["ACL_SLOTS"] = options.worker["ACL_RUNS"] = std::to_string(calls + kRoom);
+  Fleet fleet(options, conninfo);
+  StepCost(stage, fleet);  // plans are made, caches are warm
+  const double alone = StepCost(stage, fleet);
+  Database database(conninfo);
+  const std::int64_t attempts = Count(database, "attempt_rows");
+  for (int i = 0; i < calls; ++i) SubmitRun(fleet, ManyCalls(port, 1));
+  AwaitCount(database, "attempt_rows", attempts + 2 * calls, std::chrono::minutes(2));
+  const double beside = StepCost(stage, fleet);
+  stage.tell(
+      fmt::format("CPU a step: {:.1f} µs alone, {:.1f} µs beside {} slow calls on the same worker", alone * 1e6, beside * 1e6, calls));
+  handler->End(SIGKILL);  // no run needs to end
+  return beside / alone;
 }
 
 double MeasureRestore(const Stage& stage, int events) {
@@ -138,15 +166,10 @@ double MeasureTakeover(const Stage& stage, int leases) {
 }
 
 double MeasureOpenRuns(const Stage& stage, int open) {
-  const auto cost = [&](Fleet& fleet) {
-    const double before = FleetCpu(stage, fleet);
-    const auto [window, done] = RunLoad(stage, fleet, {"--in-flight", "16", "--warm-up", "1", "--window", "6"});
-    return (FleetCpu(stage, fleet) - before) / static_cast<double>(done.at("completed").get<std::int64_t>() * kSteps);
-  };
   const std::string conninfo = FreshDatabase(stage);
   Fleet fleet(stage.fleet, conninfo);
-  cost(fleet);  // plans are made, caches are warm
-  const double few = cost(fleet);
+  StepCost(stage, fleet);  // plans are made, caches are warm
+  const double few = StepCost(stage, fleet);
   // Each waits for its timer: as many timers are pending.
   const auto file = stage.fleet.folder / "waiting.yaml";
   std::ofstream(file) << "name: bench-waiting\nmax_execution_time_seconds: 8640000\nsteps:\n  - {name: later, wait: 7d}\n";
@@ -160,7 +183,7 @@ double MeasureOpenRuns(const Stage& stage, int open) {
   Database database(conninfo);
   AwaitCount(database, "timers", open, std::chrono::minutes(30));
   Pause(std::chrono::seconds(5));
-  const double many = cost(fleet);
+  const double many = StepCost(stage, fleet);
   stage.tell(
       fmt::format("CPU a step: {:.1f} µs with no other run, {:.1f} µs beside {} that wait for their timers", few * 1e6, many * 1e6, open));
   fleet.Stop();

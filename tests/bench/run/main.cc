@@ -27,7 +27,7 @@ constexpr const char* kHelp = R"(usage: ./dev bench [OPTION...]
   --verify-all EVENTS   up to so many events (30000) `airun verify` restores all runs after a point, of more a sample; every row is
                         counted and every hash computed again in any case
   --limits              also: runs taken in a second, statements of an idle fleet, cost of a step in runs of 10000 (--long-steps N), memory
-                        with 10000 slow calls (--slow-calls N), runs restored from 100 events (--restore-events N), 10000 leases taken over
+                        with 10000 slow calls (--slow-calls N) and cost of a step beside them, runs restored from 100 events (--restore-events N), 10000 leases taken over
                         (--leases N), cost of a step beside 1000000 runs that wait for timers (--open-runs N; 0 leaves one out); done unless --quick, --points or --columns are said
   --statements          show the statements that cost most, from the short further load in which they are counted
   --worker NAME=VALUE, --coordinator NAME=VALUE   a setting of the fleet, as ACL_SLOTS=16; may stand several times
@@ -219,6 +219,9 @@ class Run {
               [&] { return MeasureLongRuns(stage_, options_.long_steps); });
     if (options_.slow_calls > 0)
       measure("slow calls on one worker, MB", &results_.slow_calls_mb, [&] { return MeasureSlowCalls(stage_, options_.slow_calls); });
+    if (options_.slow_calls > 0)
+      measure("a step beside many slow calls, × beside none", &results_.beside_calls_cost,
+              [&] { return MeasureBesideCalls(stage_, options_.slow_calls); });
     if (options_.restore_events > 0)
       measure("runs restored by another worker, 99 %, ms", &results_.restore_p99_ms,
               [&] { return MeasureRestore(stage_, options_.restore_events); });
