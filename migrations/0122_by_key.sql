@@ -224,8 +224,38 @@ BEGIN
   RETURN QUERY SELECT v_fired, (SELECT t.fire_at FROM timers t ORDER BY t.fire_at LIMIT 1), coalesce(cardinality(v_ids), 0) = p_max AND v_fired > 0;
 END $$;
 
-ALTER FUNCTION ready_lanes() SET enable_sort = off;
-ALTER FUNCTION due_ready(int, text[], int[], timestamptz[], uuid[], int) SET enable_sort = off;
+-- In plpgsql, which keeps its plans: what is written in SQL and cannot become part of the query around it is read and planned at each call.
+CREATE OR REPLACE FUNCTION ready_lanes() RETURNS TABLE (queue text, band smallint) LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY
+    WITH RECURSIVE lane AS (
+      (SELECT r.queue, r.band FROM ready r ORDER BY r.queue, r.band LIMIT 1)
+      UNION ALL
+      SELECT n.queue, n.band FROM lane l
+      CROSS JOIN LATERAL (SELECT r.queue, r.band FROM ready r WHERE (r.queue, r.band) > (l.queue, l.band) ORDER BY r.queue, r.band LIMIT 1) n)
+    SELECT lane.queue, lane.band FROM lane;
+END $$;
+
+CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
+LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY
+    SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version,
+           coalesce((SELECT h.head_seq FROM subject_head h WHERE h.subject_id = d.subject_id), 0),
+           coalesce((SELECT l.token FROM leases l WHERE l.subject_id = d.subject_id), 0), now(),
+           (SELECT s.traceparent FROM subjects s
+            WHERE s.subject_id = coalesce((SELECT t.subject_id FROM tasks t WHERE d.kind = 'task' AND t.task_id = d.subject_id), d.subject_id))
+    FROM ready_lanes() lane
+    LEFT JOIN unnest(m_queue, m_band, m_at, m_subject) AS m(queue, band, at, subject) ON m.queue = lane.queue AND m.band = lane.band
+    CROSS JOIN LATERAL (
+      SELECT r.* FROM ready r
+      WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p_shard
+        AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
+        AND r.ready_at <= now()
+      ORDER BY r.ready_at, r.subject_id LIMIT p_max) d;
+END $$;
+
 ALTER FUNCTION pick_ready(text[], int, int, text[], timestamptz, int, uuid[]) SET enable_sort = off;
 ALTER FUNCTION fire_timers(int) SET enable_sort = off;
 
