@@ -47,10 +47,12 @@ class RelayOfShard {
     TakeFailures(now);
     bool more = false, found = false;
     if (book_->room()) {
-      auto due = context_.store.DueReady(options_.shard, book_->Marks(), kRowsAtOnce);
+      auto due = context_.store.DueReady(options_.shard, book_->Marks(now), kRowsAtOnce);
       if (!due) return due.error();
-      found = !due->rows.empty();
+      if (!due->rows.empty()) book_->Heard(now, due->db_now);
+      const std::int64_t before = sends_;
       more = Look(now, due->rows);
+      found = sends_ > before;
     }
     if (book_->SweepDue(now)) book_->BeginSweep(now);
     if (book_->sweeping()) {
@@ -73,6 +75,9 @@ class RelayOfShard {
   // True: there may be more behind these.
   bool Look(SteadyTime now, const std::vector<DueRow>& rows) {
     std::set<std::pair<std::string, int>> stuck;  // lanes whose mark stays, because a row could not be sent
+    std::map<std::pair<std::string, int>, int> pages;
+    book_->BeginPage();
+    bool more = false;
     for (const DueRow& row : rows) {
       const std::pair lane(row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
@@ -81,9 +86,12 @@ class RelayOfShard {
         stuck.insert(lane);
       } else {
         book_->Moved(row.key);
+        if (++pages[lane] < kRowsAtOnce) continue;
+        book_->GoOnBehind(row.key);
+        more = true;
       }
     }
-    return stuck.empty() && int(rows.size()) >= kRowsAtOnce;
+    return more;
   }
 
   void Sweep(SteadyTime now, const std::vector<DueRow>& rows) {
@@ -111,6 +119,7 @@ class RelayOfShard {
       return false;
     }
     book_->Sent(now, row.key);
+    ++sends_;
     return true;
   }
 
@@ -129,6 +138,7 @@ class RelayOfShard {
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   std::unique_ptr<RelayBook> book_;
   milliseconds wait_;
+  std::int64_t sends_ = 0;
   Counter first_, again_, failed_;
   Gauge out_;
 };

@@ -15,7 +15,18 @@ std::vector<ReadyKey> AsKeys(const std::map<std::pair<std::string, int>, std::pa
 
 }  // namespace
 
-std::vector<ReadyKey> RelayBook::Marks() const { return AsKeys(marks_); }
+std::vector<ReadyKey> RelayBook::Marks(SteadyTime now) {
+  std::map<Lane, Place> places = marks_;
+  if (heard_ && pages_.empty() && now >= late_look_at_) {
+    late_look_at_ = now + options_.late_every;
+    const WallTime late_from =
+        heard_->second + std::chrono::duration_cast<std::chrono::microseconds>(now - heard_->first) - options_.late_within;
+    for (auto& [lane, place] : places) place = std::min(place, Place{late_from, {}});
+  }
+  for (const auto& [lane, place] : pages_) places[lane] = place;
+  return AsKeys(places);
+}
+
 std::vector<ReadyKey> RelayBook::SweepMarks() const { return AsKeys(cursor_); }
 
 int RelayBook::Wanted(SteadyTime now, const ReadyKey& key) const {

@@ -2,13 +2,15 @@
 // What the relay of one shard has sent and not seen claimed (DESIGN.md section 2, "Ready"). The ready table is the truth; this is memory
 // only: a relay that begins anew sends what is there once more, and whoever reads drops what is gone.
 //
-//   look:  rows behind the mark, sent at once; the mark moves with what is sent
+//   look:  rows behind the mark, sent at once; the mark moves with what is sent. Every `late_every` it begins `late_within`
+//          ago: a row has the time of its statement and is seen when that has committed, often after rows of a later time
 //   sweep: every few seconds from zero up to the mark: rows that a late transaction put before it are sent, rows that were sent long ago
 //          are sent again (less and less often), and what is not there any more is forgotten
 //
 // Bounded: while `max_out` rows are sent and unclaimed no more are sent; the mark stays, the rest waits in the table.
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "shared/kernel/types.h"
@@ -19,6 +21,7 @@ class RelayBook {
  public:
   struct Options {
     std::size_t max_out = 20'000;
+    milliseconds late_every{40}, late_within{200};  // what commits later than this finds the sweep
     milliseconds sweep_every{2'000};
     milliseconds again_min{5'000}, again_max{300'000};  // doubling from one to the other
     milliseconds failed_after{500};                     // a send that failed is tried again so much later
@@ -29,7 +32,13 @@ class RelayBook {
 
   // -- looking
   bool room() const { return sent_.size() < options_.max_out; }
-  std::vector<ReadyKey> Marks() const;
+  // The rows of an answer: the database's time then, from which now is counted.
+  void Heard(SteadyTime now, WallTime db_now) { heard_ = {now, db_now}; }
+  // From where to read each lane.
+  std::vector<ReadyKey> Marks(SteadyTime now);
+  // There may be more behind this one, the last of a full page: the next Marks are behind it. Else a look begins anew.
+  void BeginPage() { pages_.clear(); }
+  void GoOnBehind(const ReadyKey& last) { pages_[{last.queue, last.band}] = {last.ready_at, last.subject}; }
   // 0: do not send now; n: send it, the n-th time.
   int Wanted(SteadyTime now, const ReadyKey& key) const;
   // Sent; the mark moves behind it if it is a look's.
@@ -59,7 +68,9 @@ class RelayBook {
 
   const Options options_;
   std::map<ReadyKey, Sending> sent_;
-  std::map<Lane, Place> marks_, cursor_;
+  std::map<Lane, Place> marks_, pages_, cursor_;
+  std::optional<std::pair<SteadyTime, WallTime>> heard_;
+  SteadyTime late_look_at_{};
   bool sweeping_ = false;
   std::uint64_t sweep_ = 0;
   SteadyTime sweep_at_{}, sweep_began_{};

@@ -41,16 +41,49 @@ class RelayBookTest : public ::testing::Test {
 
 TEST_F(RelayBookTest, SendsOnceAndMovesItsMark) {
   RelayBook book;
-  EXPECT_TRUE(book.Marks().empty());
+  EXPECT_TRUE(book.Marks(now).empty());
   EXPECT_TRUE(Look(book, Row(1)));
   EXPECT_TRUE(Look(book, Row(5, 2)));
   EXPECT_TRUE(Look(book, Row(3, 3, 0)));
   EXPECT_FALSE(Look(book, Row(5, 2))) << "sent already";
-  auto marks = book.Marks();
+  auto marks = book.Marks(now);
   ASSERT_EQ(marks.size(), 2u) << "a mark for each queue and band";
   EXPECT_EQ(marks[0].band, 0);
   EXPECT_EQ(marks[1].ready_at, Row(5).ready_at);
   EXPECT_EQ(marks[1].subject, Row(5, 2).subject);
+}
+
+TEST_F(RelayBookTest, NowAndThenALookBeginsWhereSomethingMayHaveCommittedLate) {
+  RelayBook book({.late_every = milliseconds(40), .late_within = milliseconds(200)});
+  const WallTime db_now = Row(1'000'000).ready_at;
+  Look(book, Row(990'000));
+  Look(book, Row(500'000, 1, 2));
+  EXPECT_EQ(book.Marks(now)[0].ready_at, Row(990'000).ready_at) << "the database's time is not known yet";
+  book.Heard(now, db_now);
+  auto marks = book.Marks(now);
+  EXPECT_EQ(marks[0].ready_at, db_now - milliseconds(200));
+  EXPECT_TRUE(marks[0].subject.is_nil()) << "whatever is of that very time";
+  EXPECT_EQ(marks[1].ready_at, Row(500'000).ready_at) << "what lies longer back than that is the sweep's";
+  now += milliseconds(39);
+  EXPECT_EQ(book.Marks(now)[0].ready_at, Row(990'000).ready_at);
+  now += milliseconds(61);
+  EXPECT_EQ(book.Marks(now)[0].ready_at, db_now - milliseconds(100)) << "counted from when it was heard";
+  now += milliseconds(5'000);
+  marks = book.Marks(now);
+  EXPECT_EQ(marks[0].ready_at, Row(990'000).ready_at) << "nothing can be late there any more";
+  EXPECT_EQ(marks[0].subject, Row(990'000).subject);
+}
+
+TEST_F(RelayBookTest, AFullPageGoesOnBehindItsLast) {
+  RelayBook book;
+  Look(book, Row(1'000));
+  Look(book, Row(2'000));
+  book.Heard(now, Row(2'000).ready_at);
+  book.GoOnBehind(Row(1'500, 4));
+  EXPECT_EQ(book.Marks(now)[0].ready_at, Row(1'500).ready_at);
+  EXPECT_EQ(book.Marks(now)[0].subject, Row(1'500, 4).subject);
+  book.BeginPage();
+  EXPECT_LT(book.Marks(now)[0].ready_at, Row(1'500).ready_at) << "the next look begins anew";
 }
 
 TEST_F(RelayBookTest, ASweepFindsWhatCommittedLate) {
@@ -110,7 +143,7 @@ TEST_F(RelayBookTest, ItsMemoryIsBounded) {
   for (int n = 1; n <= 3; ++n) EXPECT_TRUE(Look(book, Row(n)));
   EXPECT_FALSE(book.room());
   EXPECT_FALSE(Look(book, Row(4))) << "waits in the table";
-  EXPECT_EQ(book.Marks().front().ready_at, Row(3).ready_at) << "and the mark before it";
+  EXPECT_EQ(book.Marks(now).front().ready_at, Row(3).ready_at) << "and the mark before it";
   now += seconds(3);
   Sweep(book, {Row(3)});
   EXPECT_TRUE(Look(book, Row(4)));
