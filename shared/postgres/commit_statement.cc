@@ -80,11 +80,14 @@ w_completions AS (
          c.token, c.seq, c.at, c.checksum
   FROM unnest($completions::commit_completion[]) AS c WHERE get_bit((SELECT ok FROM done), c.item) = 1))";
 
-// What the start and the end of most runs need besides.
+// What the start and the end of most runs need besides. Rows that go or change are named by values of their key and then by item (EXISTS):
+// a join with the items is planned as if it began at the table, when PostgreSQL has last seen that one empty.
 constexpr const char* kUsualWrites = R"(,
 w_timers_cleared AS (
-  DELETE FROM timers t USING unnest($cleared::commit_timer[]) AS c
-  WHERE t.subject_id = c.subject AND (c.id IS NULL OR t.timer_id = c.id) AND get_bit((SELECT ok FROM done), c.item) = 1),
+  DELETE FROM timers t
+  WHERE t.subject_id = ANY (ARRAY(SELECT c.subject FROM unnest($cleared::commit_timer[]) AS c))
+    AND EXISTS (SELECT FROM unnest($cleared::commit_timer[]) AS c
+                WHERE c.subject = t.subject_id AND (c.id IS NULL OR c.id = t.timer_id) AND get_bit((SELECT ok FROM done), c.item) = 1)),
 w_timers AS (
   INSERT INTO timers (subject_id, timer_id, fire_at)
   SELECT t.subject, t.id, t.at FROM unnest($timers::commit_timer[]) AS t WHERE get_bit((SELECT ok FROM done), t.item) = 1
@@ -97,8 +100,10 @@ w_listing AS (
 
 constexpr const char* kOtherWrites = R"(,
 w_inbox AS (
-  DELETE FROM inbox i USING unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
-  WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND get_bit((SELECT ok FROM done), c.item) = 1),
+  DELETE FROM inbox i
+  WHERE i.subject_id = ANY ($subject::uuid[]) AND i.inbox_id = ANY ($i_id::uuid[])
+    AND EXISTS (SELECT FROM unnest($i_item::int[], $i_id::uuid[]) AS c(item, id)
+                WHERE i.subject_id = ($subject::uuid[])[c.item] AND i.inbox_id = c.id AND get_bit((SELECT ok FROM done), c.item) = 1)),
 w_tasks AS (
   INSERT INTO tasks (subject_id, step_id, attempt_id, task_id, queue, band, payload, deadline, cancel_requested, created_at)
   SELECT ($subject::uuid[])[k.item], k.step, k.attempt, k.task, k.queue, k.band, k.payload, k.deadline, k.unwanted, clock_timestamp()
@@ -113,9 +118,10 @@ w_task_ready AS (  -- offered through the same table as subjects: both queue dri
   WHERE get_bit((SELECT ok FROM done), k.item) = 1 AND NOT k.unwanted),
 w_tasks_unwanted AS (
   UPDATE tasks t SET cancel_requested = true
-  FROM unnest($kc_item::int[], $kc_step::text[], $kc_attempt::int[]) AS c(item, step, attempt)
-  WHERE t.subject_id = ($subject::uuid[])[c.item] AND t.step_id = c.step AND t.attempt_id = c.attempt AND t.state IN ('queued', 'started')
-    AND get_bit((SELECT ok FROM done), c.item) = 1),
+  WHERE t.subject_id = ANY ($subject::uuid[]) AND t.step_id = ANY ($kc_step::text[]) AND t.state IN ('queued', 'started')
+    AND EXISTS (SELECT FROM unnest($kc_item::int[], $kc_step::text[], $kc_attempt::int[]) AS c(item, step, attempt)
+                WHERE t.subject_id = ($subject::uuid[])[c.item] AND t.step_id = c.step AND t.attempt_id = c.attempt
+                  AND get_bit((SELECT ok FROM done), c.item) = 1)),
 w_outbox AS (
   INSERT INTO outbox (subject_id, topic, key, payload, created_at)
   SELECT ($subject::uuid[])[o.item], o.topic, o.key, o.payload, clock_timestamp()

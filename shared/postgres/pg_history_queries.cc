@@ -53,8 +53,11 @@ FROM worker_sessions s WHERE s.dead_at IS NULL OR $dead::boolean ORDER BY s.star
 const Statement kQuarantined("query.quarantined", kRead, R"(
 SELECT subject_id, reason, detail, at, released_at, coalesce(released_by, '')
 FROM quarantine WHERE released_at IS NULL OR $released::boolean ORDER BY quarantine_id)");
-const Statement kTimers("query.timers", kRead,
-                        "SELECT timer_id, fire_at FROM timers WHERE subject_id = $subject::uuid ORDER BY fire_at, timer_id", true);
+const Statement kTimers(
+    "query.timers", kRead,
+    "SELECT t.timer_id, t.fire_at FROM (SELECT timer_id, fire_at FROM timers WHERE subject_id = $subject::uuid OFFSET 0) t "
+    "ORDER BY t.fire_at, t.timer_id",
+    true);
 
 // Runs the statement and reads every row of it.
 template <class Row, class F>

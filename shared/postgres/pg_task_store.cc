@@ -11,8 +11,9 @@ using pg::Statement;
 const Statement kFinish("task.finish", Statement::Kind::kWrite,
                         "SELECT replayed, holder, queue FROM finish_task($task::uuid, $token::bigint, $state::text, $payload::text)", true);
 const Statement kTasksOf("task.held_by", Statement::Kind::kRead, R"(
-SELECT t.task_id, t.token, t.step_id, t.attempt_id FROM tasks t
-WHERE t.session_id = $session::uuid AND t.state = 'started' AND t.started_at <= clock_timestamp() - $older_ms::bigint * interval '1 millisecond'
+SELECT t.task_id, t.token, t.step_id, t.attempt_id
+FROM (SELECT * FROM tasks WHERE session_id = $session::uuid AND state = 'started' OFFSET 0) t
+WHERE t.started_at <= clock_timestamp() - $older_ms::bigint * interval '1 millisecond'
 ORDER BY t.task_id)",
                          true);
 
