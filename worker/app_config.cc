@@ -46,6 +46,7 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.heartbeat_every = settings.heartbeat;
   config.trust_margin = std::min(kLongestMargin, settings.lease_ttl / 5);
   config.step_slots = settings.slots;
+  config.sticky_bytes = std::size_t(settings.sticky_bytes);
   config.apart_bytes = std::size_t(settings.large_value_bytes);
   config.poll_max = settings.poll;
   config.poll_min = std::max(config.poll_min, settings.poll / 25);

@@ -14,10 +14,24 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> granted) {
+// Whose state is still here from when it was given back, and as it was then, is not restored.
+Result<Restored> FromCache(StickyCache& cache, Claimed& claimed) {
+  std::optional<StickyCache::State> kept = cache.Take(claimed.subject);
+  if (!kept) return Error{Code::kUnavailable, "its state was forgotten meanwhile"};
+  claimed.snapshot = std::move(kept->snapshot);
+  return std::move(kept->restored);
+}
+
+std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> granted, StickyCache* cache) {
   std::vector<LoadedSubject> loaded;
   loaded.reserve(granted.size());
   for (Claimed& claimed : granted) {
+    if (claimed.sticky) {
+      auto restored = FromCache(*cache, claimed);
+      loaded.push_back({std::move(claimed), std::move(restored), std::nullopt});
+      continue;
+    }
+    if (cache != nullptr) cache->Forget(claimed.subject);
     const SteadyTime began = context.clock.Steady();
     auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
     if (context.on_restore && restored) {
@@ -37,7 +51,7 @@ Report DoReadGrants(CarryOutContext& context, const command::ReadGrants& read) {
   if (!answer) {
     return [session = read.session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnGrantsRead(now, session, error); };
   }
-  return [session = read.session, loaded = Load(context, std::move(*answer))](WorkerCore& core, SteadyTime now) mutable {
+  return [session = read.session, loaded = Load(context, std::move(*answer), nullptr)](WorkerCore& core, SteadyTime now) mutable {
     core.OnGrantsRead(now, session, std::move(loaded));
   };
 }
@@ -48,7 +62,8 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
   auto answer = context.queue.Claim(claim.request);
   if (answer && !answer->claimed.empty()) FailPoint("claim.after_commit");
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
-  ClaimReport report{Load(context, std::move(answer->claimed)), std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
+  ClaimReport report{Load(context, std::move(answer->claimed), claim.cache.get()), std::move(answer->tasks), sent, answer->dropped,
+                     answer->quarantined};
   // Reported once: what was restored is handed on, not copied.
   return
       [session, report = std::move(report)](WorkerCore& core, SteadyTime now) mutable { core.OnClaimed(now, session, std::move(report)); };

@@ -63,8 +63,12 @@ void HeldSubjects::Look(WallTime db_now) {
   }
 }
 
-std::size_t HeldSubjects::CountReady(const BuildContext& context, std::size_t at_most) const {
+std::size_t HeldSubjects::CountReady(const BuildContext& context, std::size_t at_most, bool all) const {
   std::size_t ready = 0;
+  if (all) {
+    for (auto it = held_.begin(); it != held_.end() && ready < at_most; ++it) ready += it->second.run->Ready(context) ? 1 : 0;
+    return ready;
+  }
   for (auto it = lively_.begin(); it != lively_.end() && ready < at_most; ++it) ready += it->second->Ready(context) ? 1 : 0;
   return ready;
 }

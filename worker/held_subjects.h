@@ -32,8 +32,8 @@ class HeldSubjects {
   void Settle();
   // The same, and from now on those whose timer is due may have something to say.
   void Look(WallTime db_now);
-  // How many have, at most so many.
-  std::size_t CountReady(const BuildContext& context, std::size_t at_most) const;
+  // How many have, at most so many; `all`: of all that are held.
+  std::size_t CountReady(const BuildContext& context, std::size_t at_most, bool all) const;
   // Those that may, or all, in turn from `first` on; each may be changed until the next Look or Settle.
   std::vector<SubjectRun*> InTurn(const SubjectId& first, bool all);
   // The next timer of one that would hear of it.

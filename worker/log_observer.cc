@@ -42,6 +42,7 @@ void LogObserver::OnUnavailable(const char* what, const Error& error) {
 
 void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) {
   all_.claims.Add();
+  if (claimed.sticky) all_.sticky_claims.Add();
   all_.journal_since_snapshot_bytes.Observe(double(restored.delta_bytes_since_snapshot));
   if (claimed.snapshot) {
     all_.time_since_snapshot_sec.Observe(std::chrono::duration<double>(claimed.db_now - claimed.snapshot->created_at).count());
@@ -51,7 +52,7 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
             {{"run_id", claimed.subject},
              {"token", claimed.token},
              {"head", claimed.head.seq},
-             {"replayed", restored.replayed},
+             {"replayed", claimed.sticky ? 0 : restored.replayed},
              {"open_attempts", claimed.attempts.size()},
              {"inbox", claimed.inbox.size()},
              {"barren_takeovers", claimed.barren_takeovers},

@@ -249,7 +249,8 @@ Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next&
 
 Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched) {
   for (StartStep& start : next.start) {
-    const int attempt_id = attempt_counts_[start.step_id] + 1;
+    const auto before_it = attempt_counts_.find(start.step_id);
+    const int attempt_id = 1 + (before_it == attempt_counts_.end() ? 0 : before_it->second);
     if (start.target || NeedsRowFirst(start.effect)) {
       const int before = work.drafts;
       Input input = StartingInput{std::move(start), attempt_id};
@@ -362,6 +363,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   work.next_state.Settle();
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
+  for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);
   work.last_seq = item.base_seq + std::int64_t(item.events.size());
   work.chain = item.chain;
   work.last_timestamp = item.last_timestamp;
@@ -404,6 +406,7 @@ void SubjectRun::Adopt(InFlight work) {
     starts_.push_back({subject_, project_, token_, attempt_id, std::move(start), state_, trace_});
   }
   for (const auto& [step_id, attempt_id] : work.dispatched) attempt_counts_[step_id] = attempt_id;
+  for (const std::string& step_id : work.completed) attempt_counts_.erase(step_id);
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += events;
   delta_bytes_since_snapshot_ += work.delta_bytes;
@@ -453,6 +456,13 @@ std::vector<std::string> SubjectRun::TakeCancels() { return std::exchange(cancel
 void SubjectRun::KeepStored(Snapshot snapshot) {
   stored_snapshot_ = std::move(snapshot);
   stored_snapshot_.inline_state.reset();
+}
+
+std::optional<StickyCache::State> SubjectRun::KeepState() const {
+  if (!attempt_counts_.empty() || !running_.empty()) return std::nullopt;
+  StickyCache::State state{token_, {state_, head_seq_, chain_, events_since_snapshot_, delta_bytes_since_snapshot_}, std::nullopt};
+  if (stored_snapshot_.last_event_seq > 0) state.snapshot = stored_snapshot_;
+  return state;
 }
 
 std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now) {

@@ -18,6 +18,7 @@
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
+#include "worker/sticky_cache.h"
 
 namespace acl {
 
@@ -104,6 +105,9 @@ class SubjectRun {
     WallTime taken_at;  // database time
   };
   std::optional<SnapshotJob> TakeSnapshotJob(WallTime now);
+  // Given back: what whoever holds it next would restore. nullopt while attempts are without a completion: whether they ran is the
+  // database's to say.
+  std::optional<StickyCache::State> KeepState() const;
   std::int64_t events_since_snapshot() const { return events_since_snapshot_; }
   const Document& state() const { return state_; }
 
@@ -132,6 +136,7 @@ class SubjectRun {
     std::vector<std::string> cancels;
     std::set<std::string> finished;  // running steps that this item ends
     std::set<std::string> rows_written;
+    std::vector<std::string> completed;                            // steps: no attempt of them follows
     std::map<std::string, std::optional<WallTime>> timer_changes;  // nullopt = cleared
     std::size_t delta_bytes = 0;
     bool took_snapshot = false;
@@ -178,7 +183,7 @@ class SubjectRun {
   std::deque<Input> inputs_;
   std::set<InboxId> seen_inbox_;
   std::map<std::string, Running> running_;
-  std::map<std::string, int> attempt_counts_;
+  std::map<std::string, int> attempt_counts_;  // of steps without a completion
   std::map<std::string, WallTime> timers_;
   std::optional<InFlight> in_flight_;
   std::vector<StepCall> starts_;

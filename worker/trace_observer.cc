@@ -99,7 +99,7 @@ void TraceObserver::OnClaim(const Claimed& claimed, const Restored& restored, co
   claim.span_id = ClaimSpanId(claimed.subject, claimed.token);
   claim.start = claimed.db_now;
   claim.end = std::max(clock_.Wall(), claimed.db_now);
-  claim.attributes["acl.events_replayed"] = restored.replayed;
+  claim.attributes["acl.events_replayed"] = claimed.sticky ? 0 : restored.replayed;
   claim.attributes["acl.head_seq"] = claimed.head.seq;
   claim.attributes["acl.barren_takeovers"] = claimed.barren_takeovers;
   for (const AttemptRow& row : claimed.attempts) {

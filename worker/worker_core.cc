@@ -22,6 +22,7 @@ WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& r
       trust_(config_.session.ttl, config_.trust_margin),
       pace_(config_.poll_min, config_.poll_max),
       claim_size_(config_.claim_batch),
+      sticky_(std::make_shared<StickyCache>(config_.sticky_bytes)),
       tasks_({config_.session.worker_name, config_.retry_min, config_.retry_max, config_.runner_grace}, random_, observer_) {}
 
 // ---- commits
@@ -37,14 +38,21 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   return context;
 }
 
+int WorkerCore::OnTheirWay() const {
+  return int(std::count_if(batches_.begin(), batches_.end(), [](const auto& one) { return !one.second.waits_aside(); }));
+}
+
 bool WorkerCore::WorthABatch(const BuildContext& context) const {
-  if (int(batches_.size()) >= config_.commits_at_once) return false;
-  if (batches_.empty()) return true;
+  const int on_their_way = OnTheirWay();
+  if (on_their_way >= config_.commits_at_once) return false;
+  if (on_their_way == 0) return true;
   std::size_t largest = 0;
-  for (const auto& [id, batch] : batches_) largest = std::max(largest, batch.items->size());
+  for (const auto& [id, batch] : batches_) {
+    if (!batch.waits_aside()) largest = std::max(largest, batch.items->size());
+  }
   const std::size_t wanted = std::max<std::size_t>(1, (largest + 1) / 2);
   const auto stored = std::size_t(std::count_if(aside_.begin(), aside_.end(), [](const auto& one) { return one.second.stored; }));
-  return stored >= wanted || subjects_.CountReady(context, wanted - stored) == wanted - stored;
+  return stored >= wanted || subjects_.CountReady(context, wanted - stored, context.draining) == wanted - stored;
 }
 
 void WorkerCore::SideBySide(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -80,11 +88,15 @@ void WorkerCore::FormBatch(SteadyTime now) {
   int promised = 0;
   for (const CommitItem& item : items) promised += starts(item);
   for (const auto& [subject, aside] : aside_) promised += starts(aside.item);
+  for (const auto& [id, batch] : batches_) {
+    for (const CommitItem& item : *batch.items) promised += starts(item);
+  }
   context.free_slots -= promised;
   // One pass, beginning where the last batch ended. Who drains gives all of them back.
   const std::vector<SubjectRun*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
   std::vector<std::pair<SubjectId, std::string>> broken;
   std::size_t seen = 0;
+  std::optional<std::size_t> last_to_start;
   while (seen < waiting.size() && room() > 0) {
     // As many at once as there are slots for, whatever each of them starts; one if slots are short.
     const int at_once = crew_ == nullptr ? 1 : std::clamp(context.free_slots / kSlotsForEach, 1, room());
@@ -107,9 +119,18 @@ void WorkerCore::FormBatch(SteadyTime now) {
         DispatchStarts(now, run);
       }
     }
-    context.free_slots = FreeSlots() - promised;
+    const int free_slots = FreeSlots() - promised;
+    if (free_slots < context.free_slots) last_to_start = seen - 1;
+    context.free_slots = free_slots;
   }
-  next_in_turn_ = seen < waiting.size() ? waiting[seen]->subject() : SubjectId{};
+  // Where it ended, or, if the slots went out, behind who took the last: else the first would take its own again and again.
+  if (seen < waiting.size()) {
+    next_in_turn_ = waiting[seen]->subject();
+  } else if (context.free_slots > 0) {
+    next_in_turn_ = {};
+  } else if (last_to_start) {
+    next_in_turn_ = waiting[(*last_to_start + 1) % waiting.size()]->subject();
+  }
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
   if (items.empty()) return;
   std::sort(items.begin(), items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
@@ -209,6 +230,9 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
         commands_.push_back(command::GiveBack{subject, session_, run.token(), {}});
         Lose(subject, "its commit was refused");
       } else {
+        if (item.disposition == Disposition::kRelease && state_ == State::kLive) {
+          if (auto state = run.KeepState()) sticky_->Put(subject, std::move(*state));
+        }
         Drop(subject, true);
       }
       continue;
@@ -231,6 +255,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     Batch later;
     later.items = std::make_shared<const std::vector<CommitItem>>(std::move(again));
     later.retry_at = Backoff(now, commit_failures_);
+    later.busy = true;
     batches_.emplace(++batch_id_, std::move(later));
   }
 }
@@ -340,20 +365,6 @@ void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
   WantInbox(*run);
 }
 
-void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
-  if (session != session_) return;
-  reconcile_at_ = now + config_.reconcile_every;
-  if (!held) return;
-  for (const auto& [subject, token] : *held) {
-    const SubjectRun* run = subjects_.Find(subject);
-    if (run && run->token() == token) continue;
-    if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
-    ++counts_.given_back;
-    observer_.OnGiveBack(subject, token, "granted but never heard of");
-    commands_.push_back(command::GiveBack{subject, session_, token, {}});
-  }
-}
-
 // ---- time
 
 // The runner did not come back: it is dropped, the attempt counts as timed out.
@@ -416,7 +427,7 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     }
     consider(inbox_retry_at_);
     consider(look_at_steps_);
-    if (!batches_.empty()) return std::max(next, now);  // an answer comes first: no timer is taken before
+    if (OnTheirWay() > 0) return std::max(next, now);  // an answer comes first: no timer is taken before
     if (const auto timer = subjects_.NextTimer()) {
       consider(now + std::max<WallTime::duration>(*timer - trust_.DatabaseTime(now), {}));
     }
@@ -442,6 +453,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     ReadGrants();
     if (!losing_ && Due(now, reconcile_at_)) {
       reconcile_at_.reset();
+      reconcile_sent_ = now;
       const milliseconds unheard_for = std::exchange(unheard_for_, milliseconds(0));
       commands_.push_back(
           command::Reconcile{session_, unheard_for.count() > 0 ? std::min(unheard_for, config_.session.ttl) : config_.session.ttl});
@@ -450,7 +462,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
   }
   TellRoom(now);
   for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
-  if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim();
+  if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim(now);
   if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
   } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && grants_read_.empty() &&

@@ -26,6 +26,7 @@
 #include "worker/held_subjects.h"
 #include "worker/observer.h"
 #include "worker/poll_pace.h"
+#include "worker/sticky_cache.h"
 #include "worker/task_runs.h"
 #include "worker/trust.h"
 
@@ -38,12 +39,13 @@ struct WorkerConfig {
   int run_slots = 64;  // runs held at once
   int step_slots = 8;  // steps running at once
   int claim_batch = 32;
-  int largest_claim = 256;               // claims double up to this while they find all that they ask for: after a takeover much is waiting
-  int granted_unheard = 64;              // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
-  int commit_batch = 128;                // items of one group commit
-  int commits_at_once = 2;               // group commits on their way; what one decides on the other writes
-  std::size_t apart_bytes = 256 * 1024;  // a payload larger than this goes to the content store, before its item is committed
-  milliseconds poll_min{20}, poll_max{1'000};  // idle polling backs off from min to max
+  int largest_claim = 256;   // claims double up to this while they find all that they ask for: after a takeover much is waiting
+  int granted_unheard = 64;  // runs that may be granted unasked and not heard of yet (create and grant); 0: none ever
+  int commit_batch = 128;    // items of one group commit
+  int commits_at_once = 2;   // group commits on their way; what one decides on the other writes
+  std::size_t sticky_bytes = 16 * 1024 * 1024;  // of states of runs that were given back; 0: none is kept
+  std::size_t apart_bytes = 256 * 1024;         // a payload larger than this goes to the content store, before its item is committed
+  milliseconds poll_min{20}, poll_max{1'000};   // idle polling backs off from min to max
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};
   milliseconds heard_within{2'000};  // a grant that was not heard of for so long after a doorbell's line was lost never will be
@@ -79,6 +81,7 @@ struct Heartbeat {
 };
 struct Claim {
   ClaimRequest request;
+  std::shared_ptr<StickyCache> cache;
 };
 using Items = std::shared_ptr<const std::vector<CommitItem>>;  // shared with the core, which keeps them until their outcome is known
 // Runs that were granted to this session as they were made, says a hint.
@@ -156,6 +159,7 @@ struct WorkerCounts {
   std::int64_t unknown_commits = 0, unknown_landed = 0, steps_started = 0, steps_finished = 0, steps_not_started = 0, watchdog_drops = 0;
   std::int64_t sessions_lost = 0, subjects_lost = 0, quarantined = 0, given_back = 0, snapshots = 0, claim_failures = 0,
                events_replayed = 0;
+  std::int64_t claimed_sticky = 0;                          // of `claimed`: not restored, the state was still here
   std::int64_t claims_dropped = 0, claims_quarantined = 0;  // found by a claim and not got
 };
 
@@ -223,9 +227,11 @@ class WorkerCore {
   struct Batch {
     command::Items items;
     bool unknown = false;                // to be read back
+    bool busy = false;                   // others hold what is in it: it waits beside those on their way, and holds up none
     std::optional<SteadyTime> retry_at;  // waits after an error
     std::optional<SteadyTime> first_sent;
     bool sent = false;
+    bool waits_aside() const { return busy && !sent; }
   };
 
   // An item whose large payloads are on their way to the content store. Its subject waits for it; nothing else does.
@@ -252,6 +258,9 @@ class WorkerCore {
   void SideBySide(std::size_t count, const std::function<void(std::size_t)>& work);
   // What these subjects have to say, in their order.
   std::vector<Result<std::optional<CommitItem>>> BuildItems(const std::vector<SubjectRun*>& runs, const BuildContext& context);
+  // The claim that is out may have granted what a reconciliation was just told of.
+  bool ClaimMayHave(SteadyTime now) const;
+  int OnTheirWay() const;  // batches, but for those that others hold up
   // Whether another group commit may go besides those on their way: only if it is not much smaller.
   bool WorthABatch(const BuildContext& context) const;
   void SendBatches(SteadyTime now);
@@ -269,7 +278,7 @@ class WorkerCore {
   void TellRoom(SteadyTime now);
   void ReadGrants();
   void BeginTasks(SteadyTime now);
-  void Claim();
+  void Claim(SteadyTime now);
   BuildContext ContextFor(SteadyTime now) const;
   bool Due(SteadyTime now, const std::optional<SteadyTime>& at) const { return at && *at <= now; }
   SteadyTime Backoff(SteadyTime now, int& failures);
@@ -290,12 +299,14 @@ class WorkerCore {
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
   int claim_size_;                                 // of the next claim, at most
   int claim_asked_ = 0;                            // rows, by the claim that is out
+  SteadyTime claim_sent_{}, reconcile_sent_{};     // the last of each
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
   milliseconds unheard_for_{0};                     // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;
   HeldSubjects subjects_;
+  const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads
   std::map<StepKey, RunningStep> running_;
   SteadyTime look_at_steps_ = SteadyTime::max();  // no running step is late before
   std::set<SubjectId> inbox_in_flight_;

@@ -85,6 +85,10 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
                                               loaded.restored->head_seq, ToHex(loaded.restored->state.Root()), claimed.head.seq,
                                               ToHex(claimed.head.state_root))};
   }
+  if (!sound && claimed.sticky) {  // a hint that was wrong: the journal decides, by the next claim
+    GiveBackGrant(claimed, "its state in memory is not what the head row says: " + sound.message());
+    return;
+  }
   if (!sound) {
     if (sound.code() != Code::kCorrupt) {
       GiveBackGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
@@ -95,7 +99,11 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
     commands_.push_back(command::Quarantine{subject, session_, token, "restore failed", sound.message()});
     return;
   }
-  counts_.events_replayed += loaded.restored->replayed;
+  if (claimed.sticky) {
+    ++counts_.claimed_sticky;
+  } else {
+    counts_.events_replayed += loaded.restored->replayed;
+  }
   observer_.OnClaim(claimed, *loaded.restored, *kind);
   if (subjects_.contains(subject)) Drop(subject, true);  // granted again: the old holding is void
   const bool inbox_left = claimed.inbox_left;

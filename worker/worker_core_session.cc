@@ -1,5 +1,6 @@
 // The worker's session: opened, renewed, lost, drained, closed.
 
+#include "shared/base/mutant.h"
 #include "worker/worker_core.h"
 
 namespace acl {
@@ -101,6 +102,29 @@ void WorkerCore::FinishLoss(SteadyTime now) {
 
 void WorkerCore::OnSessionClosed(SteadyTime) {
   if (state_ == State::kClosing) state_ = State::kFinished;
+}
+
+// It was asked before the answer could tell it from others, or the answer took so long that what it granted since may be old enough.
+bool WorkerCore::ClaimMayHave(SteadyTime now) const {
+  return claim_in_flight_ && (claim_sent_ <= reconcile_sent_ || now - reconcile_sent_ >= config_.heard_within / 4);
+}
+
+void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
+  if (session != session_) return;
+  reconcile_at_ = now + config_.reconcile_every;
+  if (!held) return;
+  if (ClaimMayHave(now)) {
+    reconcile_at_ = now + config_.heard_within;
+    return;
+  }
+  for (const auto& [subject, token] : *held) {
+    const SubjectRun* run = subjects_.Find(subject);
+    if (run && run->token() == token) continue;
+    if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
+    ++counts_.given_back;
+    observer_.OnGiveBack(subject, token, "granted but never heard of");
+    commands_.push_back(command::GiveBack{subject, session_, token, {}});
+  }
 }
 
 }  // namespace acl

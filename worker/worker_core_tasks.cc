@@ -6,8 +6,9 @@
 
 namespace acl {
 
-void WorkerCore::Claim() {
+void WorkerCore::Claim(SteadyTime now) {
   claim_in_flight_ = true;
+  claim_sent_ = now;
   ClaimRequest request;
   request.session = session_;
   request.queues = config_.session.queues;
@@ -15,7 +16,8 @@ void WorkerCore::Claim() {
   request.max = RunRoom() > 0 ? RunRoom() : request.max_tasks;
   request.kinds = RunRoom() > 0 ? kinds_.Names() : std::vector<std::string>{std::string(kTaskReadyKind)};
   claim_asked_ = request.max;
-  commands_.push_back(command::Claim{std::move(request)});
+  request.given_back = [sticky = sticky_](const SubjectId& subject) { return sticky->GivenBack(subject); };
+  commands_.push_back(command::Claim{std::move(request), sticky_});
 }
 
 void WorkerCore::BeginTasks(SteadyTime now) {
@@ -26,8 +28,8 @@ void WorkerCore::BeginTasks(SteadyTime now) {
   }
 }
 
-void WorkerCore::OnTasksHeld(SteadyTime, const SessionId& session, const Result<std::vector<HeldTask>>& held) {
-  if (session == session_ && held) tasks_.OnHeld(*held);
+void WorkerCore::OnTasksHeld(SteadyTime now, const SessionId& session, const Result<std::vector<HeldTask>>& held) {
+  if (session == session_ && held && !ClaimMayHave(now)) tasks_.OnHeld(*held);
 }
 
 void WorkerCore::OnTaskDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer) {

@@ -64,7 +64,8 @@ struct Settings {
   int slots = 200;
   std::vector<std::string> queues{"default"};
   std::chrono::milliseconds poll{500};
-  std::string kafka_group;  // empty: PREFIX.workers
+  std::int64_t sticky_bytes = 16 * 1024 * 1024;  // 0: none
+  std::string kafka_group;                       // empty: PREFIX.workers
   std::chrono::milliseconds queue_late{30'000};
   bool local_continuation = true;
   std::string work_dir = "acl-work";

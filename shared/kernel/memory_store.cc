@@ -298,12 +298,12 @@ void MemoryStore::Picked(const ReadyRow& row, const ClaimRequest& request, Claim
   if (task_subjects_.contains(task)) {
     TakeTask(task, request.session, answer);
   } else {
-    GrantPicked(subjects_.at(row.subject), request.session, answer);
+    GrantPicked(subjects_.at(row.subject), request, answer);
   }
 }
 
 // Its ready row is gone; the lease is granted if it is free and open.
-void MemoryStore::GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer) {
+void MemoryStore::GrantPicked(MemorySubject& subject, const ClaimRequest& request, ClaimAnswer& answer) {
   if (subject.holder || subject.closed || subject.quarantined()) {
     ++answer.dropped;
     return;
@@ -315,7 +315,13 @@ void MemoryStore::GrantPicked(MemorySubject& subject, const SessionId& session, 
     ++answer.quarantined;
     return;
   }
-  answer.claimed.push_back(Grant(subject, session, barren));
+  const Token given_back = request.keys && request.given_back ? request.given_back(subject.id) : Token{};
+  const bool sticky = given_back.value > 0 && given_back == subject.token;
+  answer.claimed.push_back(Grant(subject, request.session, barren));
+  if (!sticky) return;
+  Claimed& claimed = answer.claimed.back();
+  claimed.sticky = true;
+  claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear();
 }
 
 Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {

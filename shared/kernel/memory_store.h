@@ -190,7 +190,7 @@ class MemoryStore : public KernelStore {
   Claimed Read(const MemorySubject& subject) const;
   Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
   void PutGrant(MemorySubject& subject, const SessionId& session, int barren);
-  void GrantPicked(MemorySubject& subject, const SessionId& session, ClaimAnswer& answer);
+  void GrantPicked(MemorySubject& subject, const ClaimRequest& request, ClaimAnswer& answer);
   // A ready row this request may have; of a task, its subject tells nothing.
   bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;
   void Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -192,6 +193,9 @@ struct ClaimRequest {
   milliseconds min_age{0};         // only rows that have been ready for so long
   // Set: these rows and no others; `queues`, `max` and `min_age` do not count.
   std::optional<std::vector<ReadyKey>> keys;
+  // By keys only: the token under which this process last gave the subject back, if it still has its state; Token{} if not. May be empty,
+  // is asked from the thread that claims.
+  std::function<Token(const SubjectId&)> given_back;
 };
 
 // A ready row as the relay sends it on; sequence and token are hints, of when it was read.
@@ -232,6 +236,8 @@ struct Claimed {
   int barren_takeovers = 0;  // takeovers in a row without progress, this one included
   WallTime db_now;           // the database's time of the grant
   bool inbox_left = false;   // there may be unread rows that were not read here; `wake` is of before them
+  // Nobody held it since the claimer gave it back (ClaimRequest::given_back): snapshot, events and attempts are as they were, and not read.
+  bool sticky = false;
 };
 
 // A task of a dispatched step, granted under a token of its own (scope `run/step`).

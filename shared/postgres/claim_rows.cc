@@ -123,7 +123,10 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
         break;
       case kInbox: claimed.inbox.push_back({InboxId{rows.Id(i, kU1)}, rows.Text(i, kT1), rows.Text(i, kT2), rows.Time(i, kAt1)}); break;
       case kTimer: claimed.timers.push_back({rows.Text(i, kT1), rows.Time(i, kAt1)}); break;
-      case kBarren: claimed.barren_takeovers = int(rows.Int(i, kN1)); break;
+      case kBarren:
+        claimed.barren_takeovers = int(rows.Int(i, kN1));
+        claimed.sticky = !rows.IsNull(i, kN2) && rows.Int(i, kN2) == 1;
+        break;
       default: throw std::invalid_argument("claim: unknown part " + std::to_string(part));
     }
   }

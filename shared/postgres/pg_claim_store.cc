@@ -17,7 +17,7 @@ const Statement kClaim("claim", Statement::Kind::kWrite,
 const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
                            ACL_CLAIM_COLUMNS
                            "claim_keys($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
-                           "$version::int, $kinds::text[], $tasks::int)",
+                           "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[])",
                            true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
@@ -106,7 +106,16 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   params.Id("session", request.session).Int32("version", request.known_version).List("kinds", kinds).Int32("tasks", request.max_tasks);
   if (request.keys) {
     const KeyArrays keys(*request.keys);
-    keys.BindTo(params).List("shard", keys.shard);
+    pg::Array given_back(pg::Oid::kInt8);
+    for (const ReadyKey& key : *request.keys) {
+      const Token token = request.given_back ? request.given_back(key.subject) : Token{};
+      if (token.value > 0) {
+        given_back.Int64(token.value);
+      } else {
+        given_back.Null();
+      }
+    }
+    keys.BindTo(params).List("shard", keys.shard).List("given_back", given_back);
   } else {
     params.List("queues", queues).Int32("max", request.max).Int64("min_age_ms", request.min_age.count());
   }

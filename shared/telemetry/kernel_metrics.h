@@ -25,6 +25,7 @@ struct KernelMetrics {
         fence_refusals(metrics.counter(names::kFenceRefusals)),
         lease_losses(metrics.counter(names::kLeaseLosses)),
         claims(metrics.counter(names::kClaims)),
+        sticky_claims(metrics.counter(names::kStickyClaims)),
         steps_succeeded(metrics.counter(names::kSteps, {{"outcome", "succeeded"}})),
         steps_failed(metrics.counter(names::kSteps, {{"outcome", "failed"}})),
         steps_timed_out(metrics.counter(names::kSteps, {{"outcome", "timed_out"}})),
@@ -39,7 +40,7 @@ struct KernelMetrics {
   Counter committed, fenced, busy, moved, rejected, unknown;
   Histogram commit_batch_size, commit_seconds;
   // `fence_refusals` counts every refused item and call; `lease_losses` each lease once, given back unwanted ones too
-  Counter fence_refusals, lease_losses, claims;
+  Counter fence_refusals, lease_losses, claims, sticky_claims;
   // attempts by StepResult::Outcome
   Counter steps_succeeded, steps_failed, steps_timed_out, steps_cancelled, steps_not_started, steps_unknown;
 };

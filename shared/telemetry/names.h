@@ -38,6 +38,7 @@ inline const MetricDef kSteps{"acl_steps_total", "attempts of steps by outcome"}
 inline const MetricDef kStepTime{
     "acl_step_seconds", "time of one attempt by capability, seconds", {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300}};
 inline const MetricDef kClaims{"acl_claims_total", "subjects claimed"};
+inline const MetricDef kStickyClaims{"acl_claims_sticky_total", "of them, those whose state was still in memory: nothing was restored"};
 inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds now"};
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
 inline const MetricDef kTasks{
@@ -98,6 +99,7 @@ inline std::vector<const MetricDef*> All() {
           &kSteps,
           &kStepTime,
           &kClaims,
+          &kStickyClaims,
           &kLeasesHeld,
           &kQuarantines,
           &kTasks,

@@ -27,6 +27,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_trace_spans_total", "unit_telemetry, of the exporter; only a process that sends traces has it"},
     {"acl_contents_collected_total", "unit_coordinator, WhatNobodyRefersToIsCollectedAndCounted"},
     {"acl_tasks_total", "dispatched_test"},
+    {"acl_claims_sticky_total", "tests/kafka, RunsGoThroughMessagesStepByStep"},
     {"acl_queue_messages_total", "tests/kafka, RunsGoThroughMessagesStepByStep; this fleet has the other driver"},
     {"acl_queue_late_claims_total", "tests/kafka, WithoutAnyBrokerWorkersLookForThemselves"},
     {"acl_queue_messages_waiting", "tests/kafka, ALagIsSeenWhileAWorkerIsFull"},

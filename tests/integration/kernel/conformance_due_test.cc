@@ -161,6 +161,85 @@ TEST_P(DueConformance, KeysOfClosedAndHeldSubjectsAreDropped) {
   EXPECT_TRUE(Due().empty()) << "dropped once, then gone";
 }
 
+// Claims by their keys as one who gave all of them back under these tokens.
+class StickyConformance : public DueConformance {
+ protected:
+  std::vector<Claimed> ClaimAgain(const SessionId& session, const std::map<SubjectId, Token>& given_back) {
+    ClaimRequest request = Request(session);
+    request.keys = Keys(Due());
+    request.given_back = [&](const SubjectId& subject) {
+      const auto it = given_back.find(subject);
+      return it == given_back.end() ? Token{} : it->second;
+    };
+    auto answer = store().Claim(request);
+    EXPECT_TRUE(answer) << answer.message();
+    return answer ? answer->claimed : std::vector<Claimed>();
+  }
+  // Held once, with an open attempt, a timer and two events more, and given back with work to do.
+  std::vector<Holder> GivenBack(const SessionId& session, int count) {
+    std::vector<Holder> holders;
+    for (int n = 0; n < count; ++n) holders.push_back(ClaimNew(session));
+    for (Holder& holder : holders) {
+      CommitItem item = holder.Item(2, Disposition::kRelease);
+      item.attempts = {Attempt("s")};
+      item.timers_set = {{"later", WallTimeFromMicros(4'000'000'000'000'000)}};
+      item.requeue = true;
+      MustCommit(holder, item);
+    }
+    return holders;
+  }
+};
+
+TEST_P(StickyConformance, WhatNobodyHeldSinceIsGrantedWithoutItsJournal) {
+  const SessionId session = Open();
+  const Holder sticky = GivenBack(session, 2).front();
+  MustPost(NewPost(sticky.subject()));
+  auto claimed = ClaimAgain(session, {{sticky.subject(), sticky.token()}});
+  ASSERT_EQ(claimed.size(), 2u);
+  if (claimed[0].subject != sticky.subject()) std::swap(claimed[0], claimed[1]);
+  EXPECT_TRUE(claimed[0].sticky);
+  EXPECT_GT(claimed[0].token, sticky.token()) << "a grant like any other";
+  EXPECT_EQ(claimed[0].head.seq, 3);
+  EXPECT_TRUE(claimed[0].events.empty() && claimed[0].attempts.empty() && !claimed[0].snapshot);
+  EXPECT_EQ(claimed[0].inbox.size(), 1u) << "what came in meanwhile";
+  EXPECT_EQ(claimed[0].timers.size(), 1u);
+  EXPECT_FALSE(claimed[1].sticky);
+  EXPECT_EQ(claimed[1].events.size(), 3u);
+  EXPECT_EQ(claimed[1].attempts.size(), 1u);
+}
+
+TEST_P(StickyConformance, WhatAnotherHeldOrCouldHaveHeldSinceIsNot) {
+  const SessionId session = Open();
+  const std::vector<Holder> holders = GivenBack(session, 3);
+  const Holder &taken = holders[0], &reaped = holders[1], &changed = holders[2];
+  const std::map<SubjectId, Token> given_back{
+      {taken.subject(), taken.token()}, {reaped.subject(), reaped.token()}, {changed.subject(), changed.token()}};
+  const auto only = [&](const SubjectId& subject) {
+    auto due = Due();
+    std::erase_if(due, [&](const DueRow& row) { return row.key.subject != subject; });
+    return Keys(due);
+  };
+  const SessionId third = Open();
+  auto held = ClaimKeys(third, only(taken.subject()));
+  ASSERT_EQ(held->claimed.size(), 1u);
+  Holder holder(held->claimed[0], third);
+  CommitItem back = holder.Item(0, Disposition::kRelease);
+  back.requeue = true;
+  MustCommit(holder, back);
+  ASSERT_EQ(ClaimKeys(Open(milliseconds(1'000)), only(reaped.subject()))->claimed.size(), 1u);
+  ASSERT_TRUE(store().Direct(changed.subject(),
+                             [&](const Claimed& claimed) -> Result<CommitItem> { return Holder(claimed, SessionId{}).Item(1); }));
+  Advance(milliseconds(2'000));
+  ASSERT_TRUE(store().Reap(10));
+  const auto claimed = ClaimAgain(Open(), given_back);
+  ASSERT_EQ(claimed.size(), 3u);
+  for (const Claimed& one : claimed) {
+    EXPECT_FALSE(one.sticky);
+    EXPECT_EQ(one.events.size(), one.subject == changed.subject() ? 4u : 3u);
+    EXPECT_EQ(one.attempts.size(), 1u);
+  }
+}
+
 TEST_P(DueConformance, KeysForANewerProgramOrAnotherKindStay) {
   CreateItem newer = NewItem(), other = NewItem();
   newer.required_version = 2;
@@ -201,6 +280,7 @@ TEST_P(DueConformance, OnlyWhatHasWaitedLong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, DueConformance, ::testing::ValuesIn(AllStores()), FactoryName);
+INSTANTIATE_TEST_SUITE_P(Stores, StickyConformance, ::testing::ValuesIn(AllStores()), FactoryName);
 
 }  // namespace
 }  // namespace acl::test

@@ -38,8 +38,8 @@ TEST_F(MutantIsolation, WithoutTheFenceAStaleHolderWrites) {
 TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
   // The token is raised and the subject read by one statement: the reading sees the statement's own, older snapshot.
   std::vector<Stage::Edit> edits{
-      {"grant_ready", "RETURN QUERY SELECT * FROM read_subjects(v_given);", "NULL;"},
-      {"grant_ready", "SELECT 7, v_open[n], v_barren[n]::bigint, NULL::bigint,", "SELECT 7, v_open[n], v_barren[n]::bigint, v_tokens[n],"},
+      {"grant_ready", "RETURN QUERY SELECT * FROM read_subjects(v_given, v_sticky);", "NULL;"},
+      {"grant_ready", "(v_open[n] = ANY (v_sticky))::int::bigint,", "v_tokens[n],"},
       {"read_subjects", "LANGUAGE plpgsql", "LANGUAGE plpgsql STABLE"},
       {"claim", "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM claim_subjects(",
        "WITH c AS MATERIALIZED (SELECT * FROM claim_subjects("},

@@ -45,6 +45,7 @@ struct BenchStore final : FaultyStore {
   using FaultyStore::FaultyStore;
   std::vector<std::size_t> sent;               // bytes, by call
   std::map<std::int64_t, int> schema_version;  // of events as claims read them, by sequence number
+  bool other_head = false;                     // heads are not what was committed
   bool contents_away = false;                  // payloads that lie apart cannot be read
   Result<std::string> GetContent(const Hash256& hash) override {
     if (contents_away) return Error{Code::kUnavailable, "away"};
@@ -54,6 +55,7 @@ struct BenchStore final : FaultyStore {
     auto answer = FaultyStore::Claim(request);
     if (!answer) return answer;
     for (Claimed& claimed : answer->claimed) {
+      if (other_head) ++claimed.head.seq, claimed.head.chain.front() ^= std::uint8_t{1};
       for (Event& event : claimed.events) {
         if (contents_away && event.apart) event.payload.reset();
         if (auto other = schema_version.find(event.seq); other != schema_version.end()) event.schema_version = other->second;

@@ -63,11 +63,11 @@ class HeldSubjectsTest : public ::testing::Test {
 TEST_F(HeldSubjectsTest, WhoWaitsForAStepIsNotAskedUntilItEnds) {
   const SubjectId subject = Hold();
   EXPECT_EQ(InTurn(), std::vector{subject});
-  EXPECT_EQ(held_.CountReady(context_, 5), 1u);
+  EXPECT_EQ(held_.CountReady(context_, 5, false), 1u);
   const auto starts = Say(subject);
   ASSERT_EQ(starts.size(), 1u);
   EXPECT_TRUE(InTurn().empty());
-  EXPECT_EQ(held_.CountReady(context_, 5), 0u);
+  EXPECT_EQ(held_.CountReady(context_, 5, false), 0u);
   EXPECT_EQ(InTurn({}, true), std::vector{subject}) << "all means all";
   held_.Change(subject)->OnStepDone(starts[0].step.step_id, starts[0].attempt_id, {});
   EXPECT_EQ(InTurn(), std::vector{subject});
@@ -79,7 +79,7 @@ TEST_F(HeldSubjectsTest, TurnsBeginWhereTheLastEnded) {
   EXPECT_EQ(InTurn(), ids);
   EXPECT_EQ(InTurn(ids[1]), (std::vector{ids[1], ids[2], ids[0]}));
   EXPECT_EQ(InTurn(ids[1], true), (std::vector{ids[1], ids[2], ids[0]}));
-  EXPECT_EQ(held_.CountReady(context_, 2), 2u) << "no more than asked for";
+  EXPECT_EQ(held_.CountReady(context_, 2, false), 2u) << "no more than asked for";
   held_.Erase(ids[1]);
   EXPECT_EQ(InTurn(ids[1]), (std::vector{ids[2], ids[0]}));
   EXPECT_EQ(held_.size(), 2u);
