@@ -53,6 +53,7 @@ void CurlMulti::Wake() const {
 }
 
 void CurlMulti::Act(steady_clock::time_point until) {
+  closed_.clear();  // what was taken out since may be no more
   if (timer_) until = std::min(until, *timer_);
   std::array<epoll_event, kEventsAtOnce> events;
   const int happened = ::epoll_wait(epoll_, events.data(), kEventsAtOnce, WaitOf(until));
@@ -72,14 +73,21 @@ void CurlMulti::Act(steady_clock::time_point until) {
     timer_.reset();  // before: it may set another
     ::curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
+  // Called by its sockets alone, libcurl 7.88 does not go on to a name's next address when one has refused: it closes the socket and waits
+  // for its own timers, of which the second is half the time to connect. A change of pause has it look at the transfer at once.
+  for (CURL* easy : closed_) {
+    ::curl_easy_pause(easy, CURLPAUSE_RECV);
+    ::curl_easy_pause(easy, CURLPAUSE_CONT);
+  }
 }
 
 // `known`: not null once the socket is in the epoll.
-int CurlMulti::OnSocket(CURL*, curl_socket_t socket, int what, void* self, void* known) {
+int CurlMulti::OnSocket(CURL* easy, curl_socket_t socket, int what, void* self, void* known) {
   auto& multi = *static_cast<CurlMulti*>(self);
   if (what == CURL_POLL_REMOVE) {
     ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
     ::curl_multi_assign(multi.multi_, socket, nullptr);
+    multi.closed_.push_back(easy);
     return 0;
   }
   epoll_event event{.events = (what & CURL_POLL_IN ? std::uint32_t(EPOLLIN) : 0) | (what & CURL_POLL_OUT ? std::uint32_t(EPOLLOUT) : 0),

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 namespace acl {
 
@@ -28,6 +29,7 @@ class CurlMulti {
 
   CURLM* multi_ = nullptr;
   int epoll_ = -1, wake_ = -1;
+  std::vector<CURL*> closed_;                                   // whose socket was closed in this round
   std::optional<std::chrono::steady_clock::time_point> timer_;  // when libcurl wants to be asked
 };
 

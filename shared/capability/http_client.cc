@@ -148,6 +148,7 @@ void SetUp(Exchange& exchange, bool same_origin) {
   exchange.Set(CURLOPT_FOLLOWLOCATION, 0L);  // each hop is checked by us
   exchange.Set(CURLOPT_PROXY, "");
   exchange.Set(CURLOPT_NOSIGNAL, 1L);
+  exchange.Set(CURLOPT_QUICK_EXIT, 1L);  // a call that ends while its name is looked up does not wait for that, nor do all others
   exchange.Set(CURLOPT_NETRC, long(CURL_NETRC_IGNORED));
   exchange.Set(CURLOPT_CONNECTTIMEOUT_MS, long(config.connect_timeout.count()));
   exchange.Set(CURLOPT_ACCEPT_ENCODING, "");
