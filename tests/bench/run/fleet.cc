@@ -30,7 +30,7 @@ std::map<std::string, std::string> Fleet::CoordinatorDefaults() { return {{"ACL_
 
 // Room for the largest point on one worker, the same at every point.
 std::map<std::string, std::string> Fleet::WorkerDefaults() {
-  return {{"ACL_LOG_LEVEL", "warn"}, {"ACL_RUNS", "512"}, {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
+  return {{"ACL_LOG_LEVEL", "warn"}, {"ACL_RUNS", "512"}, {"ACL_SLOTS", "512"}, {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
 }
 
 namespace {
