@@ -52,17 +52,20 @@ class RelayOfShard {
       if (!due->rows.empty()) book_->Heard(now, due->db_now);
       const std::int64_t before = sends_;
       more = Look(now, due->rows);
+      book_->Looked(now, context_.clock.Steady());
       found = sends_ > before;
     }
     if (book_->SweepDue(now)) book_->BeginSweep(now);
     if (book_->sweeping()) {
       auto due = context_.store.DueReady(options_.shard, book_->SweepMarks(), kRowsAtOnce);
       if (!due) return due.error();
+      if (!due->rows.empty()) book_->Heard(now, due->db_now);  // the database's clock may have been set back behind all marks
       Sweep(now, due->rows);
     }
     out_.Set(double(book_->out()));
     if (more || book_->sweeping()) return milliseconds(0);
     wait_ = found ? options_.poll_min : std::min(options_.poll_max, wait_ * 2);
+    if (book_->MayBeLate(now)) wait_ = std::min(wait_, book_->late_every());
     return wait_;
   }
 

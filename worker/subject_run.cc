@@ -410,7 +410,9 @@ void SubjectRun::Adopt(InFlight work) {
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += events;
   delta_bytes_since_snapshot_ += work.delta_bytes;
+  if (events > 0) snapshot_shows_ = true;
   if (work.took_snapshot && snapshot_ready_) {
+    snapshot_shows_ = events > 0;
     events_since_snapshot_ = head_seq_ - snapshot_ready_->last_event_seq;
     delta_bytes_since_snapshot_ = work.delta_bytes;
     KeepStored(std::move(*snapshot_ready_));
@@ -461,7 +463,8 @@ void SubjectRun::KeepStored(Snapshot snapshot) {
 std::optional<StickyCache::State> SubjectRun::KeepState() const {
   if (!attempt_counts_.empty() || !running_.empty()) return std::nullopt;
   StickyCache::State state{token_, {state_, head_seq_, chain_, events_since_snapshot_, delta_bytes_since_snapshot_}, std::nullopt};
-  if (stored_snapshot_.last_event_seq > 0) state.snapshot = stored_snapshot_;
+  // A commit of nothing but the snapshot may be lost in a failover, and the head not tell: then its chunks are sent once more.
+  if (stored_snapshot_.last_event_seq > 0 && snapshot_shows_) state.snapshot = stored_snapshot_;
   return state;
 }
 

@@ -80,6 +80,8 @@ class SubjectRun {
   // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
   After OnOutcome(const CommitOutcome& outcome);
   bool in_flight() const { return in_flight_.has_value(); }
+  // Steps that begin when it lands.
+  int promised() const { return in_flight_ ? int(in_flight_->starts.size()) : 0; }
 
   // Attempts whose promise is durable now. The caller runs them, or answers OnStepDone(kNotStarted).
   std::vector<StepCall> TakeStarts();
@@ -190,7 +192,8 @@ class SubjectRun {
   std::vector<std::string> cancels_;
   std::vector<Recorded> recorded_;
   std::optional<Snapshot> snapshot_ready_;
-  Snapshot stored_snapshot_;  // the newest that is committed; its text is dropped
+  Snapshot stored_snapshot_;    // the newest that is committed; its text is dropped
+  bool snapshot_shows_ = true;  // in the head: it came with events, or before some
   bool snapshot_running_ = false;
   bool snapshot_failed_ = false;  // no release waits for one any more
   std::int64_t events_since_snapshot_ = 0;

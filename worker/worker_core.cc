@@ -74,6 +74,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
   subjects_.Look(context.now);
   if (!WorthABatch(context)) return;
   std::vector<CommitItem> items;
+  Batch batch;
   const auto room = [&] { return config_.commit_batch - int(items.size()); };
   for (auto it = aside_.begin(); it != aside_.end() && room() > 0;) {
     if (!it->second.stored) {
@@ -81,16 +82,13 @@ void WorkerCore::FormBatch(SteadyTime now) {
       continue;
     }
     items.push_back(std::move(it->second.item));
+    batch.starts += it->second.starts;
     it = aside_.erase(it);
   }
-  // Attempts that start with this batch, or with what lies aside, have their slots already.
-  const auto starts = [](const CommitItem& item) { return int(item.attempts.size()) - int(item.tasks.size()); };
-  int promised = 0;
-  for (const CommitItem& item : items) promised += starts(item);
-  for (const auto& [subject, aside] : aside_) promised += starts(aside.item);
-  for (const auto& [id, batch] : batches_) {
-    for (const CommitItem& item : *batch.items) promised += starts(item);
-  }
+  // Steps that begin with this batch, with those on their way or with what lies aside have their slots already.
+  int promised = batch.starts;
+  for (const auto& [subject, aside] : aside_) promised += aside.starts;
+  for (const auto& [id, other] : batches_) promised += other.waits_aside() ? 0 : other.starts;
   context.free_slots -= promised;
   // One pass, beginning where the last batch ended. Who drains gives all of them back.
   const std::vector<SubjectRun*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
@@ -112,8 +110,11 @@ void WorkerCore::FormBatch(SteadyTime now) {
         broken.emplace_back(run.subject(), built[i].message());
       } else if (built[i]->has_value()) {
         CommitItem& item = **built[i];
-        promised += starts(item);
-        if (!SetAside(item)) items.push_back(std::move(item));
+        const int starts = run.promised();
+        promised += starts;
+        if (SetAside(item, starts)) continue;
+        items.push_back(std::move(item));
+        batch.starts += starts;
       } else {
         TellRecorded(run);
         DispatchStarts(now, run);
@@ -134,7 +135,6 @@ void WorkerCore::FormBatch(SteadyTime now) {
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
   if (items.empty()) return;
   std::sort(items.begin(), items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
-  Batch batch;
   batch.items = std::make_shared<const std::vector<CommitItem>>(std::move(items));
   batches_.emplace(++batch_id_, std::move(batch));
 }
@@ -199,6 +199,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
   ++counts_.commits;
   observer_.OnBatch(items.size(), now - batch.first_sent.value_or(now));
   std::vector<CommitItem> again;
+  int again_starts = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const CommitItem& item = items[i];
     const CommitOutcome& outcome = outcomes[i];
@@ -220,6 +221,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
       case CommitOutcome::Kind::kBusy:
         ++counts_.busy;
         again.push_back(item);
+        again_starts += run.promised();
         break;
       case CommitOutcome::Kind::kMoved: ++counts_.moved; break;
       case CommitOutcome::Kind::kRejected: ++counts_.rejected; break;
@@ -256,6 +258,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     later.items = std::make_shared<const std::vector<CommitItem>>(std::move(again));
     later.retry_at = Backoff(now, commit_failures_);
     later.busy = true;
+    later.starts = again_starts;
     batches_.emplace(++batch_id_, std::move(later));
   }
 }
@@ -454,9 +457,9 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     if (!losing_ && Due(now, reconcile_at_)) {
       reconcile_at_.reset();
       reconcile_sent_ = now;
-      const milliseconds unheard_for = std::exchange(unheard_for_, milliseconds(0));
-      commands_.push_back(
-          command::Reconcile{session_, unheard_for.count() > 0 ? std::min(unheard_for, config_.session.ttl) : config_.session.ttl});
+      asked_unheard_for_ = std::exchange(unheard_for_, milliseconds(0));
+      commands_.push_back(command::Reconcile{
+          session_, asked_unheard_for_.count() > 0 ? std::min(asked_unheard_for_, config_.session.ttl) : config_.session.ttl});
       commands_.push_back(command::ReconcileTasks{session_, config_.session.ttl});
     }
   }

@@ -231,12 +231,14 @@ class WorkerCore {
     std::optional<SteadyTime> retry_at;  // waits after an error
     std::optional<SteadyTime> first_sent;
     bool sent = false;
+    int starts = 0;  // steps that begin when it has landed
     bool waits_aside() const { return busy && !sent; }
   };
 
   // An item whose large payloads are on their way to the content store. Its subject waits for it; nothing else does.
   struct Aside {
     CommitItem item;
+    int starts = 0;  // steps that begin when it has landed
     bool sent = false, stored = false;
     std::optional<SteadyTime> retry_at;
     int failures = 0;
@@ -265,7 +267,7 @@ class WorkerCore {
   bool WorthABatch(const BuildContext& context) const;
   void SendBatches(SteadyTime now);
   // True if it has large payloads: it goes into a batch when they are stored.
-  bool SetAside(CommitItem& item);
+  bool SetAside(CommitItem& item, int starts);
   void SendAside(SteadyTime now);
   void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(const SubjectRun& run);
@@ -303,6 +305,7 @@ class WorkerCore {
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
+  milliseconds asked_unheard_for_{0};               // by the reconciliation that is out
   milliseconds unheard_for_{0};                     // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;
   HeldSubjects subjects_;

@@ -4,7 +4,7 @@
 
 namespace acl {
 
-bool WorkerCore::SetAside(CommitItem& item) {
+bool WorkerCore::SetAside(CommitItem& item, int starts) {
   bool large = false;
   for (Event& event : item.events) {
     event.apart = event.payload && event.payload->size() > config_.apart_bytes;
@@ -12,7 +12,7 @@ bool WorkerCore::SetAside(CommitItem& item) {
   }
   if (!large) return false;
   const SubjectId subject = item.subject;
-  aside_[subject] = Aside{std::move(item)};
+  aside_[subject] = Aside{std::move(item), starts};
   return true;
 }
 

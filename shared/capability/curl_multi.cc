@@ -75,7 +75,7 @@ void CurlMulti::Act(steady_clock::time_point until) {
   }
   // Called by its sockets alone, libcurl 7.88 does not go on to a name's next address when one has refused: it closes the socket and waits
   // for its own timers, of which the second is half the time to connect. A change of pause has it look at the transfer at once.
-  for (CURL* easy : closed_) {
+  for (CURL* easy : std::exchange(closed_, {})) {  // a pause may close another
     ::curl_easy_pause(easy, CURLPAUSE_RECV);
     ::curl_easy_pause(easy, CURLPAUSE_CONT);
   }

@@ -17,7 +17,8 @@ std::vector<ReadyKey> AsKeys(const std::map<std::pair<std::string, int>, std::pa
 
 std::vector<ReadyKey> RelayBook::Marks(SteadyTime now) {
   std::map<Lane, Place> places = marks_;
-  if (heard_ && pages_.empty() && now >= late_look_at_) {
+  late_look_ = heard_ && pages_.empty() && now >= late_look_at_;
+  if (late_look_) {
     late_look_at_ = now + options_.late_every;
     const WallTime late_from =
         heard_->second + std::chrono::duration_cast<std::chrono::microseconds>(now - heard_->first) - options_.late_within;
@@ -25,6 +26,10 @@ std::vector<ReadyKey> RelayBook::Marks(SteadyTime now) {
   }
   for (const auto& [lane, place] : pages_) places[lane] = place;
   return AsKeys(places);
+}
+
+void RelayBook::Looked(SteadyTime began, SteadyTime ended) {
+  if (late_look_) late_look_at_ = std::max(late_look_at_, ended + 10 * (ended - began));
 }
 
 std::vector<ReadyKey> RelayBook::SweepMarks() const { return AsKeys(cursor_); }
@@ -37,7 +42,7 @@ int RelayBook::Wanted(SteadyTime now, const ReadyKey& key) const {
 
 void RelayBook::Sent(SteadyTime now, const ReadyKey& key) {
   Sending& sending = sent_[key];
-  sending.sent_at = now;
+  sending.sent_at = last_sent_ = now;
   milliseconds wait = options_.again_min;
   for (int n = 0; n < sending.times && wait < options_.again_max; ++n) wait *= 2;
   sending.again_at = now + std::min(wait, options_.again_max);

@@ -36,6 +36,11 @@ class RelayBook {
   void Heard(SteadyTime now, WallTime db_now) { heard_ = {now, db_now}; }
   // From where to read each lane.
   std::vector<ReadyKey> Marks(SteadyTime now);
+  // How long that look took: those that begin further back take a tenth of the time at most.
+  void Looked(SteadyTime began, SteadyTime ended);
+  // Something that was sent may have another before it that is not to be seen yet.
+  bool MayBeLate(SteadyTime now) const { return now < last_sent_ + options_.late_within; }
+  milliseconds late_every() const { return options_.late_every; }
   // There may be more behind this one, the last of a full page: the next Marks are behind it. Else a look begins anew.
   void BeginPage() { pages_.clear(); }
   void GoOnBehind(const ReadyKey& last) { pages_[{last.queue, last.band}] = {last.ready_at, last.subject}; }
@@ -70,7 +75,8 @@ class RelayBook {
   std::map<ReadyKey, Sending> sent_;
   std::map<Lane, Place> marks_, pages_, cursor_;
   std::optional<std::pair<SteadyTime, WallTime>> heard_;
-  SteadyTime late_look_at_{};
+  SteadyTime late_look_at_{}, last_sent_{};
+  bool late_look_ = false;  // the last one began further back
   bool sweeping_ = false;
   std::uint64_t sweep_ = 0;
   SteadyTime sweep_at_{}, sweep_began_{};

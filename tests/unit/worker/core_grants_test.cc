@@ -106,6 +106,34 @@ TEST_F(CoreGrants, WhatWasNotHeardOfIsGivenBackSoonAfterALineIsLost) {
   EXPECT_GT(Look(unheard).grants.size(), 1u);
 }
 
+// While a claim is out nobody knows which of them are its: they are asked about again, and still as young ones.
+TEST_F(CoreGrants, AClaimThatIsOutPutsThatOffAndNoMore) {
+  config.session.ttl = milliseconds(60'000);
+  StartCore();
+  Granted();
+  core->OnDoorbell(clock.Steady(), false);
+  core->OnWorkHint(clock.Steady());
+  std::optional<command::Claim> out;
+  for (int round = 0; round < 30; ++round) {
+    Advance(milliseconds(100));
+    for (auto commands = Take(); !commands.empty(); commands = Take()) {
+      for (const Command& command : commands) {
+        const auto* claim = std::get_if<command::Claim>(&command);
+        if (claim && !out) {
+          out = *claim;
+        } else {
+          CarryOutOne(command);
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(told.given_back.empty());
+  CarryOutOne(*out);
+  Live(milliseconds(5'000));
+  EXPECT_EQ(told.given_back.size(), 1u);
+}
+
 TEST_F(CoreGrants, WhatCouldNotBeReadIsGivenBackSoon) {
   StartCore();
   const SubjectId subject = Granted();
