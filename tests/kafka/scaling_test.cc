@@ -72,18 +72,25 @@ TEST_F(Scaling, WorkersJoinDrainDieAndFreezeUnderLoad) {
   const bool all = WaitUntil(
       [&] {
         if (Completed() == kRuns) return true;
-        const std::size_t at = random.Below(alive.size());
-        const int victim = alive[at];
+        std::size_t at = random.Below(alive.size());
         Fault fault = alive.size() < 3 ? kJoin : Fault(random.Below(4));
         if (!first.empty()) {
           fault = first.front();
           first.erase(first.begin());
         }
-        // One that holds nothing yet leaves nothing to take over.
+        // One that holds nothing leaves nothing to take over: who joined the consumer group first may hold all.
         if (fault == kKill || fault == kFreeze) {
-          (void)WaitUntil([&] { return fleet.Metric(fleet.HealthUrl(victim), "acl_leases_held") > 0 || Completed() == kRuns; },
-                          std::chrono::seconds(10));
+          const auto holds = [&](int n) { return fleet.Metric(fleet.HealthUrl(n), "acl_leases_held") > 0; };
+          std::size_t found = alive.size();
+          (void)WaitUntil(
+              [&] {
+                found = std::size_t(std::find_if(alive.begin(), alive.end(), holds) - alive.begin());
+                return found < alive.size() || Completed() == kRuns;
+              },
+              std::chrono::seconds(10));
+          if (found < alive.size()) at = found;
         }
+        const int victim = alive[at];
         switch (fault) {
           case kJoin: join(); break;
           case kDrain: {
