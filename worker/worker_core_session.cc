@@ -111,12 +111,12 @@ bool WorkerCore::ClaimMayHave(SteadyTime now) const {
 
 void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<std::vector<std::pair<SubjectId, Token>>> held) {
   if (session != session_) return;
-  reconcile_at_ = now + config_.reconcile_every;
   if (!held || ClaimMayHave(now)) {  // asked again, for what was asked for now
     reconcile_at_ = now + config_.heard_within;
     unheard_for_ = asked_unheard_for_;
     return;
   }
+  reconcile_at_ = now + config_.reconcile_every;
   for (const auto& [subject, token] : *held) {
     const SubjectRun* run = subjects_.Find(subject);
     if (run && run->token() == token) continue;

@@ -284,10 +284,10 @@ const std::vector<SettingRow>& SettingsTable() {
       List("queues", kWorker, &Settings::queues, false, "queues this worker takes work from"),
       Millis("poll_ms", kWorker, &Settings::poll, 20, 3'600'000,
              "the longest wait between two looks for work; eight times as long while every doorbell is connected"),
-      Bytes("sticky_bytes", kWorker, &Settings::sticky_bytes, 0,
-            "states of runs that were given back are kept in memory, up to so many bytes as they are stored (in memory some times as "
-            "much): a "
-            "message that brings one back finds it there, instead of restoring it from the journal; 0 = none"),
+      Bytes(
+          "sticky_bytes", kWorker, &Settings::sticky_bytes, 0,
+          "states of runs that were given back are kept in memory, up to so many bytes as they are stored (in memory some times as much): "
+          "a message that brings one back finds it there, instead of restoring it from the journal; 0 = none"),
       Text("kafka_group", kWorker, &Settings::kafka_group, "NAME", "consumer group of the workers; PREFIX.workers unless set"),
       Millis("queue_late_ms", kWorker, &Settings::queue_late, 0, 3'600'000,
              "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),

@@ -16,7 +16,7 @@ class CoreSticky : public CoreBench {
     }
     return keys;
   }
-  // The next claim is of what messages name. `between`: after the names, before the database is asked.
+  // The next claim is of what messages name.
   void ClaimByKeys() {
     core->OnWorkHint(clock.Steady());
     auto claim = Await<command::Claim>();
@@ -106,17 +106,20 @@ TEST_F(CoreSticky, AStateForgottenMeanwhileCostsAClaim) {
 }
 
 TEST_F(CoreSticky, WhoseAttemptFailedIsRestored) {
+  config.subject.hold_wait = milliseconds(0);  // given back until it is tried again
   StartCore();
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   ClaimByKeys();
   EndStep(StepResult::Outcome::kFailed);
   Settle();
-  for (int round = 0; round < 100 && Keys().empty(); ++round) Live(milliseconds(100));
-  if (core->held() == 0) {
-    ClaimByKeys();
-    EXPECT_EQ(core->counts().claimed_sticky, 0) << "which attempts there were is the database's to say";
-  }
-  EXPECT_FALSE(Look(subject).closed && EventsOf(subject, "step.completed") > 0);
+  ASSERT_EQ(core->held(), 0);
+  ASSERT_EQ(Look(subject).attempts.size(), 1u);
+  Advance(milliseconds(800));
+  ASSERT_EQ(memory.FireTimers(10)->fired, 1);
+  ClaimByKeys();
+  EXPECT_EQ(core->counts().claimed_sticky, 0) << "which attempts there were is the database's to say";
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].call.attempt_id, 2);
 }
 
 TEST_F(CoreSticky, WithoutMemoryForItEverythingIsRestored) {

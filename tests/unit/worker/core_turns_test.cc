@@ -11,7 +11,6 @@ class CoreTurns : public CoreBench {
     config.retry_max = milliseconds(200);
   }
   std::set<SubjectId> locked;  // somebody else has their lease rows
-  bool released = false;
 
   // Time passes; a commit of locked subjects alone is answered "busy".
   void Pump(milliseconds time) {
@@ -34,8 +33,7 @@ class CoreTurns : public CoreBench {
 
 TEST_F(CoreTurns, RunsThatOthersHoldUpHoldUpNobodyElse) {
   StartCore();
-  locked = {Create({.steps = 3, .effects = "i"}), Create({.steps = 3, .effects = "i"})};
-  const std::set<SubjectId> both = std::exchange(locked, {});
+  const std::set<SubjectId> both = {Create({.steps = 3, .effects = "i"}), Create({.steps = 3, .effects = "i"})};
   core->OnWorkHint(clock.Steady());
   Live(milliseconds(300));
   ASSERT_EQ(steps.size(), 2u);
