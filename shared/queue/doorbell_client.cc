@@ -6,9 +6,13 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "shared/base/random.h"
 #include "shared/queue/doorbell_stream.h"
@@ -110,6 +114,31 @@ struct DoorbellClient::Impl {
 
   std::string Hello() const { return doorbell::EncodeHello(session, options.queues, options.worker_name); }
 
+  // Has something wait to be told.
+  void Wait(const std::function<void(Impl&)>& what) {
+    bool first;
+    {
+      std::lock_guard lock(to_tell_mutex);
+      first = closed_to_tell.empty() && !room_to_tell;
+      what(*this);
+    }
+    if (first) asio::post(io, [this] { TellThose(); });
+  }
+
+  void TellThose() {
+    std::unique_lock lock(to_tell_mutex);
+    const auto closed = std::exchange(closed_to_tell, {});
+    const auto told_room = std::exchange(room_to_tell, std::nullopt);
+    lock.unlock();
+    if (told_room && told_room->first == session) {
+      room = told_room->second;
+      for (auto& line : lines) TellRoom(*line);
+    }
+    std::string frames;
+    for (const SubjectId& subject : closed) frames += doorbell::EncodeClosed(subject);
+    if (!frames.empty()) ToAll(frames);
+  }
+
   void ToAll(const std::string& frame) {
     for (auto& line : lines) {
       if (line->stream) line->stream->Send(frame);
@@ -126,6 +155,10 @@ struct DoorbellClient::Impl {
   bool stopping = false;  // on the io thread
   std::atomic<int> connected{0};
   std::atomic<bool> work_to_tell{false};
+  // What waits to be told by the thread, which is woken once for all of it.
+  std::mutex to_tell_mutex;
+  std::vector<SubjectId> closed_to_tell;
+  std::optional<std::pair<SessionId, int>> room_to_tell;
   std::thread thread;
 };
 
@@ -169,15 +202,11 @@ void DoorbellClient::SetSession(const SessionId& session) {
 }
 
 void DoorbellClient::SetRoom(const SessionId& session, int room) {
-  asio::post(impl_->io, [this, session, room] {
-    if (session != impl_->session) return;
-    impl_->room = room;
-    for (auto& line : impl_->lines) impl_->TellRoom(*line);
-  });
+  impl_->Wait([&](Impl& impl) { impl.room_to_tell = {session, room}; });
 }
 
 void DoorbellClient::TellClosed(const SubjectId& subject) {
-  asio::post(impl_->io, [this, subject] { impl_->ToAll(doorbell::EncodeClosed(subject)); });
+  impl_->Wait([&](Impl& impl) { impl.closed_to_tell.push_back(subject); });
 }
 
 void DoorbellClient::TellWork() {

@@ -1,6 +1,6 @@
 #include "shared/queue/doorbell_stream.h"
 
-#include <boost/asio/read.hpp>
+#include <algorithm>
 #include <boost/asio/write.hpp>
 
 namespace acl::doorbell {
@@ -14,7 +14,7 @@ Stream::Stream(asio::ip::tcp::socket socket, std::function<void(const Message&)>
 void Stream::Start() {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  ReadLength();
+  Read();
   ArmPing();
 }
 
@@ -34,34 +34,43 @@ void Stream::Close() {
   if (auto closed = std::exchange(on_closed_, {})) closed();
 }
 
-void Stream::ReadLength() {
-  asio::async_read(socket_, asio::buffer(prefix_), [self = shared_from_this()](error_code error, std::size_t) {
+void Stream::Read() {
+  socket_.async_read_some(asio::buffer(some_), [self = shared_from_this()](error_code error, std::size_t bytes) {
     if (error || !self->open_) return self->Close();
-    auto size = DecodeLength(self->prefix_);
-    if (!size) return self->Close();
-    self->ReadBody(*size);
+    self->read_.append(self->some_.data(), bytes);
+    if (!self->TakeFrames()) return self->Close();
+    if (self->open_) self->Read();
   });
 }
 
-void Stream::ReadBody(std::size_t size) {
-  body_.resize(size);
-  asio::async_read(socket_, asio::buffer(body_), [self = shared_from_this()](error_code error, std::size_t) {
-    if (error || !self->open_) return self->Close();
-    auto message = Decode(self->body_);
-    if (!message) return self->Close();
-    self->silent_pings_ = 0;
-    if (self->on_message_) self->on_message_(*message);
-    if (self->open_) self->ReadLength();
-  });
+bool Stream::TakeFrames() {
+  std::size_t at = 0;
+  std::uint8_t prefix[4];
+  while (open_ && read_.size() - at >= sizeof prefix) {
+    std::copy_n(read_.data() + at, sizeof prefix, prefix);
+    const auto size = DecodeLength(prefix);
+    if (!size) return false;
+    if (read_.size() - at - sizeof prefix < *size) break;
+    const auto message = Decode(std::string_view(read_).substr(at + sizeof prefix, *size));
+    if (!message) return false;
+    at += sizeof prefix + *size;
+    silent_pings_ = 0;
+    if (on_message_) on_message_(*message);
+  }
+  read_.erase(0, at);
+  return true;
 }
 
 void Stream::WriteNext() {
   if (queue_.empty() || !open_) return;
   writing_ = true;
-  asio::async_write(socket_, asio::buffer(queue_.front()), [self = shared_from_this()](error_code error, std::size_t) {
+  sent_ = std::exchange(queue_, {});
+  std::vector<asio::const_buffer> buffers;
+  buffers.reserve(sent_.size());
+  for (const std::string& frame : sent_) buffers.push_back(asio::buffer(frame));
+  asio::async_write(socket_, buffers, [self = shared_from_this()](error_code error, std::size_t) {
     self->writing_ = false;
     if (error || !self->open_) return self->Close();
-    self->queue_.pop_front();
     self->WriteNext();
   });
 }

@@ -1,13 +1,15 @@
 #pragma once
 // One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued; more is dropped: it is only hints),
-// pings, and closes when the peer is silent. Lives on its io_context's thread.
+// pings, and closes when the peer is silent. What came together is read together, and what queued while the last was on its way goes
+// together. Lives on its io_context's thread.
 
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shared/queue/doorbell_frame.h"
 
@@ -27,8 +29,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool open() const { return open_; }
 
  private:
-  void ReadLength();
-  void ReadBody(std::size_t size);
+  void Read();
+  bool TakeFrames();  // of what was read; false if that is no doorbell's
   void WriteNext();
   void ArmPing();
 
@@ -36,9 +38,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   boost::asio::steady_timer ping_;
   std::function<void(const Message&)> on_message_;
   std::function<void()> on_closed_;
-  std::uint8_t prefix_[4] = {};
-  std::string body_;
-  std::deque<std::string> queue_;
+  std::array<char, 4096> some_;
+  std::string read_;  // the beginning of a frame that is not all there
+  std::vector<std::string> queue_, sent_;
   bool writing_ = false, open_ = true;
   int silent_pings_ = 0;
 };
