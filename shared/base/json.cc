@@ -351,6 +351,13 @@ std::string DumpJson(const Json& value) {
   });
 }
 
+std::size_t DumpedBytes(const Json& value) {
+  return WithScratch([&](std::string& out) {
+    Write(value, out);
+    return out.size();
+  });
+}
+
 Status CheckStorable(const Json& value, const JsonLimits& limits) { return StorableCheck(limits).Run(value); }
 
 }  // namespace acl

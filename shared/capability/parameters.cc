@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "shared/base/json_object.h"
 #include "shared/capability/capability.h"
 #include "shared/capability/spelling.h"
 
@@ -145,23 +147,25 @@ std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& ou
 }
 
 Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
-  Json out = Json::object();
-  if (!parameters.is_object()) return out;
-  std::vector<std::string> handled;
+  if (!parameters.is_object()) return Json::object();
+  Json out = ObjectFor(spec.parameters.size() + parameters.size());
   for (const auto& field : spec.parameters) {
-    handled.push_back(field.name);
-    handled.insert(handled.end(), field.aliases.begin(), field.aliases.end());
     Given given = FindGiven(field, parameters);
     if (given.value) {
       // A whole number written as 6.0 is the integer 6 from here on.
       bool whole = field.type == "integer" && given.value->is_number_float() && IsWhole(*given.value);
-      out[field.name] = whole ? Json(std::int64_t(given.value->get<double>())) : *given.value;
+      AddMember(out, field.name, whole ? Json(std::int64_t(given.value->get<double>())) : *given.value);
     } else if (field.default_value) {
-      out[field.name] = *field.default_value;
+      AddMember(out, field.name, *field.default_value);
     }
   }
+  const auto handled = [&](const std::string& name) {
+    return std::any_of(spec.parameters.begin(), spec.parameters.end(), [&](const FieldSpec& field) {
+      return field.name == name || std::find(field.aliases.begin(), field.aliases.end(), name) != field.aliases.end();
+    });
+  };
   for (const auto& [name, value] : parameters.items()) {
-    if (std::find(handled.begin(), handled.end(), name) == handled.end()) out[name] = value;
+    if (!handled(name)) AddMember(out, name, value);
   }
   return out;
 }

@@ -41,7 +41,7 @@ void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult&
     result = Failed(fmt::format("{}: the outputs cannot be stored: {}", spec.id, storable.message()));
     return;
   }
-  if (std::size_t size = DumpJson(result.outputs).size(); size > max_bytes) {
+  if (std::size_t size = DumpedBytes(result.outputs); size > max_bytes) {
     result = Failed(
         fmt::format("{}: the outputs have {} bytes, {} are allowed; write large results to a file of the run", spec.id, size, max_bytes));
   }
@@ -113,7 +113,7 @@ struct CapabilityRunner::Attempt {
 
   const steady_clock::time_point begin = steady_clock::now();
   const CapabilitySpec* spec = nullptr;
-  std::string capability, folder;
+  std::string capability;
   Json parameters;
   std::unique_ptr<Workspace> workspace;
   std::optional<CallContext> context;
@@ -189,6 +189,7 @@ std::uint64_t CapabilityRunner::Begin(const Work& work) {
 // What is done here comes back together: the worker commits it together.
 void CapabilityRunner::CarryOutAll(Work& work, std::uint64_t number) {
   std::vector<std::optional<StepResult>> results;
+  results.reserve(work.size());
   for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
   for (std::size_t i = 0; i < work.size(); ++i) {
     if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
@@ -253,9 +254,9 @@ void CapabilityRunner::End(std::uint64_t number, const Done& done, StepResult re
   if (stopping_ && running_.empty()) wake_.notify_all();
 }
 
-std::optional<StepResult> CapabilityRunner::CarryOut(const Job& job, std::uint64_t number) {
+std::optional<StepResult> CapabilityRunner::CarryOut(Job& job, std::uint64_t number) {
   auto attempt = std::make_shared<Attempt>();
-  if (auto cannot = Prepare(*attempt, job.call, job.stop)) return Finish(*attempt, std::move(*cannot));
+  if (auto cannot = Prepare(*attempt, std::move(job.call), job.stop)) return Finish(*attempt, std::move(*cannot));
   if (const CapabilityHandler* handler = registry_.Handler(attempt->capability))
     return Finish(*attempt, Guarded(*attempt->spec, *handler, attempt->parameters, *attempt->context));
   // What is left to do when it has ended is done on a thread of ours: whoever answers has others to answer.
@@ -269,9 +270,9 @@ std::optional<StepResult> CapabilityRunner::CarryOut(const Job& job, std::uint64
   return std::nullopt;
 }
 
-StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
+StepResult CapabilityRunner::Call(StepCall call, const StopToken& stop) {
   Attempt attempt;
-  if (auto cannot = Prepare(attempt, call, stop)) return Finish(attempt, std::move(*cannot));
+  if (auto cannot = Prepare(attempt, std::move(call), stop)) return Finish(attempt, std::move(*cannot));
   if (const CapabilityHandler* handler = registry_.Handler(attempt.capability))
     return Finish(attempt, Guarded(*attempt.spec, *handler, attempt.parameters, *attempt.context));
   auto answer = std::make_shared<std::promise<StepResult>>();
@@ -280,10 +281,10 @@ StepResult CapabilityRunner::Call(const StepCall& call, const StopToken& stop) {
   return Finish(attempt, answer->get_future().get());
 }
 
-std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop) {
-  CapabilityCall wanted = CallFromJson(call.step.call);
+std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall call, const StopToken& stop) {
+  const CallView wanted = ViewOfCall(call.step.call);
   attempt.capability = wanted.capability;
-  if (!wanted.error.empty()) return Failed(wanted.error);
+  if (!wanted.error.empty()) return Failed(std::string(wanted.error));
   if (stop.stopped()) return Ended(Outcome::kNotStarted, "stopped before it began");
   const CapabilitySpec* spec = registry_.Find(wanted.capability);
   if (!spec || (!registry_.Handler(wanted.capability) && !registry_.Starter(wanted.capability))) {
@@ -291,21 +292,25 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, const Step
     return Failed(fmt::format("Capability '{}' not found{}; `airun capability list` shows what there is", wanted.capability,
                               near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
-  if (auto wrong = CheckParameters(*spec, wanted.inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
+  static const Json nothing = Json::object();
+  const Json& inputs = wanted.inputs != nullptr ? *wanted.inputs : nothing;
+  if (auto wrong = CheckParameters(*spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
   attempt.spec = spec;
-  attempt.parameters = WithDefaults(*spec, wanted.inputs);
-  attempt.folder = AttemptFolder(call);
-  attempt.workspace = std::make_unique<Workspace>(call.state, contents_, config_.files, attempt.folder);
-  attempt.context.emplace(CallContext{call, {}, stop, attempt.workspace.get(), traceparent_(call)});
+  attempt.parameters = WithDefaults(*spec, inputs);
+  attempt.workspace =
+      std::make_unique<Workspace>(call.state, contents_, config_.files, [this, subject = call.subject, token = call.token,
+                                                                         id = call.attempt_id] { return AttemptFolder(subject, token, id); });
+  std::string traceparent = traceparent_(call);
   auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec->default_timeout);
   if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
-  attempt.context->deadline = steady_clock::now() + timeout;
+  attempt.context.emplace(
+      CallContext{std::move(call), steady_clock::now() + timeout, stop, attempt.workspace.get(), std::move(traceparent)});
   return std::nullopt;
 }
 
 StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
   if (attempt.workspace) {
-    if (attempt.workspace->folder_asked()) RemoveFolder(attempt.folder);
+    if (attempt.workspace->folder_asked()) RemoveFolder(attempt.workspace->folder());
     if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.spec, result);
     if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.spec, config_.max_output_bytes, result);
     if (result.outcome == Outcome::kSucceeded) result.files = attempt.workspace->Changes();
@@ -323,12 +328,12 @@ StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
   return result;
 }
 
-std::string CapabilityRunner::AttemptFolder(const StepCall& call) const {
+std::string CapabilityRunner::AttemptFolder(const SubjectId& subject, Token token, int attempt_id) const {
 #ifdef ACL_MUTANT_WORKSPACE_SHARED
-  return fmt::format("{}/runs/{}/of/all", folder_->path(), call.subject.ToString());
+  return fmt::format("{}/runs/{}/of/all", folder_->path(), subject.ToString());
 #endif
   // A name nobody else has: two attempts never meet, whatever their ids.
-  return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), call.subject.ToString(), call.token.value, call.attempt_id,
+  return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), subject.ToString(), token.value, attempt_id,
                      next_name_.fetch_add(1, std::memory_order_relaxed));
 }
 

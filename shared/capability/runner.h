@@ -47,7 +47,7 @@ class CapabilityRunner final : public StepRunner {
   void RunMany(std::vector<Job> jobs) override;
 
   // One call on this thread.
-  StepResult Call(const StepCall& call, const StopToken& stop);
+  StepResult Call(StepCall call, const StopToken& stop);
 
  private:
   CapabilityRunner(const CapabilityRegistry& registry, ContentStore& contents, const CapabilityConfig& config, const RunnerOptions& options,
@@ -62,7 +62,7 @@ class CapabilityRunner final : public StepRunner {
   // What ended elsewhere, finished by one thread at a time: however many answers come at once, they need no thread each.
   void EndThose(std::unique_lock<std::mutex>& lock);
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
-  std::optional<StepResult> CarryOut(const Job& job, std::uint64_t number);
+  std::optional<StepResult> CarryOut(Job& job, std::uint64_t number);
   void End(std::uint64_t number, const Done& done, StepResult result);
   void CarryOutAll(Work& work, std::uint64_t number);
   // Numbers of their own for calls that begin now. Under the lock.
@@ -70,9 +70,9 @@ class CapabilityRunner final : public StepRunner {
   enum class Pace { kSlow, kBegun, kQuick };  // kBegun: what is done here is only its beginning
   Pace PaceOf(const StepCall& call) const;
   // The result if the call cannot begin.
-  std::optional<StepResult> Prepare(Attempt& attempt, const StepCall& call, const StopToken& stop);
+  std::optional<StepResult> Prepare(Attempt& attempt, StepCall call, const StopToken& stop);
   StepResult Finish(Attempt& attempt, StepResult result);
-  std::string AttemptFolder(const StepCall& call) const;
+  std::string AttemptFolder(const SubjectId& subject, Token token, int attempt_id) const;
 
   const CapabilityRegistry& registry_;
   const CapabilityConfig config_;

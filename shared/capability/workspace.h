@@ -5,8 +5,10 @@
 //
 // Paths are normalised (manifest.h). Errors a user sees: kInvalid and kNotFound with the path as people write it. One thread.
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +20,9 @@ namespace acl {
 
 class Workspace {
  public:
-  // `folder`: where programs' files may be laid out (layout.h), this attempt's own; made when needed.
-  Workspace(Document state, ContentCache& contents, const FileLimits& limits, std::string folder)
-      : state_(std::move(state)), contents_(contents), limits_(limits), folder_(std::move(folder)) {}
+  // `name_folder` names where programs' files may be laid out (layout.h), this attempt's own; asked once, when something needs it.
+  Workspace(Document state, ContentCache& contents, const FileLimits& limits, std::function<std::string()> name_folder)
+      : state_(std::move(state)), contents_(contents), limits_(limits), name_folder_(std::move(name_folder)) {}
 
   // nullopt: nothing there. The root and directories without an entry of their own are directories.
   Result<std::optional<FileEntry>> Stat(const std::string& path);
@@ -47,10 +49,10 @@ class Workspace {
   ContentCache& contents() { return contents_; }
   const FileLimits& limits() const { return limits_; }
   const std::string& folder() {
-    folder_asked_ = true;
-    return folder_;
+    if (!folder_) folder_ = name_folder_();
+    return *folder_;
   }
-  bool folder_asked() const { return folder_asked_; }  // else nobody can have made it
+  bool folder_asked() const { return folder_.has_value(); }  // else nobody can have made it
 
  private:
   Result<const Manifest*> Base();
@@ -61,8 +63,8 @@ class Workspace {
   Document state_;
   ContentCache& contents_;
   const FileLimits limits_;
-  const std::string folder_;
-  bool folder_asked_ = false;
+  const std::function<std::string()> name_folder_;
+  std::optional<std::string> folder_;
   std::optional<Manifest> base_;                           // read when something needs the whole
   std::map<std::string, std::optional<FileEntry>> layer_;  // nullopt: deleted
   std::int64_t total_bytes_ = -1, total_files_ = 0;        // counted at the first growth

@@ -9,6 +9,7 @@
 // nothing may be called: the runner answers kFailed with that text, not retryable.
 
 #include <string>
+#include <string_view>
 
 #include "shared/base/json_object.h"
 
@@ -35,17 +36,27 @@ inline Json CallToJson(CapabilityCall call) {
   return json;
 }
 
-// Anything that is not such a call comes back with `error` set.
-inline CapabilityCall CallFromJson(const Json& json) {
-  CapabilityCall call;
+// What a call says, where it says it: nothing is copied. Anything that is not such a call comes back with `error` set.
+struct CallView {
+  std::string_view capability, error;
+  const Json* inputs = nullptr;  // an object
+};
+inline CallView ViewOfCall(const Json& json) {
+  CallView call;
   if (json.is_object()) {
     for (const auto& [key, value] : json.get_ref<const Json::object_t&>()) {
       if (key == kCallCapability && value.is_string()) call.capability = value.get_ref<const std::string&>();
       if (key == kCallError && value.is_string()) call.error = value.get_ref<const std::string&>();
-      if (key == kCallInputs && value.is_object()) call.inputs = value;
+      if (key == kCallInputs && value.is_object()) call.inputs = &value;
     }
   }
   if (call.capability.empty() && call.error.empty()) call.error = "the call names no capability";
+  return call;
+}
+inline CapabilityCall CallFromJson(const Json& json) {
+  const CallView view = ViewOfCall(json);
+  CapabilityCall call{std::string(view.capability), Json::object(), std::string(view.error)};
+  if (view.inputs != nullptr) call.inputs = *view.inputs;
   return call;
 }
 
