@@ -24,7 +24,7 @@ namespace acl {
 namespace {
 
 // Quick steps that come together and are carried out by who decides: some 6 us each, and what is told of them is decided on at once.
-constexpr std::size_t kQuickHere = 32;
+constexpr std::size_t kQuickHere = 128;
 
 Tracer MakeTracer(const WorkerConfig& config, const Clock& clock, Metrics& metrics) {
   const Json process = {{"service.version", std::string(kProducerVersion)},
