@@ -18,6 +18,14 @@ run_micro() {
   local name=${1:-*} file
   [ $# -eq 0 ] || shift
   with_lock build-bench bench_locked micro
+  case $name in
+    '*' | commit)  # needs a database
+      if [ -z "${ACL_TEST_DATABASE_URL:-}" ]; then
+        trap "pg remove bench-$$" EXIT
+        ACL_TEST_DATABASE_URL=$(pg start "bench-$$")
+        export ACL_TEST_DATABASE_URL
+      fi ;;
+  esac
   for file in build/bench/bin/bench_$name; do
     [[ $file != *.so ]] || continue
     [ -x "$file" ] || die "bench: no benchmark \"$name\""

@@ -32,23 +32,72 @@ void BindItems(std::span<const CommitItem> items, bool direct, const RowTypes& t
   params.List("items", rows).Bits("none", int(items.size()) + 1);
 }
 
-void BindJournal(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
-  RowArray events(types.at("commit_event"), 14), attempts(types.at("commit_attempt"), 6), completions(types.at("commit_completion"), 9);
+bool IsOf(const AttemptRow& attempt, const CompletionRow& completion) {
+  return attempt.step_id == completion.step_id && attempt.attempt_id == completion.attempt_id;
+}
+
+// Whether the attempt that completes is written by the same commit.
+bool Fused(const CommitItem& item, const CompletionRow& completion) {
+  return std::any_of(item.attempts.begin(), item.attempts.end(), [&](const AttemptRow& a) { return IsOf(a, completion); });
+}
+
+void AddEntry(RowArray& entries, int n, const CommitItem& item, const Event& e, const EventRoom& room) {
+  entries.Row().Int32(n).Id(e.subject.uuid).Int64(e.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
+  entries.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum);
+  e.content_hash == e.checksum ? entries.Null(Oid::kBytea) : entries.Bytes(e.content_hash);
+  entries.Bytes(e.chain);
+  e.apart || !e.payload ? entries.Null(Oid::kText) : entries.Text(*e.payload);
+  entries.Bool(e.apart);
+  if (room.completion >= 0) {
+    const CompletionRow& c = item.completions[std::size_t(room.completion)];
+    entries.Text(c.step_id).Int32(c.attempt_id).Bool(Fused(item, c)).Bytes(c.result_checksum);
+  } else {
+    entries.Null(Oid::kText).Null(Oid::kInt4).Null(Oid::kBool).Null(Oid::kBytea);
+  }
+  if (room.attempt >= 0) {
+    const AttemptRow& a = item.attempts[std::size_t(room.attempt)];
+    entries.Text(a.step_id).Int32(a.attempt_id);
+    a.started_at == e.timestamp ? entries.Null(Oid::kTimestamptz) : entries.Time(a.started_at);
+  } else {
+    entries.Null(Oid::kText).Null(Oid::kInt4).Null(Oid::kTimestamptz);
+  }
+}
+
+void BindEvents(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
+  RowArray entries(types.at("commit_entry"), 21);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    for (const Event& e : item.events) AddEvent(events, n, e);
-    for (const AttemptRow& a : item.attempts) {
+    const std::vector<EventRoom> rooms = RoomInEvents(item);
+    for (std::size_t i = 0; i < item.events.size(); ++i) AddEntry(entries, n, item, item.events[i], rooms[i]);
+  }
+  params.List("events", entries);
+}
+
+// Attempts and completions that stand in no event.
+void BindOtherRows(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
+  RowArray attempts(types.at("commit_attempt"), 6), completions(types.at("commit_completion"), 9);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
+    std::vector<bool> attempt_stands(item.attempts.size()), completion_stands(item.completions.size());
+    for (const EventRoom& room : RoomInEvents(item)) {
+      if (room.attempt >= 0) attempt_stands[std::size_t(room.attempt)] = true;
+      if (room.completion >= 0) completion_stands[std::size_t(room.completion)] = true;
+    }
+    for (std::size_t i = 0; i < item.attempts.size(); ++i) {
+      const AttemptRow& a = item.attempts[i];
+      if (attempt_stands[i]) continue;
       attempts.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(a.step_id).Int32(a.attempt_id).Time(a.started_at);
     }
-    for (const CompletionRow& c : item.completions) {
-      bool fused = std::any_of(item.attempts.begin(), item.attempts.end(),
-                               [&](const AttemptRow& a) { return a.step_id == c.step_id && a.attempt_id == c.attempt_id; });
-      completions.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(c.step_id).Int32(c.attempt_id).Bool(fused);
+    for (std::size_t i = 0; i < item.completions.size(); ++i) {
+      const CompletionRow& c = item.completions[i];
+      if (completion_stands[i]) continue;
+      completions.Row().Int32(n).Id(item.subject.uuid).Int64(item.token.value).Text(c.step_id).Int32(c.attempt_id).Bool(Fused(item, c));
       completions.Int64(c.event_seq).Time(c.completed_at).Bytes(c.result_checksum);
     }
   }
-  params.List("events", events).List("attempts", attempts).List("completions", completions);
+  params.List("attempts", attempts).List("completions", completions);
 }
 
 // What the parts for few batches look up by an item's number.
@@ -191,6 +240,25 @@ void BindSnapshots(std::span<const CommitItem> items, Params& params) {
 
 }  // namespace
 
+std::vector<EventRoom> RoomInEvents(const CommitItem& item) {
+  std::vector<EventRoom> rooms(item.events.size());
+  for (std::size_t i = 0; i < rooms.size(); ++i) {
+    const Event& event = item.events[i];
+    const auto of_event = [&](const CompletionRow& c) { return c.event_seq == event.seq && c.completed_at == event.timestamp; };
+    const auto completion = std::find_if(item.completions.begin(), item.completions.end(), of_event);
+    if (completion != item.completions.end()) rooms[i].completion = int(completion - item.completions.begin());
+    if (i < item.attempts.size()) rooms[i].attempt = int(i);
+  }
+  return rooms;
+}
+
+bool AllInEvents(const CommitItem& item) {
+  if (item.attempts.size() > item.events.size()) return false;
+  std::size_t stand = 0;
+  for (const EventRoom& room : RoomInEvents(item)) stand += room.completion >= 0 ? 1 : 0;
+  return stand == item.completions.size();
+}
+
 void AddEvent(RowArray& events, int item, const Event& e) {
   events.Row().Int32(item).Id(e.subject.uuid).Int64(e.token.value).Int64(e.seq).Id(e.journal.uuid).Text(e.type);
   events.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum).Bytes(e.content_hash).Bytes(e.chain);
@@ -205,11 +273,13 @@ void AddEvent(RowArray& events, int item, const Event& e) {
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
   Params params;
   BindItems(items, direct, types, params);
-  BindJournal(items, types, params);
+  BindEvents(items, types, params);
   if (form == CommitForm::kKeep) return params;
   BindTimers(items, direct, types, params);
   BindListing(items, types, params);
   if (form == CommitForm::kRun) return params;
+  BindOtherRows(items, types, params);
+  if (form == CommitForm::kRows) return params;
   BindByNumber(items, params);
   BindRequeue(items, direct, params);
   BindInbox(items, params);

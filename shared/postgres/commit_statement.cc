@@ -61,21 +61,39 @@ moved AS (
   FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
 done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),
 w_events AS (
+  -- Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one of before
+  -- whose step was completed then. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and a generic plan took it.
   INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
-                          apart)
-  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
-  FROM unnest($events::commit_event[]) AS e WHERE get_bit((SELECT ok FROM done), e.item) = 1),
+                          apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
+  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, coalesce(e.content, e.checksum), e.chain, e.payload,
+         e.apart, e.completed,
+         CASE WHEN e.completed IS NULL OR e.held THEN e.attempt
+              ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
+                             WHERE r.subject_id = e.subject AND r.begun = e.completed AND r.begun_attempt = e.attempt),
+                            (SELECT r.attempt_id FROM other_attempts r
+                             WHERE r.subject_id = e.subject AND r.step_id = e.completed AND r.attempt_id = e.attempt
+                               AND (SELECT c.attempt_id FROM other_completions c WHERE c.subject_id = e.subject AND c.step_id = e.completed) IS NULL),
+                            0) END,
+         e.result, e.begun, e.begun_attempt, e.begun_at
+  FROM unnest($events::commit_entry[]) AS e WHERE get_bit((SELECT ok FROM done), e.item) = 1))";
+
+// Attempts and completions that no event has room for. What stands in an event already becomes 0, too.
+constexpr const char* kOtherRows = R"(,
 w_attempts AS (
-  INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at)
-  SELECT a.subject, a.step, a.attempt, a.token, a.at
+  INSERT INTO other_attempts (subject_id, step_id, attempt_id, token, started_at)
+  SELECT a.subject, a.step,
+         CASE WHEN (SELECT r.begun_attempt FROM event_rows r
+                    WHERE r.subject_id = a.subject AND r.begun = a.step AND r.begun_attempt = a.attempt) IS NULL THEN a.attempt ELSE 0 END,
+         a.token, a.at
   FROM unnest($attempts::commit_attempt[]) AS a WHERE get_bit((SELECT ok FROM done), a.item) = 1),
 w_completions AS (
-  -- Instead of a foreign key: an attempt that is neither in the item nor in the table becomes 0, which the row's check refuses. A scalar
-  -- subquery: EXISTS has a hashed form, which reads the whole table, and a generic plan took it.
-  INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
+  INSERT INTO other_completions (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
   SELECT c.subject, c.step,
-         CASE WHEN c.fused THEN c.attempt
-              ELSE coalesce((SELECT r.attempt_id FROM attempt_rows r
+         CASE WHEN (SELECT r.completed_attempt FROM event_rows r WHERE r.subject_id = c.subject AND r.completed = c.step) IS NOT NULL THEN 0
+              WHEN c.fused THEN c.attempt
+              ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
+                             WHERE r.subject_id = c.subject AND r.begun = c.step AND r.begun_attempt = c.attempt),
+                            (SELECT r.attempt_id FROM other_attempts r
                              WHERE r.subject_id = c.subject AND r.step_id = c.step AND r.attempt_id = c.attempt), 0) END,
          c.token, c.seq, c.at, c.checksum
   FROM unnest($completions::commit_completion[]) AS c WHERE get_bit((SELECT ok FROM done), c.item) = 1))";
@@ -179,7 +197,9 @@ std::string Text(std::string text) {
 }
 
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
-                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherWrites + Answer("held")), true);
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherRows + kOtherWrites + Answer("held")), true);
+const Statement kCommitRows("commit.rows", Statement::Kind::kWrite,
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherRows + Answer("held")), true);
 const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
@@ -190,6 +210,7 @@ const Statement& CommitStatement(CommitForm form) {
   switch (form) {
     case CommitForm::kKeep: return kCommitKeep;
     case CommitForm::kRun: return kCommitRun;
+    case CommitForm::kRows: return kCommitRows;
     case CommitForm::kFull: break;
   }
   return kCommitFull;
@@ -203,7 +224,8 @@ CommitForm FormOf(std::span<const CommitItem> items) {
         std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
       return CommitForm::kFull;
     }
-    if (i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing) form = CommitForm::kRun;
+    const bool run = i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing;
+    form = std::max(form, !AllInEvents(i) ? CommitForm::kRows : run ? CommitForm::kRun : CommitForm::kKeep);
   }
   return form;
 }
@@ -215,6 +237,17 @@ std::optional<std::string> WhatIsWrong(const CommitItem& item) {
       return "event " + std::to_string(event.seq) + ": expected sequence " + std::to_string(seq) + " of " + item.subject.ToString() +
              " under token " + std::to_string(item.token.value);
     }
+  }
+  const auto& attempts = item.attempts;
+  for (auto a = attempts.begin(); a != attempts.end(); ++a) {
+    const auto same = [&](const AttemptRow& b) { return b.step_id == a->step_id && b.attempt_id == a->attempt_id; };
+    if (std::any_of(std::next(a), attempts.end(), same))
+      return "attempt " + std::to_string(a->attempt_id) + " of '" + a->step_id + "' twice";
+  }
+  const auto& completions = item.completions;
+  for (auto c = completions.begin(); c != completions.end(); ++c) {
+    const auto same = [&](const CompletionRow& b) { return b.step_id == c->step_id; };
+    if (std::any_of(std::next(c), completions.end(), same)) return "a completion of '" + c->step_id + "' twice";
   }
   if (!item.events.empty() && item.events.back().chain != item.chain) return "the chain of the item is not that of its last event";
   return std::nullopt;

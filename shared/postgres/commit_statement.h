@@ -11,8 +11,9 @@ namespace acl::pg {
 
 // What a batch needs decides the statement: plan nodes that find nothing to do are set up for every batch all the same.
 enum class CommitForm {
-  kKeep,  // all keep their leases and write events, attempts and completions
+  kKeep,  // all keep their leases and write events, with the completion and the attempt that stand in an event's row
   kRun,   // leases given back or closed, timers and listings besides: how most runs start and end
+  kRows,  // attempts and completions besides that have rows of their own
   kFull,  // everything
 };
 const Statement& CommitStatement(CommitForm form);
@@ -20,6 +21,15 @@ CommitForm FormOf(std::span<const CommitItem> items);
 
 // `direct`: the items belong to a direct command, whose lease is free and locked by the same transaction.
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types);
+
+// What of an item stands in the rows of its events (migrations/0125), by event: an attempt, and a completion that names the event and is of
+// its time; by place in the item, -1: none.
+struct EventRoom {
+  int completion = -1, attempt = -1;
+};
+std::vector<EventRoom> RoomInEvents(const CommitItem& item);
+// Whether nothing of it needs a row of its own.
+bool AllInEvents(const CommitItem& item);
 
 // A row of the type commit_event, of the item of that number.
 void AddEvent(RowArray& events, int item, const Event& event);

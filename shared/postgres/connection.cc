@@ -216,7 +216,7 @@ Result<Rows> Connection::Run(const Statement& statement, const Params& params, S
 
 Result<const RowTypes*> Connection::SentTypes() {
   static const std::vector<std::string> names = {"commit_item",  "commit_event",   "commit_attempt", "commit_completion",
-                                                 "commit_timer", "commit_listing", "create_item"};
+                                                 "commit_timer", "commit_listing", "create_item",    "commit_entry"};
   if (!sent_types_.empty()) return &sent_types_;
   Array wanted(Oid::kText);
   for (const std::string& name : names) wanted.Text(name);

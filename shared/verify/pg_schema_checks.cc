@@ -25,6 +25,9 @@ WHERE to_regclass('public.' || g.table_name) IS NOT NULL)");
 // A view must show every row of the table it stands for.
 const Statement kShown("verify.views_show_all", Statement::Kind::kRead, R"(
 SELECT 'events', (SELECT count(*) FROM event_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM events)
+UNION ALL SELECT 'attempt_rows', (SELECT count(*) FROM other_attempts) + (SELECT count(begun) FROM event_rows), (SELECT count(*) FROM attempt_rows)
+UNION ALL SELECT 'completion_rows', (SELECT count(*) FROM other_completions) + (SELECT count(completed) FROM event_rows),
+                 (SELECT count(*) FROM completion_rows)
 UNION ALL SELECT 'step_attempts', (SELECT count(*) FROM attempt_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM step_attempts)
 UNION ALL SELECT 'completed_steps', (SELECT count(*) FROM completion_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM completed_steps)
 UNION ALL SELECT 'snapshots', (SELECT count(*) FROM snapshot_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM snapshots)
@@ -102,7 +105,8 @@ constexpr Column kDocumented[] = {
 };
 
 // Written once: no right to change them, and a trigger as the second line.
-constexpr const char* kImmutable[] = {"event_rows", "attempt_rows", "completion_rows", "lease_history", "compensation_rows"};
+constexpr const char* kImmutable[] = {"event_rows", "other_attempts", "other_completions", "lease_history", "compensation_rows"};
+constexpr const char* kImmutableViews[] = {"attempt_rows", "completion_rows"};
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.
@@ -155,6 +159,7 @@ Status CheckGuards(PgVerifyStore& store, Report& report) {
     guarded(table, "immutable"), guarded(table, "not_truncated");
     names.insert(table);
   }
+  for (const char* view : kImmutableViews) guarded(view, "immutable"), names.insert(view);
   for (const char* table : kWrittenOnce) guarded(table, "immutable"), guarded(table, "not_truncated"), names.insert(table);
   for (const char* table : kNotEmptied) guarded(table, "not_truncated");
   guarded("subjects", "immutable");

@@ -105,7 +105,10 @@ std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& pa
 
 void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report) {
   std::set<std::pair<std::string, int>> attempts;
-  for (const AttemptRow& row : rows.attempts) attempts.insert({row.step_id, row.attempt_id});
+  for (const AttemptRow& row : rows.attempts) {
+    report.Check("attempt.once", attempts.insert({row.step_id, row.attempt_id}).second, "attempt_rows",
+                 fmt::format("{}/{}", KeyOf(rows, row.step_id), row.attempt_id), "one row", "another");
+  }
   std::map<std::string, std::int64_t> completed;
   for (const auto& [row, token] : rows.completions) {
     const std::string key = KeyOf(rows, row.step_id);

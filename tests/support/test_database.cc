@@ -57,6 +57,17 @@ Status MakeTemplate(const std::string& server, const std::string& name) {
 
 }  // namespace
 
+std::string AsTables(const std::string& damage) {
+  std::string sql;
+  if (damage.find(" VIEW ") != std::string::npos || damage.find(" TRIGGER ") != std::string::npos) return sql;
+  for (const std::string name : {"attempt_rows", "completion_rows"}) {
+    if (damage.find(name) == std::string::npos) continue;
+    sql += "ALTER VIEW " + name + " RENAME TO shown_" + name + "; CREATE TABLE " + name + " AS SELECT * FROM shown_" + name +
+           "; GRANT SELECT ON " + name + " TO PUBLIC; ";
+  }
+  return sql;
+}
+
 std::string WithDatabase(const std::string& conninfo, const std::string& database) {
   std::size_t scheme = conninfo.find("://");
   if (scheme == std::string::npos) return conninfo + " dbname=" + database;

@@ -21,6 +21,10 @@ std::string WithDatabase(const std::string& conninfo, const std::string& databas
 // ACL_TEST_DATABASE_URL, or kInvalid with what to do.
 Result<std::string> ServerConninfo();
 
+// Before damage to what `attempt_rows` and `completion_rows` show: in place of these views, tables with the same rows and no key. Empty if
+// the SQL names neither, or is about a view or a trigger.
+std::string AsTables(const std::string& damage);
+
 class TestDatabase {
  public:
   // `migrated` false: empty, for tests of the migrations themselves.

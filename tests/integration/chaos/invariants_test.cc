@@ -238,7 +238,7 @@ TEST_F(InvariantsTest, EveryCheckerFindsItsOwnViolation) {
     auto copy = test::TestDatabase::Copy(fleet ? *fleet_db_ : *story_db_);
     ASSERT_TRUE(copy.ok()) << copy.message();
     const SubjectId subject = fleet ? run_ : subjects_.at(violation.subject);
-    (*copy)->Exec("SET session_replication_role = replica; " +
+    (*copy)->Exec("SET session_replication_role = replica; " + test::AsTables(violation.sql) +
                   fmt::format(fmt::runtime(violation.sql), fmt::arg("s", "'" + subject.ToString() + "'")));
     ExpectFound(Check(fleet ? FleetOptions(**copy) : StoryOptions(**copy)), violation.id, violation.name);
   }

@@ -131,13 +131,14 @@ TEST_F(MutantIsolation, AGrantWithTheCreateThatDoesNotLockItsSessionIsNeverReape
 
 // The engine, the fence and the expected head refuse it before; this is the last one who does.
 TEST_F(MutantIsolation, WithoutItsKeyAStepIsCompletedTwice) {
-  for (const bool with_key : {true, false}) {
+  // In the event's row, or, as its time is another, in a row of its own.
+  for (const auto& [with_key, in_event] : {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
     Prepare({});
-    if (!with_key) stage_->db().Exec("ALTER TABLE completion_rows DROP CONSTRAINT completion_rows_pkey");
+    if (!with_key) stage_->db().Exec("DROP INDEX event_rows_completed; ALTER TABLE other_completions DROP CONSTRAINT completion_rows_pkey");
     Holder holder = ClaimNew(*a_, Open(*a_));
     const auto complete = [&](int attempt, std::int64_t seq) {
       CommitItem item = holder.Item();
-      const WallTime at = WallTimeFromMicros(1'795'305'600'000'000);
+      const WallTime at = in_event ? item.events.back().timestamp : WallTimeFromMicros(1'795'305'600'000'000);
       item.attempts = {{"step", attempt, Token{}, at}};
       item.completions = {{"step", attempt, at, Sha256("step"), seq}};
       const auto answer = a_->store().Commit({&item, 1});
@@ -147,6 +148,7 @@ TEST_F(MutantIsolation, WithoutItsKeyAStepIsCompletedTwice) {
       return outcome;
     };
     EXPECT_EQ(complete(1, 2), Outcome::kCommitted);
+    EXPECT_EQ(stage_->db().Count("SELECT count(*) FROM other_completions"), in_event ? 0 : 1);
     EXPECT_EQ(complete(2, 3), with_key ? Outcome::kRejected : Outcome::kCommitted);
     const auto found = stage_->Violations();
     EXPECT_EQ(found.size(), with_key ? 0u : 1u);

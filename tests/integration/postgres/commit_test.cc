@@ -109,6 +109,91 @@ TEST_F(PgCommitTest, CompletionWithoutAttemptOrTwiceIsRejected) {
   EXPECT_EQ(CommitOne(twice).kind, Kind::kRejected);
 }
 
+// One attempt and one completion stand in the row of an event; what it has no room for has rows of its own, and both are one table to
+// readers.
+TEST_F(PgCommitTest, AttemptsAndCompletionsStandInEventsOrBeside) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  const auto count = [&](const std::string& what) { return db().Count("SELECT " + what + " WHERE subject_id = " + Sql(claimed.subject)); };
+  CommitItem first = Append(claimed, session);
+  const WallTime before = first.last_timestamp - std::chrono::seconds(1);
+  first.attempts = {{"a", 1, {}, before}, {"b", 1, {}, before}};
+  EXPECT_EQ(CommitOne(first).kind, Kind::kCommitted);
+  EXPECT_EQ(count("count(begun) FROM event_rows"), 1);
+  EXPECT_EQ(count("count(*) FROM other_attempts"), 1);
+  EXPECT_EQ(count("count(*) FROM attempt_rows"), 2);
+  EXPECT_EQ(count("count(DISTINCT started_at) FROM attempt_rows"), 1) << "the time of the attempt, not that of the event";
+
+  CommitItem second = Append(claimed, session, 2);
+  second.completions = {{"a", 1, second.last_timestamp, Sha256("a"), second.base_seq + 2},
+                        {"b", 1, before, Sha256("b"), second.base_seq + 2}};
+  EXPECT_EQ(CommitOne(second).kind, Kind::kCommitted);
+  EXPECT_EQ(db().Value("SELECT completed || seq FROM event_rows WHERE completed IS NOT NULL AND subject_id = " + Sql(claimed.subject)),
+            "a4");
+  EXPECT_EQ(count("count(*) FROM other_completions"), 1);
+  EXPECT_EQ(
+      db().Value(
+          "SELECT string_agg(step_id || ' ' || result_snapshot_ref, ', ' ORDER BY step_id) FROM completed_steps WHERE workflow_id = " +
+          Sql(claimed.subject)),
+      "a event:4, b event:4");
+  // None of them again, in either form.
+  const auto refused = [&](auto change) {
+    Claimed unmoved = claimed;
+    CommitItem again = Append(unmoved, session);
+    change(again);
+    return CommitOne(again).kind == Kind::kRejected;
+  };
+  for (const char* step : {"a", "b"}) {
+    SCOPED_TRACE(step);
+    EXPECT_TRUE(refused([&](CommitItem& i) {
+      i.completions = {{step, 1, i.last_timestamp, Sha256("x"), i.base_seq + 1}};
+    })) << "in its event";
+    EXPECT_TRUE(refused([&](CommitItem& i) { i.completions = {{step, 1, before, Sha256("x"), i.base_seq + 1}}; })) << "beside it";
+    EXPECT_TRUE(refused([&](CommitItem& i) { i.attempts = {{"c", 1, {}, before}, {step, 1, {}, before}}; })) << "the attempt, beside it";
+  }
+  EXPECT_TRUE(refused([&](CommitItem& i) { i.attempts = {{"a", 1, {}, before}}; })) << "the attempt, in its event";
+  Claimed unmoved = claimed;
+  CommitItem twice = Append(unmoved, session, 2);
+  twice.attempts = {{"d", 1, {}, before}, {"d", 1, {}, before}};
+  EXPECT_EQ(CommitOne(twice).kind, Kind::kRejected) << "twice in one item";
+  twice.attempts.pop_back();
+  twice.completions = {{"d", 1, twice.last_timestamp, Sha256("d"), twice.base_seq + 1},
+                       {"d", 1, twice.last_timestamp, Sha256("d"), twice.base_seq + 2}};
+  EXPECT_EQ(CommitOne(twice).kind, Kind::kRejected) << "completed twice in one item";
+  EXPECT_EQ(Head(claimed.subject), 4);
+}
+
+// A program of before inserts into what are views now.
+TEST_F(PgCommitTest, RowsOfAProgramOfBeforeAreRowsLikeOthers) {
+  SessionId session = OpenSession();
+  CreateOne();
+  Claimed claimed = ClaimOne(session);
+  const std::string id = Sql(claimed.subject);
+  const auto old_completion = [&](const std::string& step) {
+    return "INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum) VALUES (" + id +
+           ", '" + step + "', 1, 1, 1, now(), sha256('r'))";
+  };
+  const auto old_attempt = [&](const std::string& step) {
+    return "INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at) VALUES (" + id + ", '" + step + "', 1, 1, now())";
+  };
+  for (const char* step : {"old", "moved"}) db().Exec(old_attempt(step), "acl_service");
+  db().Exec(old_completion("old"), "acl_service");
+  CommitItem item = Append(claimed, session);
+  item.attempts = {{"new", 1, {}, item.last_timestamp}};
+  item.completions = {{"moved", 1, item.last_timestamp, Sha256("r"), item.base_seq + 1}};
+  EXPECT_EQ(CommitOne(item).kind, Kind::kCommitted) << "its attempt was made by the program of before";
+  Claimed unmoved = claimed;
+  CommitItem again = Append(unmoved, session);
+  again.completions = {{"old", 1, again.last_timestamp, Sha256("r"), again.base_seq + 1}};
+  EXPECT_EQ(CommitOne(again).kind, Kind::kRejected) << "completed by the program of before";
+  for (const std::string& sql : {old_attempt("new"), old_attempt("old"), old_completion("moved"), old_completion("old")}) {
+    EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kConflict) << sql;
+  }
+  EXPECT_EQ(db().Count("SELECT count(*) FROM attempt_rows WHERE subject_id = " + id), 3);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM completion_rows WHERE subject_id = " + id), 2);
+}
+
 TEST_F(PgCommitTest, ReleaseAndCloseCompareTheWakeUpCounter) {
   SessionId session = OpenSession();
   SubjectId subject = CreateOne();

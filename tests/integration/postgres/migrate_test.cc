@@ -120,9 +120,14 @@ TEST(MigrateTest, DbmatesOwnRunIsAdopted) {
 class GuardsTest : public test::DatabaseTest {};
 
 TEST_F(GuardsTest, ServiceRoleMayNotChangeWhatIsWrittenOnce) {
-  for (const char* table : {"event_rows", "attempt_rows", "completion_rows", "lease_history", "compensation_rows"}) {
+  for (const char* table : {"event_rows", "other_attempts", "other_completions", "lease_history", "compensation_rows"}) {
     for (std::string sql : {std::string("DELETE FROM ") + table, std::string("TRUNCATE ") + table,
                             std::string("UPDATE ") + table + " SET subject_id = subject_id"}) {
+      EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
+    }
+  }
+  for (const char* view : {"attempt_rows", "completion_rows"}) {
+    for (std::string sql : {std::string("DELETE FROM ") + view, std::string("UPDATE ") + view + " SET subject_id = subject_id"}) {
       EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
     }
   }
@@ -139,17 +144,22 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
       "INSERT INTO leases (subject_id, token) VALUES ('00000000-0000-7000-8000-0000000000a1', 100);"
       "INSERT INTO event_rows SELECT '00000000-0000-7000-8000-0000000000a1', 1, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), "
       "sha256('a'), "
-      "sha256('a'), '{}';"
+      "sha256('a'), '{}', false, 'e', 1, sha256('a'), 'f', 1, NULL;"
       "INSERT INTO attempt_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, now());"
       "INSERT INTO completion_rows VALUES ('00000000-0000-7000-8000-0000000000a1', 's', 1, 1, 1, now(), sha256('a'));"
       "INSERT INTO lease_history (subject_id, token, head_seq, barren, granted_at) VALUES ('00000000-0000-7000-8000-0000000000a1', 1, 0, "
       "0, now())");
-  for (const char* table : {"event_rows", "attempt_rows", "completion_rows", "lease_history"}) {
-    for (std::string sql : {std::string("DELETE FROM ") + table, std::string("TRUNCATE ") + table,
-                            std::string("UPDATE ") + table + " SET token = token + 1"}) {
-      EXPECT_EQ(db().Refusal(sql).code, Code::kDenied) << sql;
-      EXPECT_EQ(db().Refusal(sql, "acl_owner").code, Code::kDenied) << sql;
-    }
+  const auto expect_refused = [&](const std::string& sql) {
+    EXPECT_EQ(db().Refusal(sql).code, Code::kDenied) << sql;
+    EXPECT_EQ(db().Refusal(sql, "acl_owner").code, Code::kDenied) << sql;
+  };
+  for (const std::string table : {"event_rows", "other_attempts", "other_completions", "lease_history"}) {
+    for (const std::string& sql : {"DELETE FROM " + table, "TRUNCATE " + table, "UPDATE " + table + " SET token = token + 1"})
+      expect_refused(sql);
+  }
+  for (const std::string view : {"attempt_rows", "completion_rows"}) {
+    EXPECT_EQ(db().Count("SELECT count(*) FROM " + view), 2) << "one of each form";
+    for (const std::string& sql : {"DELETE FROM " + view, "UPDATE " + view + " SET token = token + 1"}) expect_refused(sql);
   }
   EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL").code, Code::kDenied)
       << "a superuser by hand is not the maintenance function";
@@ -158,6 +168,7 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
   EXPECT_EQ(db().Refusal("UPDATE leases SET token = 99").code, Code::kDenied);
   db().Exec("UPDATE leases SET state = 1 WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'");
   EXPECT_EQ(db().Value("SELECT remove_contents('00000000-0000-7000-8000-0000000000a1', 1)"), "1");
+  EXPECT_EQ(db().Count("SELECT count(*) FROM completion_rows"), 2) << "what an event completed stays when its content goes";
   EXPECT_EQ(db().Value("SELECT payload FROM event_rows WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'"), "NULL");
 }
 

@@ -104,6 +104,23 @@ TEST_F(StatementsTest, HotOnesUseTheirKeysWhateverIsNotedOfATablesSize) {
   }
 }
 
+// The attempt that completes is looked up by its key, never among all events of its subject, whatever is noted of the tables.
+TEST_F(StatementsTest, ACompletionsAttemptIsFoundByItsKey) {
+  for (const char* how : {"reltuples = -1, relpages = 0", "reltuples = 0, relpages = 1", "reltuples = 1, relpages = 100000",
+                          "reltuples = 1e8, relpages = 1e7"}) {
+    db().Exec(std::string("UPDATE pg_class SET ") + how + " WHERE relname LIKE 'event_rows%' OR relname LIKE 'other_%'");
+    for (const pg::Statement* statement : pg::Statement::All()) {
+      if (statement->name().rfind("commit.", 0) != 0 || statement->name() == "commit.read_back") continue;
+      SCOPED_TRACE(statement->name() + " with " + how);
+      Prepare("s", statement->numbered());
+      const std::string plan = PlanOf("s", statement->numbered());
+      EXPECT_NE(plan.find("event_rows_begun"), std::string::npos) << plan;
+      EXPECT_EQ(plan.find("event_rows_pkey"), std::string::npos) << plan;
+      ASSERT_TRUE(connection_->RunScript("DEALLOCATE s").ok());
+    }
+  }
+}
+
 // What the commit once did: every batch read all attempts there ever were.
 TEST_F(StatementsTest, AHashedExistsIsSeen) {
   const auto numbered = pg::NumberParameters(

@@ -56,8 +56,8 @@ class VerifyDamage : public ::testing::Test {
     auto copy = test::TestDatabase::Copy(*good_);
     ASSERT_TRUE(copy.ok()) << copy.message();
     const std::string id = *damage.subject == '\0' ? "" : subjects_.at(damage.subject).ToString();
-    const std::string sql =
-        "SET session_replication_role = replica; " + fmt::format(fmt::runtime(damage.sql), fmt::arg("subject", "'" + id + "'"));
+    const std::string sql = "SET session_replication_role = replica; " + test::AsTables(damage.sql) +
+                            fmt::format(fmt::runtime(damage.sql), fmt::arg("subject", "'" + id + "'"));
     (*copy)->Exec(sql);
     auto report = VerifyAll(OptionsOf(**copy));
     ASSERT_TRUE(report.ok()) << report.message();
@@ -169,7 +169,7 @@ const Damage kStepDamages[] = {
     {"AttemptToken", "token.granted", "attempt_rows", "completed",
      "UPDATE attempt_rows SET token = token + 100 WHERE subject_id = {subject} AND step_id = 's2'"},
     {"CompletedTwice", "completion.once", "completion_rows", "completed",
-     "ALTER TABLE completion_rows DROP CONSTRAINT completion_rows_pkey; INSERT INTO completion_rows SELECT * FROM completion_rows WHERE "
+     "INSERT INTO completion_rows SELECT * FROM completion_rows WHERE "
      "subject_id = "
      "{subject} AND step_id = 's1'"},
     {"WrongAttempt", "completion.attempt", "completion_rows", "completed",
@@ -189,6 +189,24 @@ const Damage kStepDamages[] = {
      "DELETE FROM completion_rows WHERE subject_id = {subject} AND step_id = 's4'"},
     {"ResultChecksum", "completion.result", "completion_rows", "completed",
      "UPDATE completion_rows SET result_checksum = sha256('x') WHERE subject_id = {subject} AND step_id = 's4'"},
+    // Where they stand: in the events' rows, and beside them.
+    {"CompletedInBothForms", "completion.once", "completion_rows", "completed",
+     "INSERT INTO other_completions SELECT subject_id, completed, completed_attempt, token, seq, at, result_checksum FROM event_rows WHERE "
+     "subject_id = {subject} AND completed = 's1'"},
+    {"BegunInBothForms", "attempt.once", "attempt_rows", "completed",
+     "INSERT INTO other_attempts SELECT subject_id, begun, begun_attempt, token, at FROM event_rows WHERE subject_id = {subject} AND begun "
+     "IS NOT "
+     "NULL LIMIT 1"},
+    {"EventCompletesNothing", "completion.row", "completion_rows", "completed",
+     "UPDATE event_rows SET completed = NULL, completed_attempt = NULL, result_checksum = NULL WHERE subject_id = {subject} AND completed "
+     "= "
+     "'s4'"},
+    {"EventCompletesAnother", "completion.step", "completion_rows", "completed",
+     "UPDATE event_rows SET completed = 's9' WHERE subject_id = {subject} AND completed = 's1'"},
+    {"EventOfAnotherResult", "completion.result", "completion_rows", "completed",
+     "UPDATE event_rows SET result_checksum = sha256('x') WHERE subject_id = {subject} AND completed = 's4'"},
+    {"EventBeginsNothing", "attempt.row", "attempt_rows", "held",
+     "UPDATE event_rows SET begun = NULL, begun_attempt = NULL, begun_at = NULL WHERE subject_id = {subject} AND begun IS NOT NULL"},
 };
 
 TEST_F(VerifyDamage, Step) { ExpectFound(kStepDamages); }
@@ -323,6 +341,9 @@ const Damage kGuardDamages[] = {
      "'event:' || c.event_seq AS result_snapshot_ref, encode(c.result_checksum, 'hex')::varchar(64) AS result_checksum, c.token AS "
      "fencing_token, "
      "s.project_id FROM completion_rows c JOIN subjects s USING (subject_id) WHERE c.step_id <> 's1'"},
+    {"OneFormHidden", "view.rows", "attempt_rows", "",
+     "CREATE OR REPLACE VIEW attempt_rows AS SELECT subject_id, step_id, attempt_id, token, started_at FROM other_attempts"},
+    {"ViewMayBeWritten", "guard.trigger", "completion_rows", "", "DROP TRIGGER immutable ON completion_rows"},
     {"ViewColumnRenamed", "view.shape", "events", "", "ALTER VIEW events RENAME COLUMN event_seq TO seq"},
     {"ViewGone", "view.shape", "compensation_log", "", "DROP VIEW compensation_log"},
 };

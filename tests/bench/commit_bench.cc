@@ -1,0 +1,170 @@
+// What a group commit costs PostgreSQL: one item of each of N runs in a batch. What is printed as time is CPU of the backend; with it CPU
+// and WAL an item. `mixed`: two of eleven items are a run's first or last, with timer and listing, as in the fleet's benchmark. Nothing
+// waits for the disk. Run: ./dev bench micro commit
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "shared/base/sha256.h"
+#include "shared/base/uuid7.h"
+#include "shared/postgres/connection.h"
+#include "shared/postgres/pg_store.h"
+#include "tests/support/test_database.h"
+
+namespace acl {
+namespace {
+
+constexpr int kCommitsOfARun = 11, kPayloadBytes = 1'000;
+
+template <class T>
+T Must(Result<T> result) {
+  ACL_CHECK(result.ok(), result.ok() ? "" : result.error().message.c_str());
+  return std::move(*result);
+}
+
+class CommitBench {
+ public:
+  CommitBench(int runs, bool mixed) : mixed_(mixed), database_(Must(test::TestDatabase::Create())) {
+    database_->Exec("ALTER DATABASE \"" + database_->name() + "\" SET synchronous_commit = off");
+    PgStoreOptions options;
+    options.conninfo = database_->conninfo();
+    options.application_name = "bench";
+    options.commit_connections = 1;
+    store_ = std::make_unique<PgStore>(options);
+    pg::ConnectionSettings beside;
+    beside.conninfo = database_->conninfo();
+    beside.application_name = "beside", beside.role = "";
+    beside_ = Must(pg::Connection::Open(beside));
+    SessionRequest request;
+    request.worker_name = "bench", request.host = "here", request.version = "1", request.slots = 1'000;
+    request.queues = {"default"};
+    request.ttl = milliseconds(3'600'000);
+    session_ = Must(store_->OpenSession(request)).session;
+    for (int i = 0; i < runs; ++i) runs_.push_back(Begin());
+    // Runs that are at different steps.
+    for (int round = 0; mixed_ && round < kCommitsOfARun - 1; ++round) {
+      std::vector<CommitItem> items;
+      for (int i = 0; i < runs; ++i) {
+        if (i % kCommitsOfARun > round) items.push_back(Step(runs_[std::size_t(i)]));
+      }
+      if (!items.empty()) Commit(items);
+    }
+  }
+
+  // An item of each run; runs that ended are replaced first.
+  std::vector<CommitItem> Next() {
+    for (Run& run : runs_) {
+      if (mixed_ && run.commits == kCommitsOfARun) run = Begin();
+    }
+    std::vector<CommitItem> items;
+    for (Run& run : runs_) items.push_back(Step(run));
+    return items;
+  }
+  void Commit(const std::vector<CommitItem>& items) {
+    for (const CommitOutcome& outcome : Must(store_->Commit(items)))
+      ACL_CHECK(outcome.kind == CommitOutcome::Kind::kCommitted, outcome.error.c_str());
+  }
+
+  double BackendSeconds() {
+    if (stat_.empty()) {
+      stat_ =
+          "/proc/" +
+          database_->Value("SELECT pid FROM pg_stat_activity WHERE application_name = 'bench-commit' AND datname = current_database()") +
+          "/schedstat";
+    }
+    double nanos = 0;
+    std::ifstream(stat_) >> nanos;
+    return nanos / 1e9;
+  }
+  std::int64_t WalBytes() { return Must(beside_->RunScript("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")).Int(0, 0); }
+
+ private:
+  struct Run {
+    Claimed on;
+    int commits = 0;
+  };
+
+  Run Begin() {
+    CreateItem item;
+    item.subject = SubjectId{NewUuid7()};
+    item.kind = "workflow", item.queue = "default";
+    Event event;
+    event.type = "workflow.created";
+    event.payload = "{}";
+    item.events.push_back(event);
+    item.listing = ListingRow{"bench", "1", "bench", "PENDING", "", "{}"};
+    item.timers.push_back({"deadline", WallTime(std::chrono::hours(1'000'000))});
+    (void)Must(store_->Create({&item, 1}));
+    ClaimRequest request;
+    request.session = session_;
+    request.queues = {"default"};
+    request.max = 1;
+    return {std::move(Must(store_->Claim(request)).claimed.at(0)), 0};
+  }
+
+  void AddEvent(Run& run, CommitItem& item, const std::string& type, std::size_t bytes) {
+    Event event;
+    event.subject = item.subject, event.seq = ++run.on.head.seq, event.journal = run.on.head.journal, event.token = item.token;
+    event.type = type;
+    event.timestamp = item.last_timestamp;
+    event.payload = R"({"text":")" + std::string(bytes, 'x') + R"("})";
+    Seal(event, run.on.head.chain);
+    run.on.head.chain = item.chain = event.chain;
+    item.events.push_back(std::move(event));
+  }
+
+  // The attempt of the next step goes with the end of the one before.
+  CommitItem Step(Run& run) {
+    const int n = ++run.commits;
+    const bool first = mixed_ && n == 1, last = mixed_ && n == kCommitsOfARun;
+    CommitItem item;
+    item.subject = run.on.subject, item.session = session_, item.token = run.on.token, item.base_seq = run.on.head.seq;
+    item.expected_wake = run.on.wake;
+    item.last_timestamp = std::max(run.on.db_now, run.on.head.last_timestamp);
+    AddEvent(run, item, n == 1 ? "workflow.started" : "step.completed", kPayloadBytes);
+    if (n > 1) item.completions.push_back({"s" + std::to_string(n - 1), 1, item.last_timestamp, Sha256("out"), item.base_seq + 1});
+    if (!last) item.attempts.push_back({"s" + std::to_string(n), 1, {}, item.last_timestamp});
+    if (last) AddEvent(run, item, "workflow.completed", 200);
+    item.state_root = item.chain;
+    if (first) item.listing = ListingChange{"RUNNING", {}, item.last_timestamp, {}};
+    if (last) item.listing = ListingChange{"COMPLETED", {}, {}, item.last_timestamp};
+    if (last) item.disposition = Disposition::kClose;
+    return item;
+  }
+
+  const bool mixed_;
+  std::unique_ptr<test::TestDatabase> database_;
+  std::unique_ptr<pg::Connection> beside_;
+  std::unique_ptr<PgStore> store_;
+  SessionId session_;
+  std::vector<Run> runs_;
+  std::string stat_;
+};
+
+void Commit(benchmark::State& state, bool mixed) {
+  CommitBench bench(int(state.range(0)), mixed);
+  for (int i = 0; i < 30; ++i) bench.Commit(bench.Next());  // plans are made and caches filled
+  std::vector<double> each;
+  double wal = 0;
+  for (auto _ : state) {
+    const auto items = bench.Next();
+    const double before = bench.BackendSeconds();
+    const std::int64_t wal_before = bench.WalBytes();
+    bench.Commit(items);
+    const double spent = bench.BackendSeconds() - before;
+    wal += double(bench.WalBytes() - wal_before);
+    each.push_back(spent);
+    state.SetIterationTime(spent);
+  }
+  const double items = double(state.iterations()) * double(state.range(0));
+  std::sort(each.begin(), each.end());  // a quarter of the batches took less: beside other work the mean says little
+  state.counters["us_an_item"] = each[each.size() / 4] * 1e6 / double(state.range(0));
+  state.counters["wal_an_item"] = wal / items;
+}
+BENCHMARK_CAPTURE(Commit, keep, false)->Arg(1)->Arg(24)->Arg(64)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(500);
+BENCHMARK_CAPTURE(Commit, mixed, true)->Arg(24)->Arg(64)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(500);
+
+}  // namespace
+}  // namespace acl
