@@ -23,6 +23,7 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 // the shortest text that reads back as the same integer or the same double. For storing, the value must be storable (CheckStorable);
 // bytes that are not UTF-8 come out as U+FFFD, so that an error message with bad input in it never takes a process down.
 std::string DumpJson(const Json& value);
+void AppendJson(const Json& value, std::string& out);  // the same text, behind another
 // kInvalid with the place (a JSON Pointer) if a string in the value (keys too) is not valid UTF-8 or holds NUL, a number is not finite,
 // nesting is deeper or the text larger than the limit. For values built in C++; everything from ParseJson is storable.
 Status CheckStorable(const Json& value, const JsonLimits& limits = {});
