@@ -134,7 +134,7 @@ Status SubjectRun::Fold(InFlight& work, EventDraft draft, WallTime now) {
   if (!folded) return folded.error();
   ++work.drafts;
   if (joins) {
-    work.open->Join(std::move(*folded));
+    work.open->Join(std::move(*folded), work.next_state);
   } else {
     work.open = std::move(*folded);
     work.item.last_timestamp = std::max(now, work.item.last_timestamp);
@@ -151,11 +151,9 @@ void SubjectRun::SealOpen(InFlight& work, WallTime now) {
   event.journal = journal_;
   event.token = token_;
   event.timestamp = std::max(now, item.last_timestamp);
-  Json payload = PayloadOf(std::move(*work.open), work.next_state.Root());
+  WordPayload(*work.open, work.next_state, event);
   work.open.reset();
-  event.payload = DumpJson(payload);
-  Seal(event, item.chain, payload);
-  Dismiss(payload);
+  event.chain = ChainNext(item.chain, event);
   item.chain = event.chain;
   item.last_timestamp = event.timestamp;
   work.delta_bytes += event.payload->size();

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLargestExact = std::uint64_t(1) << 53;
 // UTF-8 sorts by code point; UTF-16 puts the supplementary planes (lead bytes F0..F4) before U+E000..U+FFFF (EE, EF).
 int Utf16Rank(unsigned char byte) { return byte == 0xee || byte == 0xef ? byte + 0x10 : byte; }
 
-bool LessUtf16(const std::string& a, const std::string& b) {
+bool LessUtf16(std::string_view a, std::string_view b) {
   auto [i, j] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (j == b.end()) return false;
   if (i == a.end()) return true;
@@ -26,7 +26,28 @@ bool LessUtf16(const std::string& a, const std::string& b) {
 
 void Append(const Json& value, std::string& out);
 
+bool IsSorted(const Json::object_t& object) {
+  const std::string* before = nullptr;
+  for (const auto& [key, member] : object) {
+    if (before && !LessUtf16(*before, key)) return false;
+    before = &key;
+  }
+  return true;
+}
+
 void AppendObject(const Json::object_t& object, std::string& out) {
+  if (IsSorted(object)) {
+    char before = '{';
+    for (const auto& [key, member] : object) {
+      out += before;
+      before = ',';
+      AppendJsonString(key, out);
+      out += ':';
+      Append(member, out);
+    }
+    out += before == '{' ? "{}" : "}";
+    return;
+  }
   using Member = const Json::object_t::value_type*;
   constexpr std::size_t kFew = 16;  // sorted without asking for memory
   std::array<Member, kFew> few;
@@ -56,13 +77,13 @@ void Append(const Json& value, std::string& out) {
     case Json::value_t::number_unsigned: {
       auto number = value.get<std::uint64_t>();
       if (number > kLargestExact) return AppendEcmaScriptNumber(double(number), out);
-      out += std::to_string(number);
+      AppendInteger(number, out);
       return;
     }
     case Json::value_t::number_integer: {
       auto number = value.get<std::int64_t>();
       if (number > std::int64_t(kLargestExact) || number < -std::int64_t(kLargestExact)) return AppendEcmaScriptNumber(double(number), out);
-      out += std::to_string(number);
+      AppendInteger(number, out);
       return;
     }
     case Json::value_t::array: {
@@ -84,7 +105,72 @@ void Append(const Json& value, std::string& out) {
   ACL_CHECK(false, "a value that is not JSON; CheckStorable refuses it");
 }
 
+// Whether its text as it is stored is its canonical text.
+bool IsCanonical(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::number_float: return false;
+    case Json::value_t::number_unsigned: return value.get<std::uint64_t>() <= kLargestExact;
+    case Json::value_t::number_integer:
+      return value.get<std::int64_t>() <= std::int64_t(kLargestExact) && value.get<std::int64_t>() >= -std::int64_t(kLargestExact);
+    case Json::value_t::object: {
+      const auto& members = value.get_ref<const Json::object_t&>();
+      return IsSorted(members) &&
+             std::all_of(members.begin(), members.end(), [](const auto& member) { return IsCanonical(member.second); });
+    }
+    case Json::value_t::array: {
+      const auto& items = value.get_ref<const Json::array_t&>();
+      return std::all_of(items.begin(), items.end(), IsCanonical);
+    }
+    default: return true;
+  }
+}
+
 }  // namespace
+
+bool CanonicalLess(std::string_view a, std::string_view b) { return LessUtf16(a, b); }
+
+StoredText& StoredText::String(std::string_view text) {
+  if (FindBadUtf8(text) == std::string_view::npos) {
+    AppendJsonString(text, text_);
+  } else {
+    AppendJson(Json(text), text_);
+  }
+  return *this;
+}
+
+void StoredText::Value(const Json& value) {
+  const std::size_t begin = text_.size();
+  AppendJson(value, text_);
+  if (IsCanonical(value)) return;
+  Other& other = others_.emplace_back();
+  other.begin = begin;
+  other.end = text_.size();
+  Append(value, other.canonical);
+  // What was not UTF-8 was mended on the way into the stored text, and that is the value then.
+  if (FindBadUtf8(other.canonical) == std::string_view::npos) return;
+  auto mended = ParseJson(std::string_view(text_).substr(begin), {.max_bytes = text_.size(), .max_depth = 1'000});
+  ACL_CHECK(mended.ok(), "a text that was just written is not JSON");
+  other.canonical.clear();
+  Append(*mended, other.canonical);
+}
+
+StoredText::Hashes StoredText::Measure() const {
+  Hashes hashes;
+  hashes.stored = Sha256(text_);
+  hashes.canonical = hashes.stored;
+  if (others_.empty()) return hashes;
+  std::string canonical;
+  canonical.reserve(text_.size() + 64);
+  std::size_t at = 0;
+  for (const Other& other : others_) {
+    canonical.append(text_, at, other.begin - at);
+    canonical += other.canonical;
+    at = other.end;
+  }
+  canonical.append(text_, at);
+  hashes.canonical = Sha256(canonical);
+  return hashes;
+}
 
 std::string CanonicalJson(const Json& value) {
   return WithScratch([&](std::string& out) {

@@ -18,4 +18,36 @@ struct CanonicalMeasure {
 };
 CanonicalMeasure MeasureCanonical(const Json& value);
 
+// Whether a key stands before another in canonical text.
+bool CanonicalLess(std::string_view a, std::string_view b);
+
+// JSON text as it is stored, hashed as it is and as RFC 8785 has it. Who writes its own keys in canonical order, and without blanks, has
+// both in one: only values of others that are not canonical are written twice.
+class StoredText {
+ public:
+  explicit StoredText(std::size_t bytes) { text_.reserve(bytes); }
+
+  StoredText& Raw(std::string_view text) {  // the same in both
+    text_ += text;
+    return *this;
+  }
+  StoredText& String(std::string_view text);  // quoted
+  void Value(const Json& value);              // key order and number text are kept
+
+  struct Hashes {
+    Hash256 stored{}, canonical{};
+  };
+  Hashes Measure() const;
+  std::string Take() && { return std::move(text_); }
+
+ private:
+  struct Other {
+    std::size_t begin = 0, end = 0;
+    std::string canonical;
+  };
+
+  std::string text_;
+  std::vector<Other> others_;
+};
+
 }  // namespace acl

@@ -229,8 +229,8 @@ void Write(const Json& value, std::string& out) {
     case Json::value_t::boolean: out += value.get<bool>() ? "true" : "false"; return;
     case Json::value_t::string: WriteString(value.get_ref<const std::string&>(), out); return;
     case Json::value_t::number_float: WriteDouble(value.get<double>(), out); return;
-    case Json::value_t::number_unsigned: out += std::to_string(value.get<std::uint64_t>()); return;
-    case Json::value_t::number_integer: out += std::to_string(value.get<std::int64_t>()); return;
+    case Json::value_t::number_unsigned: AppendInteger(value.get<std::uint64_t>(), out); return;
+    case Json::value_t::number_integer: AppendInteger(value.get<std::int64_t>(), out); return;
     case Json::value_t::array: {
       char before = '[';
       for (const Json& item : value.get_ref<const Json::array_t&>()) {
@@ -343,6 +343,8 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (!Json::sax_parse(begin, end, &builder)) return {Code::kInvalid, builder.error()};
   return std::move(builder.root());
 }
+
+void AppendJson(const Json& value, std::string& out) { Write(value, out); }
 
 std::string DumpJson(const Json& value) {
   return WithScratch([&](std::string& out) {

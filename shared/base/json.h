@@ -25,6 +25,7 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 std::string DumpJson(const Json& value);
 // How long that text is.
 std::size_t DumpedBytes(const Json& value);
+void AppendJson(const Json& value, std::string& out);  // the same text, behind another
 // kInvalid with the place (a JSON Pointer) if a string in the value (keys too) is not valid UTF-8 or holds NUL, a number is not finite,
 // nesting is deeper or the text larger than the limit. For values built in C++; everything from ParseJson is storable.
 Status CheckStorable(const Json& value, const JsonLimits& limits = {});

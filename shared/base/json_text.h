@@ -1,6 +1,7 @@
 #pragma once
 // The pieces of JSON text that writing (json.h) and RFC 8785 (canonical_json.h) have in common.
 
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,11 @@ auto WithScratch(const Write& write) {
 
 // Quoted, with the short escapes, \u00xx for the other controls, and everything else as it is.
 void AppendJsonString(std::string_view text, std::string& out);
+template <class Int>
+void AppendInteger(Int value, std::string& out) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
 // As ECMAScript prints it (the shortest text that reads back as the same double). ACL_CHECK: finite.
 void AppendEcmaScriptNumber(double value, std::string& out);
 // Offset of the first byte that is not well-formed UTF-8, or npos.

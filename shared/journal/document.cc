@@ -24,6 +24,8 @@ const Json* Document::Find(std::string_view key) const {
   return leaf ? &leaf->value : nullptr;
 }
 
+std::shared_ptr<const trie::Leaf> Document::LeafOf(std::string_view key) const { return trie::FindShared(root_, trie::PathOf(key)); }
+
 std::size_t Document::size() const { return trie::Leaves(root_); }
 
 std::size_t Document::stored_bytes() const { return root_ ? root_->Measured().bytes : 0; }

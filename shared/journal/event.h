@@ -62,7 +62,7 @@ Hash256 ChainStart(const SubjectId& subject);
 // What happened in the same moment and needs no row of its own: facts, each with its "type" (docs/events.md). Its delta stands with the
 // others.
 inline constexpr std::string_view kAlsoKey = "also";
-// Payload of an event that changes state: the kind's facts, then "state_delta" (RFC 6902) and "state_root" (hex).
+// Payload of an event that changes state: the kind's facts, "state_delta" (RFC 6902) and "state_root" (hex).
 inline constexpr std::string_view kDeltaKey = "state_delta";
 inline constexpr std::string_view kRootKey = "state_root";
 
@@ -72,6 +72,7 @@ struct EventDraft {
   std::string type;
   Json facts = Json::object();
   Json carried = Json::object();
+  WallTime at{};  // of the event, for `Evolve`; not stored twice
 };
 
 }  // namespace acl

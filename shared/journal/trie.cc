@@ -85,13 +85,19 @@ const Laid* AsLaid(const NodePtr& root) {
   return root && root->shape == Node::Shape::kLaid ? static_cast<const Laid*>(root.get()) : nullptr;
 }
 
-const Leaf* FindSettled(const NodePtr& root, const Hash256& path) {
-  const Node* node = root.get();
-  for (int depth = 0; node != nullptr && !node->is_leaf(); ++depth) {
-    const Inner& inner = AsInner(*node);
-    node = (Bit(path, depth) ? inner.right : inner.left).get();
+// Where the leaf of that path stands; null if there is none.
+const NodePtr* PlaceOf(const NodePtr& root, const Hash256& path) {
+  const NodePtr* node = &root;
+  for (int depth = 0; *node != nullptr && !(*node)->is_leaf(); ++depth) {
+    const Inner& inner = AsInner(**node);
+    node = Bit(path, depth) ? &inner.right : &inner.left;
   }
-  return node != nullptr && AsLeaf(*node).path == path ? &AsLeaf(*node) : nullptr;
+  return *node != nullptr && AsLeaf(**node).path == path ? node : nullptr;
+}
+
+const Leaf* FindSettled(const NodePtr& root, const Hash256& path) {
+  const NodePtr* place = PlaceOf(root, path);
+  return place ? &AsLeaf(**place) : nullptr;
 }
 
 // Both by path; where both name one, the later holds.
@@ -176,8 +182,13 @@ NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
 }
 
 std::shared_ptr<const Leaf> MakeLeaf(std::string key, Json value) {
+  const Hash256 path = PathOf(key);
+  return MakeLeaf(path, std::move(key), std::move(value));
+}
+
+std::shared_ptr<const Leaf> MakeLeaf(const Hash256& path, std::string key, Json value) {
   auto node = std::make_shared<Leaf>();
-  node->path = PathOf(key);
+  node->path = path;
   node->key = std::move(key);
   node->value = std::move(value);
   return node;
@@ -197,6 +208,17 @@ const Leaf* Find(const NodePtr& root, const Hash256& path) {
     if (change.path == path) return change.leaf.get();
   }
   return FindSettled(laid->base, path);
+}
+
+std::shared_ptr<const Leaf> FindShared(const NodePtr& root, const Hash256& path) {
+  const Laid* laid = AsLaid(root);
+  if (laid) {
+    for (const Change& change : laid->over) {
+      if (change.path == path) return change.leaf;
+    }
+  }
+  const NodePtr* place = PlaceOf(laid ? laid->base : root, path);
+  return place ? std::static_pointer_cast<const Leaf>(*place) : nullptr;
 }
 
 std::size_t Leaves(const NodePtr& root) { return LeavesBelow(Settled(root)); }

@@ -83,6 +83,7 @@ inline const Leaf& AsLeaf(const Document::Node& node) { return static_cast<const
 inline const Inner& AsInner(const Document::Node& node) { return static_cast<const Inner&>(node); }
 
 std::shared_ptr<const Leaf> MakeLeaf(std::string key, Json value);
+std::shared_ptr<const Leaf> MakeLeaf(const Hash256& path, std::string key, Json value);  // for whoever has the path of the key
 // SHA-256(key); of short keys remembered by the thread, for most are asked for again and again.
 Hash256 PathOf(std::string_view key);
 // All at once. No path twice. The same root if nothing changes. A few changes are laid over the root.
@@ -94,6 +95,7 @@ NodePtr Insert(const NodePtr& root, std::shared_ptr<const Leaf> leaf);
 // The same root if there is no such path.
 NodePtr Remove(const NodePtr& root, const Hash256& path);
 const Leaf* Find(const NodePtr& root, const Hash256& path);
+std::shared_ptr<const Leaf> FindShared(const NodePtr& root, const Hash256& path);
 std::size_t Leaves(const NodePtr& root);
 // 32 zero bytes for an empty tree.
 Hash256 RootHash(const NodePtr& root);

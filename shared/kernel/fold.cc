@@ -2,69 +2,155 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
+#include "shared/journal/trie.h"
 
 namespace acl {
 
 namespace {
 
-using Members = Json::object_t;
+using Kind = DeltaOp::Kind;
+using Ops = std::vector<DeltaOp>;
 
-const std::string& TextIn(const Json& operation, std::string_view key) {
-  static const std::string none;
-  for (const auto& [name, value] : operation.get_ref<const Members&>()) {
-    if (name == key && value.is_string()) return value.get_ref<const std::string&>();
+// "/status": a member of an entry, in a name without escapes.
+bool IsMember(const std::string& below) { return !below.empty() && below.find_first_of("/~", 1) == std::string::npos; }
+
+bool Puts(const DeltaOp& op) { return op.kind == Kind::kAdd && (op.below.empty() || IsMember(op.below)); }
+
+bool Touches(const DeltaOp& op, const std::string& entry) { return op.entry == entry || op.from_entry == entry; }
+
+// Whether all that the operations do with the entry is put it or members of it.
+bool OnlyPut(const Ops& operations, const std::string& entry) {
+  return std::all_of(operations.begin(), operations.end(),
+                     [&](const DeltaOp& op) { return !Touches(op, entry) || (Puts(op) && op.from_entry != entry); });
+}
+
+// Says in an operation before it what `next` says; false if there is none that can: the last that touches its entry has to put it whole.
+// `only_put`: `after`, the entry as it is after all of the next operations, says it too.
+bool SaidBefore(Ops& operations, DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
+  if (!Puts(next)) return false;
+  const auto before = std::find_if(operations.rbegin(), operations.rend(), [&](const DeltaOp& op) { return Touches(op, next.entry); });
+  if (before == operations.rend() || before->entry != next.entry || before->kind != Kind::kAdd || !before->below.empty()) return false;
+  if (!next.below.empty() && !before->said().is_object()) return false;
+  if (only_put && after) {
+    before->leaf = after;
+    before->value = Json();
+  } else if (next.below.empty()) {
+    before->value = next.said();
+    before->leaf.reset();
+  } else {
+    if (before->leaf) before->value = before->leaf->value;
+    before->leaf.reset();
+    before->value[next.below.substr(1)] = next.said();
   }
-  return none;
+  return true;
 }
 
-// "/entry" of "/entry/member".
-std::string_view EntryOf(std::string_view pointer) { return pointer.substr(0, pointer.find('/', 1)); }
+// ---- words
 
-Json& ValueOf(Json& operation) { return operation.get_ref<Members&>().back().second; }
-
-// Where the operation is as PatchAdd makes it.
-bool IsAdd(const Json& operation) {
-  const auto& members = operation.get_ref<const Members&>();
-  return members.size() == 3 && members.front().first == "op" && members.front().second.get_ref<const std::string&>() == "add" &&
-         members.back().first == "value";
+void WordPointer(std::string_view entry, std::string_view below, std::string& scratch, StoredText& out) {
+  scratch.clear();
+  AppendPointer(entry, below, scratch);
+  out.String(scratch);
 }
 
-// Says in an operation before it what `next` says; false if there is none that can: the last that touches its entry has to write it whole.
-bool SaidBefore(Json& delta, Json& next) {
-  if (!IsAdd(next)) return false;
-  const std::string& path = TextIn(next, "path");
-  const std::string_view entry = EntryOf(path);
-  auto& operations = delta.get_ref<Json::array_t&>();
-  for (auto before = operations.rbegin(); before != operations.rend(); ++before) {
-    const std::string& its_path = TextIn(*before, "path");
-    if (EntryOf(its_path) != entry && EntryOf(TextIn(*before, "from")) != entry) continue;
-    if (its_path != entry || !IsAdd(*before)) return false;
-    Json& value = ValueOf(*before);
-    if (path == entry) {
-      value = std::move(ValueOf(next));
-      return true;
+void WordDelta(const Delta& delta, StoredText& out) {
+  std::string pointer;
+  char before = '[';
+  for (const DeltaOp& op : delta.ops) {
+    out.Raw({&before, 1});
+    before = ',';
+    const bool has_from = op.kind == Kind::kMove || op.kind == Kind::kCopy;
+    if (has_from) {
+      out.Raw("{\"from\":");
+      WordPointer(op.from_entry, op.from_below, pointer, out);
+      out.Raw(",\"op\":\"");
+    } else {
+      out.Raw("{\"op\":\"");
     }
-    const std::string_view member = std::string_view(path).substr(entry.size() + 1);
-    if (!value.is_object() || member.find_first_of("/~") != std::string_view::npos) return false;
-    value[std::string(member)] = std::move(ValueOf(next));
-    return true;
+    out.Raw(NameOf(op.kind)).Raw("\",\"path\":");
+    WordPointer(op.entry, op.below, pointer, out);
+    if (!has_from && op.kind != Kind::kRemove) {
+      out.Raw(",\"value\":");
+      out.Value(op.said());
+    }
+    out.Raw("}");
   }
-  return false;
+  out.Raw("]");
+}
+
+// What an object says, member by member in canonical order, some of it not Json yet.
+struct Member {
+  std::string_view key;
+  const Json* value = nullptr;
+};
+
+class Members {
+ public:
+  explicit Members(const Json& object) {
+    if (object.is_object()) {
+      for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) Add(key, &value);
+    }
+  }
+  void Add(std::string_view key, const Json* value = nullptr) {
+    if (count_ < few_.size()) {
+      few_[count_++] = {key, value};
+      return;
+    }
+    if (many_.empty()) many_.assign(few_.begin(), few_.end());
+    many_.push_back({key, value});
+    ++count_;
+  }
+  template <class Special>
+  void Word(StoredText& out, const Special& special) {
+    Member* const first = many_.empty() ? few_.data() : many_.data();
+    std::sort(first, first + count_, [](const Member& a, const Member& b) { return CanonicalLess(a.key, b.key); });
+    const char* before = "{";
+    for (const Member* member = first; member != first + count_; ++member) {
+      out.Raw(before).String(member->key).Raw(":");
+      before = ",";
+      if (member->value) {
+        out.Value(*member->value);
+      } else {
+        special(member->key);
+      }
+    }
+    out.Raw(count_ == 0 ? "{}" : "}");
+  }
+
+ private:
+  std::array<Member, 16> few_;
+  std::vector<Member> many_;
+  std::size_t count_ = 0;
+};
+
+void WordAlso(const std::vector<Folded::Also>& also, StoredText& out) {
+  const char* before = "[";
+  for (const Folded::Also& one : also) {
+    out.Raw(before);
+    before = ",";
+    Members members(one.facts);
+    members.Add("type");
+    members.Word(out, [&](std::string_view) { out.String(one.type); });
+  }
+  out.Raw("]");
 }
 
 }  // namespace
 
 Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) {
   Folded folded;
-  Json delta = kind.Evolve(state, draft);
-  if (delta.is_array() && !delta.empty()) {
-    Status applied = state.Apply(delta);
+  folded.delta = kind.Evolve(state, draft);
+  if (!folded.delta.empty()) {
+    Status applied = state.Apply(folded.delta);
     if (!applied) {
       return Error{Code::kInternal,
                    fmt::format("kind '{}': the delta of event '{}' does not apply: {}", kind.Name(), draft.type, applied.message())};
     }
-    folded.delta = std::move(delta);
   }
   Dismiss(draft.carried);
   folded.type = std::move(draft.type);
@@ -72,31 +158,40 @@ Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) 
   return folded;
 }
 
-void Folded::Join(Folded next) {
-  auto& said = next.facts.get_ref<Members&>();
-  Json one = ObjectFor(said.size() + 1);
-  AddMember(one, "type", std::move(next.type));
-  const auto at = facts.find("at");
-  for (auto& [key, value] : said) {
-    if (key == "at" && at != facts.end() && *at == value) continue;  // the same moment
-    AddMember(one, key, std::move(value));
-  }
-  also.push_back(std::move(one));
-  auto& operations = delta.get_ref<Json::array_t&>();
-  operations.reserve(operations.size() + next.delta.size());
-  for (Json& operation : next.delta) {
-    if (!SaidBefore(delta, operation)) operations.push_back(std::move(operation));
+void Folded::Join(Folded next, const Document& state) {
+  also.push_back({std::move(next.type), std::move(next.facts)});
+  for (Also& one : next.also) also.push_back(std::move(one));
+  delta.ops.reserve(delta.ops.size() + next.delta.ops.size());
+  for (std::size_t i = 0; i < next.delta.ops.size(); ++i) {
+    DeltaOp& op = next.delta.ops[i];
+    const bool only_put = OnlyPut(next.delta.ops, op.entry);
+    const auto after = !only_put ? nullptr : op.leaf ? op.leaf : state.LeafOf(op.entry);
+    if (!SaidBefore(delta.ops, op, after, only_put)) delta.ops.push_back(op);
   }
 }
 
-Json PayloadOf(Folded folded, const Hash256& root) {
-  Json payload = std::move(folded.facts);
-  if (!folded.also.empty()) AddMember(payload, kAlsoKey, std::move(folded.also));
+void WordPayload(const Folded& folded, const Document& state, Event& event) {
+  constexpr std::size_t kUsual = 1'024;
+  StoredText text(kUsual);
+  Members members(folded.facts);
+  if (!folded.also.empty()) members.Add(kAlsoKey);
   if (!folded.delta.empty()) {
-    AddMember(payload, kDeltaKey, std::move(folded.delta));
-    AddMember(payload, kRootKey, ToHex(root));
+    members.Add(kDeltaKey);
+    members.Add(kRootKey);
   }
-  return payload;
+  members.Word(text, [&](std::string_view key) {
+    if (key == kAlsoKey) {
+      WordAlso(folded.also, text);
+    } else if (key == kDeltaKey) {
+      WordDelta(folded.delta, text);
+    } else {
+      text.Raw("\"").Raw(ToHex(state.Root())).Raw("\"");
+    }
+  });
+  const StoredText::Hashes hashes = text.Measure();
+  event.checksum = hashes.canonical;
+  event.content_hash = hashes.stored;
+  event.payload = std::move(text).Take();
 }
 
 Result<Event> FoldDraft(const SubjectKind& kind, Document& state, EventDraft draft) {
@@ -104,9 +199,7 @@ Result<Event> FoldDraft(const SubjectKind& kind, Document& state, EventDraft dra
   if (!folded) return folded.error();
   Event event;
   event.type = folded->type;
-  const Json payload = PayloadOf(std::move(*folded), state.Root());
-  event.payload = DumpJson(payload);
-  HashPayload(event, payload);
+  WordPayload(*folded, state, event);
   return event;
 }
 

@@ -2,7 +2,7 @@
 // What a kind of subject (workflow run, project, agent session) brings to the kernel: a pure state machine over a Document.
 //
 //   input  --Decide-->  event drafts + row effects        (what happened, what is promised)
-//   draft  --Evolve-->  JSON Patch of the state           (the delta that the journal keeps)
+//   draft  --Evolve-->  delta of the state (JSON Patch)   (what the journal keeps)
 //   state  --Next---->  what to start, or what to wait for
 //
 // All three are pure: same arguments, same answer; no clock, no randomness, no I/O. The kernel applies deltas, seals events, keeps
@@ -150,7 +150,7 @@ class SubjectKind {
   virtual std::string_view Name() const = 0;
   // `now` is the event time (database time + own steady clock): every fire_at and deadline is computed from it.
   virtual Decision Decide(const Document& state, const Input& input, WallTime now) const = 0;
-  virtual Json Evolve(const Document& state, const EventDraft& draft) const = 0;
+  virtual Delta Evolve(const Document& state, const EventDraft& draft) const = 0;
   // Whether what is decided next in the same commit may stand in the event before it instead of in one of its own (fold.h, `also`).
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "shared/base/canonical_json.h"
+#include "shared/spec/template.h"
+#include "shared/spec/template_scan.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
@@ -40,10 +42,16 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     c.capability_.push_back(capabilities.Find(step.capability));
     c.forward_.push_back({c.ids_[i], int(i), -1, false});
     c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
+    c.constant_.push_back(!HasTemplate(step.inputs));
+    c.Mention(step.inputs);
+    if (step.compensation) c.Mention(step.compensation->inputs);
+    if (step.wait) c.Mention(step.wait->time);
     if (step.wait) c.waits_.push_back(int(i));
   }
-  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g)
+  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g) {
     c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
+    c.Mention(c.spec_.global_compensation_steps[g].inputs);
+  }
   c.dispatches_ = std::any_of(c.forward_.begin(), c.forward_.end(), [&c](const Instance& i) { return c.TargetOf(i).has_value(); });
   for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
     for (const Instance& instance : *list) {
@@ -53,6 +61,10 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     }
   }
   return std::shared_ptr<const CompiledSpec>(std::move(made));
+}
+
+void CompiledSpec::Mention(const Json& inputs) {
+  for (const TemplateReference& reference : References(inputs)) mentioned_.emplace(FirstToken(reference.path));
 }
 
 const Instance* CompiledSpec::Find(std::string_view step_id) const {

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,6 +41,11 @@ class CompiledSpec {
   // nullptr: no such capability.
   const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
 
+  // Whether the inputs of a step hold no template: what it is called with stands in the spec.
+  bool constant(int index) const { return constant_[std::size_t(index)]; }
+  // Whether a template of the workflow begins with that name: such a variable has an entry of its own, whichever step says it.
+  bool Mentions(std::string_view name) const { return mentioned_.contains(name); }
+
   // Where the instance is sent: the queue and band of its step if they are others than the run's; its compensation goes there too.
   std::optional<TaskTarget> TargetOf(const Instance& instance) const;
   bool dispatches() const { return dispatches_; }           // some step is sent elsewhere
@@ -52,12 +58,15 @@ class CompiledSpec {
 
  private:
   CompiledSpec() = default;
+  void Mention(const Json& inputs);
 
   WorkflowSpec spec_;
   std::vector<std::string> ids_;
   std::vector<int> order_, position_, dependencies_, waits_;
   std::vector<std::vector<int>> dependents_;
   std::vector<const CapabilitySpec*> capability_;
+  std::vector<bool> constant_;
+  std::set<std::string, std::less<>> mentioned_;
   bool dispatches_ = false;
   std::vector<Instance> forward_, undo_, global_;
   std::unordered_map<std::string_view, const Instance*> by_id_;

@@ -33,7 +33,7 @@ std::optional<std::string> FalseSuccessError(const CallTraits& traits, const Jso
 
 void Decider::On(const ResumedInput& input) {
   if (Run().status == RunStatus::kPending) {
-    Json facts = {{"at", At()}};
+    Json facts = Json::object();
     auto limit = spec_.spec().max_execution_time;
     if (limit.count() > 0) {
       facts["deadline_at"] = FormatWallTime(now_ + limit);
@@ -109,16 +109,14 @@ void Decider::On(const StartingInput& input) {
     return;
   }
   Json facts = StepFacts(*instance, input.attempt_id);
-  CapabilityCall call = CallFromJson(input.step.call);
-  AddMember(facts, "capability", std::move(call.capability));
-  AddMember(facts, "effect", EffectName(input.step.effect));
-  AddMember(facts, "idempotency_key", input.step.idempotency_key);
   note_ = input.step.note;
   AddMissing(facts);
   Json carried = Json::object();
-  if (!record.call) {
+  // Inputs without a template are what the spec says, at every attempt.
+  const bool constant = !instance->undo && spec_.constant(instance->step);
+  if (const Json* inputs = MemberOf(&input.step.call, kCallInputs); inputs && !record.call && !constant) {
     Json kept = ObjectFor(1);
-    AddMember(kept, kCallInputs, std::move(call.inputs));
+    AddMember(kept, kCallInputs, *inputs);
     AddMember(carried, "call", std::move(kept));
   }
   if (input.step.target) return Dispatch(*instance, input, std::move(facts), std::move(carried));

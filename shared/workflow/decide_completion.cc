@@ -25,12 +25,8 @@ void NameContents(const std::vector<FileChange>& changes, Decision& decision) {
 }  // namespace
 
 void Decider::Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result) {
-  const StepSpec& step = spec_.step(instance.step);
   Json facts = StepFacts(instance, attempt);
-  AddMember(facts, "capability", step.capability);
-  AddMember(facts, "attempts", record.attempts + 1);
-  AddMember(facts, "started_at", FormatWallTime(record.started_at.value_or(now_ - result.duration)));
-  AddMember(facts, "duration_ms", result.duration.count());
+  if (result.duration.count() > 0) AddMember(facts, "duration_ms", result.duration.count());
   std::vector<std::string> missing;
   Json undo = UndoRecord(instance, result.outputs, result.files, missing);
   AddMissing(facts, std::move(missing));
@@ -44,7 +40,9 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   }
   decision_.completions.push_back(
       {instance.step_id, attempt, now_, CanonicalHash(result.outputs), std::int64_t(decision_.events.size()) + 1});
-  Json carried = ObjectFor(3);
+  Json carried = ObjectFor(5);
+  AddMember(carried, "attempts", record.attempts + 1);
+  AddMember(carried, "started_at", MicrosOf(record.started_at.value_or(now_ - result.duration)));
   AddMember(carried, "outputs", std::move(result.outputs));
   if (!result.files.empty()) carried["files"] = FilesJson(result.files);
   NameContents(result.files, decision_);

@@ -34,7 +34,7 @@ void Decider::On(const InboxInput& input) {
 }
 
 Json Decider::InboxFacts(const InboxInput& input) {
-  Json facts = {{"at", At()}};
+  Json facts = Json::object();
   if (!input.id.is_nil()) facts["inbox_id"] = input.id.ToString();
   if (std::string by = TextOf(&input.payload, "by"); !by.empty()) facts["by"] = by;
   return facts;

@@ -47,7 +47,7 @@ void Decider::Settle() {
 void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
   const StepSpec& last = spec_.step(spec_.at(spec_.total() - 1));
-  Json facts = {{"at", At()}, {"steps", spec_.total()}, {"outputs_of", last.name}};
+  Json facts = {{"steps", spec_.total()}, {"outputs_of", last.name}};
   if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;
   Emit(event::kWorkflowCompleted, std::move(facts));
   ClearTimer(kDeadlineTimer);
@@ -57,7 +57,7 @@ void Decider::CompleteRun(const Json* outputs) {
 
 void Decider::Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback, Json extra) {
   Progress progress = Done();
-  Json facts = {{"at", At()}, {"reason", reason}, {"error", error}, {"rollback", rollback}};
+  Json facts = {{"reason", reason}, {"error", error}, {"rollback", rollback}};
   if (!failed_step.empty()) facts["failed_step"] = failed_step;
   facts.update(extra);
   Emit(event::kWorkflowFailed, std::move(facts));
@@ -98,7 +98,7 @@ void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
   ClearTimer(kDeadlineTimer);
   // A cancelled run ends FAILED also when everything was undone (DESIGN.md section 3).
   if (run.rollback && progress.not_undone == 0 && run.reason != "cancelled") {
-    Emit(event::kWorkflowRolledBack, {{"at", At()}});
+    Emit(event::kWorkflowRolledBack, Json::object());
     List(RunStatus::kRolledBack);
   } else {
     Json not_undone = Json::array();
@@ -111,7 +111,7 @@ void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
     std::string error = TextOf(run.json, "error");
     if (!not_undone.empty())
       error += fmt::format("; {} compensation(s) failed, first '{}'", not_undone.size(), TextOf(&not_undone[0], "step_id"));
-    Json facts = {{"at", At()}, {"rollback", run.rollback}};
+    Json facts = {{"rollback", run.rollback}};
     facts["not_undone"] = std::move(not_undone);
     Emit(event::kWorkflowEnded, std::move(facts));
     List(RunStatus::kFailed, error);

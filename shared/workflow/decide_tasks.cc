@@ -57,6 +57,9 @@ void Decider::Dispatch(const Instance& instance, const StartingInput& input, Jso
     facts["deadline_at"] = FormatWallTime(*task.deadline);
     SetTimer(TaskTimerOf(instance.step_id), *task.deadline);
   }
+  facts["capability"] = TextOf(&start.call, kCallCapability);
+  facts["effect"] = EffectName(start.effect);
+  facts["idempotency_key"] = start.idempotency_key;
   facts["queue"] = task.queue;
   facts["band"] = task.band;
   decision_.tasks.push_back(std::move(task));
@@ -72,7 +75,6 @@ void Decider::TaskEnded(const InboxInput& input) {
     return Refuse(input, fmt::format("no task of attempt {} of step '{}' is out", ended->attempt_id, ended->step_id));
   }
   task_ = InboxFacts(input);
-  task_.erase("at");
   if (!ended->worker.empty()) task_["worker"] = ended->worker;
   if (ended->token > 0) task_["task_token"] = ended->token;
   CallTraits traits = TraitsOf(specs_, spec_, *instance, State());

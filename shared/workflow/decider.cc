@@ -8,7 +8,8 @@ namespace acl::workflow {
 const Document& Decider::State() {
   for (; folded_ < decision_.events.size(); ++folded_) {
     run_.reset();
-    Status applied = state_.Apply(EvolveRun(specs_, state_, decision_.events[folded_]));
+    Delta delta = EvolveRun(specs_, state_, decision_.events[folded_]);
+    Status applied = state_.Apply(delta);
     // The kernel will meet the same patch, refuse it and quarantine the run; what is decided after it is dropped with it.
     if (!applied) continue;
   }
@@ -16,7 +17,7 @@ const Document& Decider::State() {
 }
 
 void Decider::Emit(std::string_view type, Json facts, Json carried) {
-  decision_.events.push_back({std::string(type), std::move(facts), std::move(carried)});
+  decision_.events.push_back({std::string(type), std::move(facts), std::move(carried), now_});
 }
 
 Json Decider::StepFacts(const Instance& instance, int attempt) {
@@ -25,7 +26,6 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   // The full name where the id does not say it.
   if (!instance.undo && spec_.step(instance.step).name != instance.step_id) AddMember(facts, "step_name", spec_.step(instance.step).name);
   if (attempt > 0) AddMember(facts, "attempt", attempt);
-  AddMember(facts, "at", At());
   if (!task_.is_null()) facts.update(std::exchange(task_, Json()));
   return facts;
 }

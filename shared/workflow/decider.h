@@ -102,8 +102,6 @@ class Decider {
   void Refuse(const InboxInput& input, const std::string& reason);
   Json InboxFacts(const InboxInput& input);
 
-  std::string At() const { return FormatWallTime(now_); }
-
   const SpecCache& specs_;
   const CompiledSpec& spec_;
   Document state_;

@@ -5,7 +5,6 @@
 #include "shared/base/json_object.h"
 #include "shared/base/mutant.h"
 #include "shared/capability/manifest.h"
-#include "shared/journal/json_patch.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/ready_set.h"
 #include "shared/workflow/record_patch.h"
@@ -15,8 +14,8 @@ namespace acl::workflow {
 
 namespace {
 
-// A patch that cannot apply: replacing what is not there, named by the reason.
-Json Impossible(std::string reason) { return Json::array({PatchReplace({"impossible: " + std::move(reason)}, nullptr)}); }
+// A moment as the state keeps it: microseconds since 1970.
+Json Moment(WallTime time) { return MicrosOf(time); }
 
 // One event being worked out: records are changed in memory, the patch is made at the end.
 class Evolution {
@@ -24,21 +23,27 @@ class Evolution {
   Evolution(const CompiledSpec& spec, const Document& state, RunRecord run, const EventDraft& draft)
       : spec_(spec), state_(state), draft_(draft), facts_(&draft.facts), ready_(state, spec.total()), run_(std::move(run)) {}
 
-  Json Run() {
+  Delta Run() {
     const std::string& type = draft_.type;
     if (type.starts_with("workflow.")) {
       WorkflowEvent(type);
     } else if (type == event::kInputRefused || type == event::kSignalReceived || type == event::kQuarantineReleased) {
-      return Json::array();
+      return {};
     } else {
       StepEvent(type);
     }
-    if (!impossible_.empty()) return Impossible(std::move(impossible_));
+    if (!impossible_.empty()) return Delta::Impossible(impossible_);
     return Patch();
   }
 
  private:
   std::string Fact(std::string_view key) const { return TextOf(facts_, key); }
+  // What an event says, or only its delta does.
+  const Json* Given(std::string_view key) const {
+    const Json* fact = MemberOf(facts_, key);
+    return fact ? fact : MemberOf(&draft_.carried, key);
+  }
+  Json At() const { return Moment(draft_.at); }
 
   // -- the run
 
@@ -75,7 +80,7 @@ class Evolution {
 
   void Close() {
     RunJson()["phase"] = "closed";
-    RunJson()["completed_at"] = Fact("at");
+    RunJson()["completed_at"] = At();
     RunJson().erase("deadline_at");
     RunJson().erase("deadline_left_ms");
   }
@@ -85,7 +90,7 @@ class Evolution {
       impossible_ = type + " of a closed run";
     } else if (type == event::kWorkflowStarted) {
       GoRun(RunStatus::kRunning);
-      RunJson()["started_at"] = Fact("at");
+      RunJson()["started_at"] = At();
       KeepDeadline();
     } else if (type == event::kWorkflowPaused) {
       GoRun(RunStatus::kPaused);
@@ -100,7 +105,7 @@ class Evolution {
     } else if (type == event::kWorkflowFailed) {
       GoRun(RunStatus::kFailed);
       RunJson()["phase"] = "stopping";
-      RunJson()["failed_at"] = Fact("at");
+      RunJson()["failed_at"] = At();
       RunJson().erase("deadline_at");
       RunJson().erase("deadline_left_ms");
       Keep({"reason", "error", "failed_step", "rollback"});
@@ -207,12 +212,12 @@ class Evolution {
   void Dispatched() {
     Begun();
     progress_.tasks.push_back(instance_->step_id);
-    step_json_["task"] = Json{{"queue", Fact("queue")}, {"band", NumberOf(facts_, "band")}, {"since", Fact("at")}};
+    step_json_["task"] = Json{{"queue", Fact("queue")}, {"band", NumberOf(facts_, "band")}, {"since", At()}};
   }
 
   void Begun() {
     GoStep(StepStatus::kRunning);
-    if (!step_json_.contains("started_at")) step_json_["started_at"] = Fact("at");
+    if (!step_json_.contains("started_at")) step_json_["started_at"] = At();
     if (!step_json_.contains("call") && draft_.carried.contains("call")) step_json_["call"] = draft_.carried["call"];
     std::erase(progress_.settle, instance_->step_id);
   }
@@ -241,7 +246,7 @@ class Evolution {
     const auto due = TimeOf(facts_, "due_at");
     if (instance_->undo || !due || !spec_.step(instance_->step).wait)
       impossible_ = fmt::format("step.waiting of '{}' without a time", instance_->step_id);
-    step_json_["started_at"] = Fact("at");
+    step_json_["started_at"] = At();
     step_json_["due_at"] = Fact("due_at");
     ++progress_.waiting;
     if (due && (!progress_.next_due || *due < *progress_.next_due)) progress_.next_due = due;
@@ -290,12 +295,12 @@ class Evolution {
     LeaveReady();
     std::erase(progress_.uncertain, instance_->step_id);
     std::erase(progress_.settle, instance_->step_id);
-    if (const Json* attempts = MemberOf(facts_, "attempts")) step_json_["attempts"] = *attempts;
-    if (const Json* started_at = MemberOf(facts_, "started_at"); started_at && !step_json_.contains("started_at"))
+    if (const Json* attempts = Given("attempts")) step_json_["attempts"] = *attempts;
+    if (const Json* started_at = Given("started_at"); started_at && !step_json_.contains("started_at"))
       step_json_["started_at"] = *started_at;
     if (const Json* error = MemberOf(facts_, "error")) step_json_["error"] = *error;
-    step_json_["completed_at"] = Fact("at");
-    for (auto key : {"call", "waits", "losses"}) step_json_.erase(key);
+    step_json_["completed_at"] = At();
+    for (auto key : {"attempt", "call", "waits", "losses"}) step_json_.erase(key);
   }
 
   void Completed() {
@@ -310,7 +315,8 @@ class Evolution {
         undo.erase("prev");
         const StepRecord before = ReadStep(state_, progress_.undo);
         if (const std::string prev = TextOf(before.undo, "prev"); !prev.empty()) undo["prev"] = prev;
-        more_.push_back(PatchAdd({StepKey(progress_.undo), "undo", "prev"}, instance_->step_id));
+        DeltaOp& op = more_.ops.emplace_back();
+        op.entry = StepKey(progress_.undo), op.below = "/undo/prev", op.value = instance_->step_id;
         step_json_["undo"] = std::move(undo);
       } else {
         step_json_["undo"] = std::move(undo);
@@ -320,11 +326,17 @@ class Evolution {
     const std::string& name = spec_.step(instance_->step).name;
     const std::string var = VarKey(name);
     const Json& outputs = draft_.carried["outputs"];
-    more_.push_back(PatchEntry(var, outputs));
-    for (auto it = outputs.begin(); it != outputs.end(); ++it) {
-      if (it.key() != name) more_.push_back(PatchCopy({var, it.key()}, {VarKey(it.key())}));
+    more_.Add(var, outputs);
+    bool own = false;
+    static const Json::object_t none;
+    for (const auto& [key, output] : outputs.is_object() ? outputs.get_ref<const Json::object_t&>() : none) {
+      if (key == name) {
+        own = true;
+      } else if (std::string variable = VarKey(key); spec_.Mentions(key) || Lookup(state_, variable)) {
+        more_.Copy(var, key, variable);
+      }
     }
-    if (outputs.contains(name)) more_.push_back(PatchCopy({var, name}, {var}));  // last: it replaces what the others copy from
+    if (own) more_.Copy(var, name, var);  // last: it replaces what the others copy from
     if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
     for (int dependent : spec_.dependents(instance_->step)) OneLess(dependent);
   }
@@ -338,7 +350,7 @@ class Evolution {
     if (waits == 0 && !record.json) return;  // never waited for more than this one: needs no record
     Json json = record.json ? *record.json : Json{{"status", Name(StepStatus::kPending)}};
     json["waits"] = waits;
-    more_.push_back(PatchEntry(StepKey(step_id), std::move(json)));
+    more_.Add(StepKey(step_id), std::move(json));
   }
 
   // {path: entry, or null to delete}
@@ -346,9 +358,9 @@ class Evolution {
     for (auto it = files.begin(); it != files.end(); ++it) {
       std::string key = FileKey(it.key());
       if (!it.value().is_null()) {
-        more_.push_back(PatchEntry(key, it.value()));
+        more_.Add(key, it.value());
       } else if (Lookup(state_, key)) {
-        more_.push_back(PatchRemove({key}));
+        more_.Remove(key);
       }
     }
   }
@@ -359,7 +371,7 @@ class Evolution {
     if (succeeded) step_json_.erase("error");
     if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
     if (!succeeded) {
-      more_.push_back(PatchEntry(NotUndoneKey(progress_.not_undone), instance_->step_id));
+      more_.Add(NotUndoneKey(progress_.not_undone), instance_->step_id);
       ++progress_.not_undone;
     }
     if (instance_->step < 0) {
@@ -370,19 +382,19 @@ class Evolution {
     }
   }
 
-  // -- the patch
+  // -- the delta
 
-  Json Patch() {
-    Json patch = Json::array();
-    patch.get_ref<Json::array_t&>().reserve(more_.size() + 8);
-    if (!run_json_.is_null()) PatchMembers(patch, kRunKey, *run_.json, run_json_);
+  Delta Patch() {
+    Delta delta;
+    delta.ops.reserve(more_.ops.size() + 8);
+    if (!run_json_.is_null()) PatchMembers(delta, kRunKey, *run_.json, std::move(run_json_));
     if (instance_) {
-      PatchRecord(patch, StepKey(instance_->step_id), record_.json, std::move(step_json_));
-      PatchRecord(patch, std::string(kProgressKey), progress_.json, ToJson(progress_));
+      PatchRecord(delta, StepKey(instance_->step_id), record_.json, std::move(step_json_));
+      PatchRecord(delta, std::string(kProgressKey), progress_.json, ToJson(progress_));
     }
-    ready_.AppendTo(patch);
-    for (Json& operation : more_) patch.push_back(std::move(operation));
-    return patch;
+    ready_.AppendTo(delta);
+    for (DeltaOp& operation : more_.ops) delta.ops.push_back(std::move(operation));
+    return delta;
   }
 
   const CompiledSpec& spec_;
@@ -395,40 +407,40 @@ class Evolution {
   Progress progress_;
   StepRecord record_;
   Json run_json_, step_json_;
-  std::vector<Json> more_;
+  Delta more_;
   std::string impossible_;
 };
 
 // The first event: the whole state from what it carries.
-Json Created(const CompiledSpec& spec, const Document& state, const EventDraft& draft) {
-  Json patch = Json::array();
-  for (auto key : {kRunKey, kSpecKey, kInputsKey}) patch.push_back(PatchEntry(key, draft.carried[std::string(key)]));
-  patch.push_back(PatchEntry(kProgressKey, Json{{"done", 0}}));
+Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft& draft) {
+  Delta delta;
+  for (auto key : {kRunKey, kSpecKey, kInputsKey}) delta.Add(key, draft.carried[std::string(key)]);
+  delta.Add(kProgressKey, Json{{"done", 0}});
   const Json& variables = draft.carried["variables"];
-  for (auto it = variables.begin(); it != variables.end(); ++it) patch.push_back(PatchEntry(VarKey(it.key()), it.value()));
+  for (auto it = variables.begin(); it != variables.end(); ++it) delta.Add(VarKey(it.key()), it.value());
   const Json& files = draft.carried["files"];
-  for (auto it = files.begin(); it != files.end(); ++it) patch.push_back(PatchEntry(FileKey(it.key()), it.value()));
+  for (auto it = files.begin(); it != files.end(); ++it) delta.Add(FileKey(it.key()), it.value());
   ReadySet ready(state, spec.total());
   for (int index = 0; index < spec.total(); ++index) {
     if (spec.dependencies(index) == 0) ready.Insert(spec.position(index));
   }
-  ready.AppendTo(patch);
-  return patch;
+  ready.AppendTo(delta);
+  return delta;
 }
 
 }  // namespace
 
-Json EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& draft) {
+Delta EvolveRun(const SpecCache& specs, const Document& state, const EventDraft& draft) {
   if (draft.type == event::kWorkflowCreated) {
-    if (state.size() != 0) return Impossible("workflow.created on a state that is not empty");
+    if (state.size() != 0) return Delta::Impossible("workflow.created on a state that is not empty");
     auto compiled = specs.Of(draft.carried[std::string(kRunKey)], draft.carried[std::string(kSpecKey)]);
-    if (!compiled) return Impossible(compiled.message());
+    if (!compiled) return Delta::Impossible(compiled.message());
     return Created(**compiled, state, draft);
   }
   auto run = ReadRun(state);
-  if (!run) return Impossible(draft.type + " before workflow.created");
+  if (!run) return Delta::Impossible(draft.type + " before workflow.created");
   auto compiled = specs.Of(state, run->spec_hash);
-  if (!compiled) return Impossible(compiled.message());
+  if (!compiled) return Delta::Impossible(compiled.message());
   return Evolution(**compiled, state, std::move(*run), draft).Run();
 }
 

@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "shared/journal/json_patch.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -58,15 +57,14 @@ void ReadySet::Erase(int position) {
   }
 }
 
-void ReadySet::AppendTo(Json& patch) const {
+void ReadySet::AppendTo(Delta& delta) const {
   for (const auto& [place, bits] : changed_) {
     std::string key = Key(place.first, place.second);
     const Json* before = state_.Find(key);
     if (bits != 0) {
-      if (!before || !before->is_number_integer() || before->get<std::int64_t>() != std::int64_t(bits))
-        patch.push_back(PatchEntry(key, bits));
+      if (!before || !before->is_number_integer() || before->get<std::int64_t>() != std::int64_t(bits)) delta.Add(key, bits);
     } else if (before) {
-      patch.push_back(PatchRemove({key}));
+      delta.Remove(key);
     }
   }
 }

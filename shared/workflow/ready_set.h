@@ -26,8 +26,8 @@ class ReadySet {
 
   void Insert(int position);
   void Erase(int position);
-  // The operations of all changes made, one a word, appended to a JSON Patch.
-  void AppendTo(Json& patch) const;
+  // The operations of all changes made, one a word.
+  void AppendTo(Delta& delta) const;
 
  private:
   static std::string Key(int level, int word);

@@ -1,6 +1,5 @@
 #include "shared/workflow/record_patch.h"
 
-#include "shared/journal/json_patch.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -37,22 +36,14 @@ void Compare(const Json& before, const Json& after, const Changed& changed, cons
 
 }  // namespace
 
-void PatchMembers(Json& patch, std::string_view record, const Json& before, const Json& after) {
+void PatchMembers(Delta& delta, std::string_view record, const Json& before, Json after) {
   Compare(
-      before, after,
-      [&](const std::string& key, const Json& member) {
-        patch.push_back(PatchAdd({std::string(record), key}, member));
-      },
-      [&](const std::string& key) {
-        patch.push_back(PatchRemove({std::string(record), key}));
-      });
+      before, after, [&](const std::string& key, const Json& member) { delta.AddMember(record, key, member); },
+      [&](const std::string& key) { delta.RemoveMember(record, key); });
 }
 
-void PatchRecord(Json& patch, const std::string& record, const Json* before, Json after) {
-  if (before == nullptr) {
-    patch.push_back(PatchEntry(record, std::move(after)));
-    return;
-  }
+void PatchRecord(Delta& delta, const std::string& record, const Json* before, Json after) {
+  if (before == nullptr) return delta.Add(record, std::move(after));
   std::size_t bytes = 0;
   int operations = 0;
   const auto count = [&](const std::string& key, std::size_t more) {
@@ -63,9 +54,9 @@ void PatchRecord(Json& patch, const std::string& record, const Json* before, Jso
       *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
       [&](const std::string& key) { count(key, kGoneBytes); });
   if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
-    patch.push_back(PatchEntry(record, std::move(after)));
+    delta.Add(record, std::move(after));
   } else {
-    PatchMembers(patch, record, *before, after);
+    PatchMembers(delta, record, *before, std::move(after));
   }
 }
 

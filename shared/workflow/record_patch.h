@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "shared/base/json.h"
+#include "shared/journal/delta.h"
 
 namespace acl::workflow {
 
 // One operation for every member that differs, so that the journal says what changed and not what is.
-void PatchMembers(Json& patch, std::string_view record, const Json& before, const Json& after);
+void PatchMembers(Delta& delta, std::string_view record, const Json& before, Json after);
 
 // The same, but a small record of which much changed is said anew. `before`: nullptr if it is new.
-void PatchRecord(Json& patch, const std::string& record, const Json* before, Json after);
+void PatchRecord(Delta& delta, const std::string& record, const Json* before, Json after);
 
 }  // namespace acl::workflow

@@ -36,7 +36,7 @@ class WorkflowKind final : public SubjectKind {
     return std::move(decider).Take();
   }
 
-  Json Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(specs_, state, draft); }
+  Delta Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(specs_, state, draft); }
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 

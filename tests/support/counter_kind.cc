@@ -142,7 +142,7 @@ Decision CounterKind::Decide(const Document& state, const Input& input, WallTime
   return decision;
 }
 
-Json CounterKind::Evolve(const Document& state, const EventDraft& draft) const {
+Delta CounterKind::Evolve(const Document& state, const EventDraft& draft) const {
   Json delta = Json::array();
   if (draft.type == "counter.created") {
     Json counter = draft.facts;

@@ -19,7 +19,7 @@ class CounterKind final : public SubjectKind {
  public:
   std::string_view Name() const override { return "counter"; }
   Decision Decide(const Document& state, const Input& input, WallTime now) const override;
-  Json Evolve(const Document& state, const EventDraft& draft) const override;
+  Delta Evolve(const Document& state, const EventDraft& draft) const override;
   Next WhatNext(const Document& state, const NextContext& context) const override;
   SubjectTrace Trace(const Document&) const override { return trace; }
   StepTrace TraceOf(const Document& state, const std::string& step_id) const override;

@@ -63,5 +63,42 @@ RC_GTEST_PROP(CanonicalJson, KeyOrderDoesNotMatter, (const std::map<std::string,
   RC_ASSERT(CanonicalJson(forward) == CanonicalJson(backward));
 }
 
+// Written once where both texts are the same; else both are right.
+TEST(StoredText, HasBothHashes) {
+  const std::string_view values[] = {R"({"a":1,"b":[true,null,"x"]})",
+                                     R"({"b":1,"a":2})",
+                                     R"({"a":1.0})",
+                                     R"([1e300,-0.0,12345678901234567890])",
+                                     R"({"€":1,"\r":{"z":1,"y":2}})",
+                                     R"("text \" \\ /")",
+                                     R"({"a":{"b":[{"d":1,"c":2.50}]}})",
+                                     "{}"};
+  for (const std::string_view one : values) {
+    for (const std::string_view other : values) {
+      const Json a = ParseJson(one).value(), b = ParseJson(other).value();
+      StoredText text(0);
+      text.Raw("{\"a\":").Value(a);
+      text.Raw(",\"b\":").Value(b);
+      text.Raw(",\"c\":").String("q\"").Raw("}");
+      const StoredText::Hashes hashes = text.Measure();
+      const std::string stored = std::move(text).Take();
+      const Json whole = {{"a", a}, {"b", b}, {"c", "q\""}};
+      EXPECT_EQ(stored, DumpJson(whole));
+      EXPECT_EQ(hashes.stored, Sha256(stored)) << stored;
+      EXPECT_EQ(hashes.canonical, CanonicalHash(whole)) << stored;
+    }
+  }
+}
+
+// An error message may hold anything: what is stored is text, and the hash is of that text's value.
+TEST(StoredText, MendsWhatIsNoText) {
+  StoredText text(0);
+  text.Raw("[").Value(Json{{"b", "x\xff"}, {"a", 1}});
+  text.Raw(",").String("y\xfe").Raw("]");
+  const StoredText::Hashes hashes = text.Measure();
+  const std::string stored = std::move(text).Take();
+  EXPECT_EQ(hashes.canonical, CanonicalHash(ParseJson(stored).value()));
+}
+
 }  // namespace
 }  // namespace acl

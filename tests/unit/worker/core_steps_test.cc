@@ -234,7 +234,7 @@ class BigKind final : public SubjectKind {
     if (const auto* inbox = std::get_if<InboxInput>(&input)) decision.events.push_back({"big.touched", inbox->payload, {}});
     return decision;
   }
-  Json Evolve(const Document&, const EventDraft& draft) const override {
+  Delta Evolve(const Document&, const EventDraft& draft) const override {
     Json delta = Json::array();
     const std::string text(100, 'x');
     if (draft.type == "big.created") {

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/base/canonical_json.h"
+#include "shared/base/sha256.h"
+
 namespace acl {
 namespace {
 
@@ -12,15 +15,22 @@ Json Of(std::string_view text) { return ParseJson(text).value(); }
 // The delta of two events in one, checked against both applied one after another.
 std::string Joined(std::string_view state, std::string_view first, std::string_view next) {
   Document apart = Document::FromJson(Of(state)).value(), together = apart;
-  EXPECT_TRUE(apart.Apply(Of(first)).ok());
-  EXPECT_TRUE(apart.Apply(Of(next)).ok());
-  Folded folded{"a", Json{{"at", "noon"}, {"x", 1}}, Of(first), Json::array()};
-  folded.Join({"b", Json{{"at", "noon"}, {"y", 2}}, Of(next), Json::array()});
-  EXPECT_EQ(DumpJson(folded.also), R"([{"type":"b","y":2}])");
-  EXPECT_TRUE(together.Apply(folded.delta).ok());
+  Folded folded{"a", Json{{"x", 1}}, Of(first), {}}, joins{"b", Json{{"y", 2}}, Of(next), {}};
+  EXPECT_TRUE(apart.Apply(folded.delta).ok());
+  EXPECT_TRUE(apart.Apply(joins.delta).ok());
+  folded.Join(std::move(joins), apart);
+  Event event;
+  WordPayload(folded, apart, event);
+  const Json payload = Of(*event.payload);
+  EXPECT_EQ(DumpJson(payload["also"]), R"([{"type":"b","y":2}])");
+  EXPECT_EQ(payload["x"], 1);
+  EXPECT_TRUE(together.Apply(payload["state_delta"]).ok());
   EXPECT_EQ(DumpJson(together.ToJson()), DumpJson(apart.ToJson()));
   EXPECT_EQ(together.Root(), apart.Root());
-  return DumpJson(folded.delta);
+  EXPECT_EQ(payload["state_root"], ToHex(apart.Root()));
+  EXPECT_EQ(event.checksum, CanonicalHash(payload));
+  EXPECT_EQ(event.content_hash, Sha256(*event.payload));
+  return DumpJson(payload["state_delta"]);
 }
 
 TEST(Fold, AnEntryThatBothWriteIsWrittenOnce) {
@@ -34,7 +44,7 @@ TEST(Fold, AnEntryThatBothWriteIsWrittenOnce) {
 TEST(Fold, WhatWasReadOrChangedInBetweenStays) {
   // Copied from, changed by a member, removed, not an object, a member of a member, a name with an escape, another operation.
   const std::string_view cases[][3] = {
-      {"{}", R"([{"op":"add","path":"/p","value":{"a":1}},{"op":"copy","path":"/q","from":"/p/a"}])",
+      {"{}", R"([{"op":"add","path":"/p","value":{"a":1}},{"from":"/p/a","op":"copy","path":"/q"}])",
        R"([{"op":"add","path":"/p/a","value":2}])"},
       {R"({"p":{}})", R"([{"op":"add","path":"/p/a","value":1}])", R"([{"op":"add","path":"/p/b","value":2}])"},
       {R"({"p":1})", R"([{"op":"remove","path":"/p"}])", R"([{"op":"add","path":"/p","value":2}])"},

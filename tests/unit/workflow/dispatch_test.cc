@@ -53,7 +53,7 @@ TEST(Dispatch, AStepOnAnotherQueueGoesOutAsATaskAndTheRunWaitsForIt) {
   EXPECT_EQ(done["task_token"], 77);
   EXPECT_TRUE(done.contains("inbox_id"));
   EXPECT_EQ(run.Step("b").queue, "");
-  EXPECT_EQ(*run.Var("y"), 8);
+  EXPECT_EQ((*run.Var("b"))["y"], 8);
   EXPECT_EQ(run.completions["b"], 1);
   run.Pump();
   run.Finish("c", Ok());

@@ -103,7 +103,9 @@ TEST(Forward, ReadyWorkWithoutRoomIsNotWaiting) {
 }
 
 TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
-  RunDriver run(MakeSpec({MakeStep("a"), MakeStep("b")}));
+  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b")});
+  spec.steps[1].inputs = {{"all", "{{x}} {{ y.z }} {{b | default('')}}"}};
+  RunDriver run(spec);
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
@@ -117,6 +119,26 @@ TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
   // Outputs stand once in the delta.
   std::string text = DumpJson(run.Events("step.completed")[0]);
   EXPECT_EQ(text.find("an output named like a step"), text.rfind("an output named like a step"));
+}
+
+// What no template can ask for has no entry of its own; one that is there (initial_state, a step's name) goes with the outputs all the
+// same.
+TEST(State, OnlyWhatATemplateMentionsIsMerged) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b"), MakeStep("c")});
+  spec.initial_state = {{"count", 1}};
+  spec.steps[0].compensation = CompensationSpec{.capability = "do.pure", .inputs = {{"k", {"{{ undo.key }}"}}}};
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok({{"x", 1}, {"undo", {{"key", 5}}}, {"count", 2}, {"c", 3}}));
+  EXPECT_EQ(run.Var("x"), nullptr);
+  EXPECT_EQ(run.Var("c"), nullptr) << "the step c has not run";
+  EXPECT_EQ((*run.Var("undo"))["key"], 5);
+  EXPECT_EQ(*run.Var("count"), 2);
+  run.Pump();
+  run.Finish("b", Ok({{"a", "over it"}, {"count", 3}}));
+  EXPECT_EQ(*run.Var("a"), "over it");
+  EXPECT_EQ(*run.Var("count"), 3);
 }
 
 TEST(State, KeyOrderAndNumberTextSurvive) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/workflow/backoff.h"
+#include "shared/workflow/step_id.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -172,7 +173,7 @@ TEST(Takeover, RepeatableStepsRunAgainWithTheSameKeyAndInputsAndDoNotCount) {
     run.Finish("a", Ok({{"value", 1}}));
     auto first = run.Pump(2);
     ASSERT_EQ(first.size(), 2u);
-    EXPECT_EQ(run.Last("step.started")["idempotency_key"], first[1].step.idempotency_key);
+    EXPECT_EQ(first[1].step.idempotency_key, IdempotencyKeyOf(RunDriver::RunId().ToString(), "s")) << "as docs/events.md says";
     run.Finish("side", Ok({{"value", 2}}));  // the variable moves on; the step's inputs do not
     run.Crash();
     EXPECT_EQ(run.Last("step.attempt_lost")["step_id"], "s");
@@ -305,7 +306,7 @@ TEST(Resolve, AsCompletedWithOutputs) {
   run.now += seconds(50'000);
   run.Post("resolve", {{"step_id", "s"}, {"decision", "completed"}, {"outputs", {{"id", 7}}}, {"by", "ann"}});
   EXPECT_EQ(run.Step("s").status, "COMPLETED");
-  EXPECT_EQ(*run.Var("id"), 7);
+  EXPECT_EQ((*run.Var("s"))["id"], 7);
   EXPECT_EQ(run.completions["s"], 1);
   EXPECT_EQ(run.timers["deadline"], run.now + seconds(3500));
   EXPECT_EQ(run.Pump()[0].step.step_id, "t");
@@ -320,7 +321,7 @@ TEST(Resolve, AsFailed) {
 
 TEST(Resolve, AsToBeRunAgainWithTheSameKey) {
   RunDriver run = Uncertain();
-  std::string key = run.Last("step.started")["idempotency_key"];
+  const std::string key = IdempotencyKeyOf(RunDriver::RunId().ToString(), "s");
   run.Post("resolve", {{"step_id", "s"}, {"decision", "retry"}});
   auto started = run.Pump();
   ASSERT_EQ(started.size(), 1u);

@@ -96,6 +96,7 @@ void RunDriver::Append(const EventDraft& draft) {
   auto event = FoldDraft(*kind, state, draft);
   ASSERT_TRUE(event.ok()) << event.error();
   event->seq = std::int64_t(events.size()) + 1;
+  event->timestamp = draft.at;
   Json payload = *ParseJson(*event->payload);
   if (payload.contains("state_delta")) {
     acl::Status applied = replayed_.Apply(payload["state_delta"]);

@@ -111,9 +111,9 @@ RC_GTEST_PROP(ReadySet, BehavesLikeASet, ()) {
         model.erase(position);
       }
     }
-    Json patch = Json::array();
-    set.AppendTo(patch);
-    RC_ASSERT(state.Apply(patch).ok());
+    Delta delta;
+    set.AppendTo(delta);
+    RC_ASSERT(state.Apply(delta).ok());
   }
   ReadySet set(state, total);
   std::vector<int> found;
