@@ -73,7 +73,8 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
-  RunCreator creator{*backend.store, [this](const std::string& queue) { RingWork(queue); }, MakeGrants()};
+  RunCreator creator{
+      *backend.store, [this](const std::string& queue) { RingWork(queue); }, MakeGrants(), {.crowd = [this] { return ends.crowd(); }}};
   EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxEarly = 20'000;
 constexpr milliseconds kKeepEarly{5'000};
 constexpr milliseconds kTryAgain{100};
+constexpr int kLately = 16;  // so many count in what runs took lately
 }  // namespace
 
 Status EndWatch::Start() {
@@ -46,9 +47,10 @@ bool EndWatch::Add(const SubjectId& subject, milliseconds at_most, Done done, bo
   {
     std::lock_guard lock(mutex_);
     if (stopping_ || waiting_.size() >= options_.max_waiting) return false;
-    waiting_.emplace(subject, Waiter{now + at_most, std::move(done)});
+    waiting_.emplace(subject, Waiter{now, now + at_most, std::move(done)});
+    Count();
     if (!early_.erase(subject) && !soon) return true;
-    nudged_.push_back(subject);
+    if (!Hinted(subject)) return true;
   }
   changed_.notify_all();
   return true;
@@ -63,9 +65,20 @@ void EndWatch::Nudge(const SubjectId& subject) {
       early_[subject] = clock_.Steady();
       return;
     }
-    nudged_.push_back(subject);
+    if (!Hinted(subject)) return;
   }
   changed_.notify_all();
+}
+
+bool EndWatch::Hinted(const SubjectId& subject) {
+  nudged_.push_back(subject);
+  return nudged_.size() == wake_at_;
+}
+
+// What they took is of no use once nobody waits: who comes then is alone.
+void EndWatch::Count() {
+  runs_ = waiting_.size();
+  if (waiting_.empty()) each_ = 0;
 }
 
 // Under the lock. Hints first; everything when its time has come.
@@ -84,7 +97,9 @@ std::vector<SubjectId> EndWatch::TakeDue(SteadyTime now) {
 void EndWatch::Look(const std::vector<SubjectId>& subjects) {
   for (std::size_t from = 0; from < subjects.size(); from += options_.at_once) {
     const std::span<const SubjectId> some(subjects.data() + from, std::min(options_.at_once, subjects.size() - from));
+    pace_.Went(some.size(), clock_.Steady());
     auto ends = queries_.Ends(some);
+    const SteadyTime now = clock_.Steady();
     std::vector<std::pair<Done, EndView>> told;
     {
       std::lock_guard lock(mutex_);
@@ -95,9 +110,14 @@ void EndWatch::Look(const std::vector<SubjectId>& subjects) {
       for (const EndView& end : *ends) {
         if (!end.closed) continue;
         auto [first, last] = waiting_.equal_range(end.subject);
-        for (auto it = first; it != last; ++it) told.emplace_back(std::move(it->second.done), end);
+        for (auto it = first; it != last; ++it) {
+          const SteadyTime::rep took = (now - it->second.since).count();
+          each_ = each_ == 0 ? took : each_ + (took - each_) / kLately;
+          told.emplace_back(std::move(it->second.done), end);
+        }
         waiting_.erase(first, last);
       }
+      Count();
     }
     for (auto& [done, end] : told) done(end);
   }
@@ -112,6 +132,7 @@ void EndWatch::GiveUp(SteadyTime now) {
       told.push_back(std::move(one.second.done));
       return true;
     });
+    Count();
   }
   for (auto& done : told) done(std::nullopt);
 }
@@ -120,8 +141,14 @@ void EndWatch::RunUntilStopped() {
   SteadyTime give_up_at = clock_.Steady();
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    changed_.wait_for(lock, std::max(std::min(look_at_, give_up_at) - clock_.Steady(), SteadyTime::duration(0)),
-                      [this] { return stopping_ || !nudged_.empty(); });
+    const auto until = [&](SteadyTime time) { return std::max(time - clock_.Steady(), SteadyTime::duration(0)); };
+    wake_at_ = 1;
+    changed_.wait_for(lock, until(std::min(look_at_, give_up_at)), [this] { return stopping_ || !nudged_.empty(); });
+    if (!nudged_.empty()) {
+      wake_at_ = pace_.Enough(crowd());
+      changed_.wait_for(lock, until(pace_.Latest(crowd())), [this] { return stopping_ || nudged_.size() >= wake_at_; });
+    }
+    wake_at_ = 0;  // nobody has to
     if (stopping_) return;
     const SteadyTime now = clock_.Steady();
     const std::vector<SubjectId> due = TakeDue(now);

@@ -1,7 +1,8 @@
 #pragma once
 // Who waits for runs to end (Prefer: wait): one thread for all of this process. A hint that a run has ended comes from its worker
-// (doorbell); what is true is asked of the database, many runs at once, and from time to time without a hint.
+// (doorbell); what is true is asked of the database, many runs at once (pace.h), and from time to time without a hint.
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "coordinator/pace.h"
 #include "shared/kernel/queries.h"
 #include "shared/runtime/service.h"
 
@@ -36,14 +38,19 @@ class EndWatch final : public Service {
   bool Add(const SubjectId& subject, std::chrono::milliseconds at_most, Done done, bool soon = false);
   // A hint that it has ended; before or after Add.
   void Nudge(const SubjectId& subject);
+  // Who waits, and how long those that were told lately had waited. From any thread.
+  Crowd crowd() const { return {runs_.load(std::memory_order_relaxed), SteadyTime::duration(each_.load(std::memory_order_relaxed))}; }
 
  private:
   struct Waiter {
-    SteadyTime until;
+    SteadyTime since, until;
     Done done;
   };
 
   void RunUntilStopped();
+  // A hint is there: whether the thread has to be woken for it. Under the lock.
+  bool Hinted(const SubjectId& subject);
+  void Count();  // under the lock
   std::vector<SubjectId> TakeDue(SteadyTime now);
   void Look(const std::vector<SubjectId>& subjects);
   void GiveUp(SteadyTime now);
@@ -57,6 +64,10 @@ class EndWatch final : public Service {
   std::vector<SubjectId> nudged_;
   std::unordered_map<SubjectId, SteadyTime> early_;  // nudged while nobody waited: a wait may be about to begin
   SteadyTime look_at_{};
+  std::size_t wake_at_ = 1;  // so many hints wake the thread
+  std::atomic<std::size_t> runs_{0};
+  std::atomic<SteadyTime::rep> each_{0};
+  Pace pace_{16};  // the thread's
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -10,8 +10,15 @@
 
 #include "shared/base/sha256.h"
 #include "shared/spec/loader.h"
+#include "shared/workflow/run_mold.h"
 
 namespace acl::coordinator {
+
+// A workflow that was loaded, and what runs of it have in common (run_mold.h).
+struct KnownSpec : Loaded {
+  explicit KnownSpec(Loaded loaded) : Loaded(std::move(loaded)) {}
+  mutable workflow::RunMolds molds;
+};
 
 class KnownSpecs {
  public:
@@ -19,7 +26,7 @@ class KnownSpecs {
       : capabilities_(capabilities), max_bytes_(max_bytes) {}
 
   // As LoadWorkflow for a submission.
-  std::shared_ptr<const Loaded> Load(const std::string& text, bool strict, bool strict_templates) {
+  std::shared_ptr<const KnownSpec> Load(const std::string& text, bool strict, bool strict_templates) {
     const std::string key = std::string(strict ? "s" : "-") + (strict_templates ? "t" : "-") + HashBytes(text);
     {
       std::lock_guard lock(mutex_);
@@ -28,7 +35,7 @@ class KnownSpecs {
         return recent_.front().loaded;
       }
     }
-    auto loaded = std::make_shared<const Loaded>(
+    auto loaded = std::make_shared<const KnownSpec>(
         LoadWorkflow(text, capabilities_, {.strict = strict, .strict_templates = strict_templates, .for_submit = true}));
     if (!loaded->ok() || text.size() > max_bytes_) return loaded;
     std::lock_guard lock(mutex_);
@@ -48,7 +55,7 @@ class KnownSpecs {
   struct Entry {
     std::string key;
     std::size_t size = 0;
-    std::shared_ptr<const Loaded> loaded;
+    std::shared_ptr<const KnownSpec> loaded;
   };
   static std::string HashBytes(const std::string& text) {
     const Hash256 hash = Sha256(text);

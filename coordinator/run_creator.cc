@@ -33,15 +33,26 @@ bool RunCreator::Add(CreateItem item, Done done) {
     std::lock_guard lock(mutex_);
     if (stopping_ || queue_.size() >= options_.max_queued) return false;
     queue_.push_back({std::move(item), std::move(done)});
+    if (queue_.size() != wake_at_) return true;
   }
   changed_.notify_one();
   return true;
 }
 
+// Until there is one, and then for as long as it is worth to wait for more.
+void RunCreator::AwaitSome(std::unique_lock<std::mutex>& lock) {
+  wake_at_ = 1;
+  changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  if (!options_.crowd) return;
+  const Crowd crowd = options_.crowd();
+  wake_at_ = pace_.Enough(crowd);
+  changed_.wait_until(lock, pace_.Latest(crowd), [this] { return stopping_ || queue_.size() >= wake_at_; });
+}
+
 void RunCreator::RunUntilStopped() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    AwaitSome(lock);
     if (queue_.empty()) return;
     std::vector<Asked> asked;
     if (queue_.size() <= options_.at_once) {
@@ -51,7 +62,9 @@ void RunCreator::RunUntilStopped() {
       asked.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(some));
       queue_.erase(queue_.begin(), some);
     }
+    wake_at_ = 0;  // nobody has to
     lock.unlock();
+    pace_.Went(asked.size(), SystemClock().Steady());
     Make(std::move(asked));
     lock.lock();
   }

@@ -1,7 +1,7 @@
 #pragma once
-// Makes runs for callers that come at the same time in one transaction: what was asked for while the last one was on its way goes
-// together with the next (as commits do). A run for which a worker has room is granted to it in the same transaction (DESIGN.md section 2,
-// "Create and grant"); for the others workers are rung. One thread.
+// Makes runs for callers that come at the same time in one transaction: what was asked for while the last one was on its way, and a moment
+// after it (pace.h), goes together with the next. A run for which a worker has room is granted to it in the same transaction (DESIGN.md
+// section 2, "Create and grant"); for the others workers are rung. One thread.
 
 #include <condition_variable>
 #include <functional>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "coordinator/pace.h"
 #include "shared/kernel/store.h"
 #include "shared/runtime/service.h"
 
@@ -21,6 +22,7 @@ class RunCreator final : public Service {
   struct Options {
     std::size_t max_queued = 10'000;
     std::size_t at_once = 200;
+    std::function<Crowd()> crowd = {};  // of runs in flight; none: nobody is kept waiting
   };
   // Called once, on the creator's thread or in Stop; must not block.
   using Done = std::function<void(Result<CreateOutcome> outcome)>;
@@ -51,6 +53,7 @@ class RunCreator final : public Service {
     Done done;
   };
   void RunUntilStopped();
+  void AwaitSome(std::unique_lock<std::mutex>& lock);
   // What a transaction made, to be told of.
   struct Made {
     std::set<std::string> queues;
@@ -67,7 +70,9 @@ class RunCreator final : public Service {
   std::mutex lifecycle_, mutex_;
   std::condition_variable changed_;
   std::vector<Asked> queue_;
+  std::size_t wake_at_ = 1;  // so many in the queue wake the thread
   bool stopping_ = false;
+  Pace pace_{8};  // the thread's
   std::thread thread_;
 };
 

@@ -2,9 +2,9 @@
 
 namespace acl::coordinator {
 
-Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request) {
+Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request, workflow::RunMolds* molds) {
   request.subject = maker.ids.New<SubjectId>();
-  return workflow::MakeCreateItem(maker.kind, spec, std::move(request));
+  return workflow::MakeCreateItem(maker.kind, spec, std::move(request), molds);
 }
 
 Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request) {

@@ -21,7 +21,8 @@ struct MadeRun {
 };
 
 // What the store is to make. `request.subject` is made here. Errors as below, but the store's.
-Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
+Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request,
+                              workflow::RunMolds* molds = nullptr);
 // `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
 // stored; else the store's errors.
 Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);

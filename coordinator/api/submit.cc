@@ -103,7 +103,7 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   create.files = std::move(ValueOf(files));
   create.request_key = ValueOf(key);
   create.request_hash = submission.hash;
-  auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create));
+  auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   HttpResponse response;
   response.later = [api, loaded, file = submission.file, wait = ReadWait(request),

@@ -110,7 +110,7 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
           create.request_key = fmt::format("{}/{}", *ValueOf(common_key), i);
         }
         if (create.request_key) create.request_hash = CanonicalHash({{"workflow", ToHex(common.hash)}, {"run", runs[i]}});
-        auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create));
+        auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
         if (item) {
           items->push_back(std::move(*item));
         } else {

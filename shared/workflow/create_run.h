@@ -25,7 +25,9 @@ struct CreateRequest {
 };
 
 // `kind` is the workflow kind (workflow_kind.h) that will run it. kInvalid, one finding a line: inputs that do not fit, a file path that
-// is not relative and normalised, steps whose order does not work out (a cycle).
-Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request);
+// is not relative and normalised, steps whose order does not work out (a cycle). `molds`: of this workflow and kind; what was made before
+// makes it cheaper.
+class RunMolds;
+Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request, RunMolds* molds = nullptr);
 
 }  // namespace acl::workflow

@@ -7,6 +7,7 @@
 #include "shared/capability/standard.h"
 #include "shared/spec/loader.h"
 #include "shared/workflow/create_run.h"
+#include "shared/workflow/run_mold.h"
 #include "shared/workflow/workflow_kind.h"
 #include "worker/subject_run.h"
 
@@ -40,12 +41,12 @@ struct Bench {
     created = Create();
   }
 
-  CreateItem Create() const {
+  CreateItem Create(workflow::RunMolds* molds = nullptr) const {
     workflow::CreateRequest request;
     request.subject.uuid.bytes[0] = 1;
     request.spec_text = WorkflowText();
     request.submitter = "bench";
-    auto item = workflow::MakeCreateItem(*kind, spec, std::move(request));
+    auto item = workflow::MakeCreateItem(*kind, spec, std::move(request), molds);
     ACL_CHECK(item.ok(), "the bench's run cannot be created");
     Event& event = item->events.front();
     event.timestamp = Time(0);
@@ -121,6 +122,14 @@ void CreateRun(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(bench.Create());
 }
 BENCHMARK(CreateRun);
+
+// The same of the third run of a workflow and later.
+void CreateRunFromMold(benchmark::State& state) {
+  const Bench bench;
+  workflow::RunMolds molds;
+  for (auto _ : state) benchmark::DoNotOptimize(bench.Create(&molds));
+}
+BENCHMARK(CreateRunFromMold);
 
 void TenSteps(benchmark::State& state) {
   const Bench bench;

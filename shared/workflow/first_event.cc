@@ -1,0 +1,66 @@
+#include "shared/workflow/first_event.h"
+
+#include <fmt/format.h>
+
+#include "shared/base/canonical_json.h"
+#include "shared/kernel/fold.h"
+#include "shared/spec/loader.h"
+#include "shared/workflow/events.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+namespace {
+
+Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const std::string& spec_hash, const std::string& owner) {
+  const std::string id = request.subject.ToString();
+  Json run = {{"v", kStateVersion}, {"run_id", id}, {"workflow_id", spec.workflow_id.empty() ? id : spec.workflow_id}};
+  run["session_id"] = request.session_id.empty() ? id : request.session_id;
+  run["name"] = spec.name;
+  run["version"] = spec.version;
+  run["owner"] = owner;
+  run["spec_hash"] = spec_hash;
+  if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
+  if (std::string parent = FormatTraceparent(request.trace); !parent.empty()) run["traceparent"] = std::move(parent);
+  run["status"] = Name(RunStatus::kPending);
+  return run;
+}
+
+}  // namespace
+
+std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request) { return spec.owner.empty() ? request.submitter : spec.owner; }
+
+Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
+                                  Json files) {
+  // Variables: initial_state, over it the inputs by name (compat.md 1.5; inputs are our addition).
+  Json variables = given.initial_state.is_object() ? given.initial_state : Json::object();
+  for (auto it = inputs.begin(); it != inputs.end(); ++it) variables[it.key()] = it.value();
+
+  const std::string owner = OwnerOf(given, request);
+  WorkflowSpec spec = given;
+  for (StepSpec& step : spec.steps)
+    if (step.agent_name.empty()) step.agent_name = owner;  // compat.md 1.3; the file may have named no owner
+  Json spec_json = SpecToJson(spec);
+  const std::string spec_hash = ToHex(CanonicalHash(spec_json));
+  EventDraft draft{
+      std::string(event::kWorkflowCreated),
+      {{"name", spec.name}, {"version", spec.version}, {"owner", owner}, {"steps", spec.steps.size()}, {"spec_hash", spec_hash}},
+      Json::object()};
+  if (!request.submitter.empty()) draft.facts["submitter"] = request.submitter;
+  if (!request.trace.trace_id.empty()) draft.facts["trace_id"] = request.trace.trace_id;
+  draft.carried = {{kRunKey, RunRecordOf(spec, request, spec_hash, owner)},
+                   {kSpecKey, std::move(spec_json)},
+                   {kInputsKey, std::move(inputs)},
+                   {"variables", std::move(variables)},
+                   {"files", std::move(files)}};
+
+  FirstEvent first;
+  auto folded = FoldDraft(kind, first.state, std::move(draft));
+  if (!folded) return Error{Code::kInvalid, fmt::format("workflow '{}' cannot be run: {}", spec.name, folded.message())};
+  first.event = std::move(*folded);
+  first.event.subject = request.subject;
+  first.event.seq = 1;
+  return first;
+}
+
+}  // namespace acl::workflow
