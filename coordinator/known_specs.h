@@ -27,14 +27,8 @@ class KnownSpecs {
 
   // As LoadWorkflow for a submission.
   std::shared_ptr<const KnownSpec> Load(const std::string& text, bool strict, bool strict_templates) {
-    const std::string key = std::string(strict ? "s" : "-") + (strict_templates ? "t" : "-") + HashBytes(text);
-    {
-      std::lock_guard lock(mutex_);
-      if (auto known = by_key_.find(key); known != by_key_.end()) {
-        recent_.splice(recent_.begin(), recent_, known->second);
-        return recent_.front().loaded;
-      }
-    }
+    const std::string key = KeyOf(text, strict, strict_templates);
+    if (auto known = Known(key)) return known;
     auto loaded = std::make_shared<const KnownSpec>(
         LoadWorkflow(text, capabilities_, {.strict = strict, .strict_templates = strict_templates, .for_submit = true}));
     if (!loaded->ok() || text.size() > max_bytes_) return loaded;
@@ -50,6 +44,10 @@ class KnownSpecs {
     }
     return loaded;
   }
+  // nullptr: it was not loaded lately.
+  std::shared_ptr<const KnownSpec> Find(const std::string& text, bool strict, bool strict_templates) {
+    return Known(KeyOf(text, strict, strict_templates));
+  }
 
  private:
   struct Entry {
@@ -57,6 +55,16 @@ class KnownSpecs {
     std::size_t size = 0;
     std::shared_ptr<const KnownSpec> loaded;
   };
+  static std::string KeyOf(const std::string& text, bool strict, bool strict_templates) {
+    return std::string(strict ? "s" : "-") + (strict_templates ? "t" : "-") + HashBytes(text);
+  }
+  std::shared_ptr<const KnownSpec> Known(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    const auto known = by_key_.find(key);
+    if (known == by_key_.end()) return nullptr;
+    recent_.splice(recent_.begin(), recent_, known->second);
+    return recent_.front().loaded;
+  }
   static std::string HashBytes(const std::string& text) {
     const Hash256 hash = Sha256(text);
     return std::string(hash.begin(), hash.end());

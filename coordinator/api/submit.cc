@@ -87,21 +87,13 @@ HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::str
   return response;
 }
 
-HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
-  auto key = ReadIdempotencyKey(request);
-  if (const auto* refusal = RefusalOf(key)) return *refusal;
-  auto read = ReadSubmission(request);
-  if (const auto* refusal = RefusalOf(read)) return *refusal;
-  Submission& submission = ValueOf(read);
-  const auto loaded = api.specs.Load(submission.text, submission.strict, submission.strict_templates);
-  if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
-  auto files = ReadFiles(api, submission.files);
-  if (const auto* refusal = RefusalOf(files)) return *refusal;
-
+// With the files read.
+HttpResponse SubmitLoaded(const ApiContext& api, const HttpRequest& request, Submission& submission, std::optional<std::string> key,
+                          const std::shared_ptr<const KnownSpec>& loaded, std::vector<FileChange> files) {
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
   create.spec_text = std::move(submission.text);
-  create.files = std::move(ValueOf(files));
-  create.request_key = ValueOf(key);
+  create.files = std::move(files);
+  create.request_key = std::move(key);
   create.request_hash = submission.hash;
   auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
@@ -114,6 +106,34 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
     });
   };
   return response;
+}
+
+HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
+  auto key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(key)) return *refusal;
+  auto read = ReadSubmission(request);
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  Submission& submission = ValueOf(read);
+  const auto loaded = api.specs.Load(submission.text, submission.strict, submission.strict_templates);
+  if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
+  auto files = ReadFiles(api, submission.files);
+  if (const auto* refusal = RefusalOf(files)) return *refusal;
+  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, std::move(ValueOf(files)));
+}
+
+// A small workflow that was loaded before, without files: nothing is read, parsed or asked for that could take long.
+std::optional<HttpResponse> SubmitQuickly(const ApiContext& api, const HttpRequest& request) {
+  constexpr std::size_t kSmall = 16 * 1024;
+  if (request.body.size() > kSmall) return std::nullopt;
+  auto key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(key)) return *refusal;
+  auto read = ReadSubmission(request);
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  Submission& submission = ValueOf(read);
+  if (!submission.files.empty()) return std::nullopt;
+  const auto loaded = api.specs.Find(submission.text, submission.strict, submission.strict_templates);
+  if (!loaded) return std::nullopt;
+  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {});
 }
 
 HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
@@ -146,7 +166,9 @@ void AddSubmitRoutes(Router& router, const ApiContext& api) {
   const RouteOptions options{.max_body = kMaxSubmitBytes,
                              .content_types = {"application/json", "application/yaml", "application/x-yaml", "text/yaml"},
                              .body_required = true};
-  router.Add("POST", "/v1/workflows", options, [api](const HttpRequest& request) { return Submit(api, request); });
+  RouteOptions submit = options;
+  submit.quick = [api](const HttpRequest& request) { return SubmitQuickly(api, request); };
+  router.Add("POST", "/v1/workflows", submit, [api](const HttpRequest& request) { return Submit(api, request); });
   router.Add("POST", "/v1/validate", options, [api](const HttpRequest& request) { return Validate(api, request); });
 }
 

@@ -169,11 +169,15 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       ACL_CHECK(!response.later, "a route on the server's thread answers at once");
       return Respond(std::move(response));
     }
+    if (auto response = CallQuick(core_.log, *route_, *request_)) {
+      if (!response->later) return Respond(std::move(*response));
+      return Await(std::make_shared<Reply>(shared_from_this(), core_.io), *response);
+    }
     auto reply = std::make_shared<Reply>(shared_from_this(), core_.io);
     const bool posted = core_.pool->Post([reply, request = request_, route = route_, &log = core_.log] {
       HttpResponse response = CallHandler(log, *route, *request);
       if (!response.later) return reply->Give(std::move(response));
-      response.later([reply](HttpResponse answer) { reply->Give(std::move(answer)); });
+      Await(reply, response);
     });
     if (!posted) reply->Give(Problem(503, "overloaded", "too many requests are waiting; try again").With("Retry-After", "1"));
   }
@@ -198,6 +202,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     asio::executor_work_guard<asio::io_context::executor_type> guard_;
     std::atomic<bool> given_{false};
   };
+  static void Await(const std::shared_ptr<Reply>& reply, const HttpResponse& response) {
+    response.later([reply](HttpResponse answer) { reply->Give(std::move(answer)); });
+  }
 
   // ---- the answer
   void Respond(HttpResponse response) {

@@ -63,8 +63,8 @@ struct HttpResponse {
   std::string body;
   // Set: `body` is not sent; the head goes out and the stream is handed over (on the server's thread: it must not block).
   std::function<void(std::shared_ptr<HttpStream>)> on_stream;
-  // Set: nothing is sent yet. Called once, on the handler's thread; whoever has the answer gives it to `answer`, from any thread, once.
-  // Dropped without an answer it is a 503. For routes on the pool only.
+  // Set: nothing is sent yet. Called once, on the thread of who answered so; whoever has the answer gives it to `answer`, from any thread,
+  // once. Dropped without an answer it is a 503. Not for routes on the server's thread (RouteOptions::quick may).
   using Answer = std::function<void(HttpResponse)>;
   std::function<void(Answer answer)> later;
 

@@ -89,16 +89,31 @@ std::optional<HttpResponse> CheckContentType(const HttpRequest& request, const R
                              fmt::join(route.options.content_types, " or ")));
 }
 
-HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request) {
+namespace {
+
+// Nothing: it left the request to somebody else.
+std::optional<HttpResponse> Guarded(const Logger& log, const Route& route, const HttpRequest& request,
+                                    const std::function<std::optional<HttpResponse>(const HttpRequest&)>& call) {
   std::string what = "unknown";
   try {
-    return route.handler(request);
+    return call(request);
   } catch (const std::exception& exception) {
     what = exception.what();
   } catch (...) {  // NOLINT(bugprone-empty-catch): answered below
   }
   log.Error("a handler threw: a bug", {{"route", route.pattern}, {"error", what}, {"request_id", request.request_id}});
   return Problem(500, "internal", "a fault of the server's own; its log has the request id " + request.request_id);
+}
+
+}  // namespace
+
+HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request) {
+  return *Guarded(log, route, request, [&](const HttpRequest& asked) { return std::optional(route.handler(asked)); });
+}
+
+std::optional<HttpResponse> CallQuick(const Logger& log, const Route& route, const HttpRequest& request) {
+  if (!route.options.quick) return std::nullopt;
+  return Guarded(log, route, request, route.options.quick);
 }
 
 }  // namespace acl::internal

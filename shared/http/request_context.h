@@ -17,5 +17,7 @@ std::optional<HttpResponse> CheckBody(const HttpHead& head, const Route& route);
 std::optional<HttpResponse> CheckContentType(const HttpRequest& request, const Route& route);
 // The handler's answer; 500 if it throws.
 HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request);
+// The same of what the route answers at once; nothing: it is the handler's.
+std::optional<HttpResponse> CallQuick(const Logger& log, const Route& route, const HttpRequest& request);
 
 }  // namespace acl::internal

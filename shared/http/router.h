@@ -3,6 +3,7 @@
 // included. A literal segment wins over a parameter.
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct RouteOptions {
   bool body_required = false;
   bool on_server_thread = false;  // quick and never blocking (health): not sent to the pool
   bool open = false;              // no API key needed
+  // Asked first, on the server's thread: it answers what it can without blocking, in much less time than a thread takes to wake; what it
+  // leaves (nothing) goes to the handler on the pool.
+  std::function<std::optional<HttpResponse>(const HttpRequest&)> quick = {};
 };
 
 struct Route {

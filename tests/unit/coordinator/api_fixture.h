@@ -67,6 +67,7 @@ class ApiFixture : public ::testing::Test {
     HttpHeaders headers;
     std::string text;
     HttpResponse response;
+    bool quick = false;  // on the server's thread
     std::string Header(const std::string& name) const {
       for (const auto& [key, value] : headers) {
         if (key == name) return value;
@@ -91,7 +92,10 @@ class ApiFixture : public ::testing::Test {
     }
     request.params = match.params;
     Answer answer;
-    answer.response = match.route->handler(request);
+    // As the server does.
+    const auto quick = match.route->options.quick ? match.route->options.quick(request) : std::nullopt;
+    answer.quick = quick.has_value();
+    answer.response = quick ? *quick : match.route->handler(request);
     if (answer.response.later) {
       std::promise<HttpResponse> later;
       answer.response.later([&](HttpResponse given) { later.set_value(std::move(given)); });

@@ -26,6 +26,24 @@ TEST_F(SubmitTest, TakesTheTextItselfAndJsonInJson) {
   EXPECT_EQ(Post("/v1/workflows", {{"workflow", spec}}).status, 201);
 }
 
+// Parsing and asking for stored contents may take long: those are for the pool.
+TEST_F(SubmitTest, AWorkflowThatIsKnownIsSubmittedAtOnce) {
+  const Json body = {{"workflow", kYaml}};
+  const auto first = Post("/v1/workflows", body);
+  EXPECT_FALSE(first.quick);
+  for (int i = 0; i < 3; ++i) {
+    const auto again = Post("/v1/workflows", body, "key");
+    EXPECT_TRUE(again.quick);
+    EXPECT_EQ(again.status, 201) << again.text;
+    EXPECT_EQ(again.Header("Idempotent-Replayed"), i == 0 ? "" : "true");
+  }
+  EXPECT_TRUE(Post("/v1/workflows", {{"workflow", kYaml}, {"inputs", {{"a", 1}}}}).quick);
+  EXPECT_FALSE(Post("/v1/workflows", {{"workflow", kYaml}, {"strict", true}}).quick);
+  EXPECT_FALSE(Post("/v1/workflows", {{"workflow", kYaml}, {"files", Json::array({{{"path", "a"}}})}}).quick);
+  EXPECT_FALSE(Post("/v1/workflows", {{"workflow", kYaml}, {"labels", {{"a", std::string(20'000, 'x')}}}}).quick);
+  EXPECT_EQ(store_.Subjects().size(), 3u);
+}
+
 TEST_F(SubmitTest, ARepeatGetsTheFirstAnswerAnotherBody422) {
   const Json body = {{"workflow", kYaml}, {"inputs", Json::object()}};
   const auto first = Post("/v1/workflows", body, "key-1");

@@ -83,6 +83,12 @@ class Client {
   std::string buffer_;
 };
 
+std::string ThreadName() {
+  char name[16] = {};
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  return name;
+}
+
 int StatusOf(const std::string& answer) { return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0; }
 
 class HttpServerTest : public ::testing::Test {
@@ -103,6 +109,16 @@ class HttpServerTest : public ::testing::Test {
     router.Add("GET", "/inline", {.on_server_thread = true}, [](const HttpRequest&) { return HttpResponse::OfText(200, "inline"); });
     router.Add("GET", "/items/{id}", {},
                [](const HttpRequest& r) { return HttpResponse::OfText(200, r.Param("id") + "|" + (r.Query("q") ? *r.Query("q") : "-")); });
+    RouteOptions quick;
+    quick.quick = [](const HttpRequest& r) -> std::optional<HttpResponse> {
+      const std::string& what = r.Param("what");
+      if (what == "throws") throw std::runtime_error("a bug");
+      if (what == "left") return std::nullopt;
+      HttpResponse later;
+      later.later = [](const HttpResponse::Answer& answer) { answer(HttpResponse::OfText(200, "later")); };
+      return what == "later" ? later : HttpResponse::OfText(200, ThreadName());
+    };
+    router.Add("GET", "/quick/{what}", quick, [](const HttpRequest&) { return HttpResponse::OfText(200, ThreadName()); });
     router.Add("POST", "/echo", {.max_body = 1000}, [](const HttpRequest& r) { return HttpResponse::OfText(200, r.body); });
     router.Add("POST", "/json", {.max_body = 1000, .content_types = {"application/json"}, .body_required = true},
                [](const HttpRequest& r) { return HttpResponse::OfText(200, r.body); });
@@ -258,6 +274,16 @@ TEST_F(HttpServerTest, AThrowingHandlerIs500AndASplitHeaderIsOneHeader) {
   EXPECT_EQ(StatusOf(thrown), 500);
   EXPECT_EQ(thrown.find("a bug"), std::string::npos);  // the log has it
   EXPECT_EQ(Ask(Get("/split")).find("\r\nX-Evil"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, WhatIsQuickIsAnsweredAtOnceAndTheRestOnThePool) {
+  options_.name = "the-server";
+  Run();
+  Client client(port());
+  EXPECT_NE(client.Send(Get("/quick/now")).ReadOne().find("\r\n\r\nthe-server"), std::string::npos);
+  EXPECT_NE(client.Send(Get("/quick/left")).ReadOne().find("\r\n\r\ntest-"), std::string::npos);
+  EXPECT_NE(client.Send(Get("/quick/later")).ReadOne().find("\r\n\r\nlater"), std::string::npos);
+  EXPECT_EQ(StatusOf(client.Send(Get("/quick/throws")).ReadOne()), 500);
 }
 
 TEST_F(HttpServerTest, KeepsUsableRequestIdsOnly) {
