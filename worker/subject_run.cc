@@ -152,6 +152,7 @@ void SubjectRun::SealOpen(InFlight& work, WallTime now) {
   event.token = token_;
   event.timestamp = std::max(now, item.last_timestamp);
   WordPayload(*work.open, work.next_state, event);
+  work.open->Dismiss();
   work.open.reset();
   event.chain = ChainNext(item.chain, event);
   item.chain = event.chain;

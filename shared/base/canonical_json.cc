@@ -138,20 +138,22 @@ StoredText& StoredText::String(std::string_view text) {
   return *this;
 }
 
-void StoredText::Value(const Json& value) {
+StoredText::Texts StoredText::Value(const Json& value) {
   const std::size_t begin = text_.size();
   AppendJson(value, text_);
-  if (IsCanonical(value)) return;
+  const std::string_view stored = std::string_view(text_).substr(begin);
+  if (IsCanonical(value)) return {stored, stored};
   Other& other = others_.emplace_back();
   other.begin = begin;
   other.end = text_.size();
   Append(value, other.canonical);
   // What was not UTF-8 was mended on the way into the stored text, and that is the value then.
-  if (FindBadUtf8(other.canonical) == std::string_view::npos) return;
+  if (FindBadUtf8(other.canonical) == std::string_view::npos) return {stored, other.canonical};
   auto mended = ParseJson(std::string_view(text_).substr(begin), {.max_bytes = text_.size(), .max_depth = 1'000});
   ACL_CHECK(mended.ok(), "a text that was just written is not JSON");
   other.canonical.clear();
   Append(*mended, other.canonical);
+  return {stored, other.canonical};
 }
 
 StoredText::Hashes StoredText::Measure() const {

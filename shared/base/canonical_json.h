@@ -32,7 +32,11 @@ class StoredText {
     return *this;
   }
   StoredText& String(std::string_view text);  // quoted
-  void Value(const Json& value);              // key order and number text are kept
+  // Key order and number text are kept. Both texts of it, until the next is written.
+  struct Texts {
+    std::string_view stored, canonical;
+  };
+  Texts Value(const Json& value);
 
   struct Hashes {
     Hash256 stored{}, canonical{};

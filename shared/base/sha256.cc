@@ -6,6 +6,8 @@
 #include <openssl/sha.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "shared/base/check.h"
@@ -17,25 +19,29 @@ namespace {
 using State = SHA256_CTX;
 constexpr std::size_t kBlock = SHA256_CBLOCK, kLengthBytes = 8;
 // Texts up to here, with their padding, are hashed out of one buffer.
-constexpr std::size_t kShortBlocks = 3, kShort = kShortBlocks * kBlock - kLengthBytes - 1;
+constexpr std::size_t kShortBlocks = 4, kShort = kShortBlocks * kBlock - kLengthBytes - 1;
 
 void PutBigEndian(std::uint64_t value, std::size_t bytes, unsigned char* out) {
   for (std::size_t i = bytes; i-- > 0; value >>= 8) out[i] = static_cast<unsigned char>(value & 0xff);
 }
 
 Hash256 ShortSha256(State& state, std::initializer_list<std::string_view> parts, std::size_t size) {
-  std::array<unsigned char, kShortBlocks * kBlock> text{};
+  const std::size_t blocks = (size + 1 + kLengthBytes + kBlock - 1) / kBlock;
+  [[gnu::uninitialized]] std::array<unsigned char, kShortBlocks * kBlock> text;  // zeros behind the text of its blocks, and no further
+  std::memset(text.data() + size, 0, blocks * kBlock - size);
   std::size_t at = 0;
   for (std::string_view part : parts) {
     if (!part.empty()) std::memcpy(text.data() + at, part.data(), part.size());
     at += part.size();
   }
   text[at] = 0x80;
-  const std::size_t blocks = (size + 1 + kLengthBytes + kBlock - 1) / kBlock;
   PutBigEndian(std::uint64_t(size) * 8, kLengthBytes, text.data() + blocks * kBlock - kLengthBytes);
   for (std::size_t i = 0; i < blocks; ++i) SHA256_Transform(&state, text.data() + i * kBlock);
   Hash256 hash{};
-  for (std::size_t i = 0; i < hash.size() / 4; ++i) PutBigEndian(state.h[i], 4, hash.data() + i * 4);
+  for (std::size_t i = 0; i < hash.size() / 4; ++i) {
+    const std::uint32_t word = std::endian::native == std::endian::little ? __builtin_bswap32(state.h[i]) : state.h[i];
+    std::memcpy(hash.data() + i * 4, &word, 4);
+  }
   return hash;
 }
 

@@ -135,6 +135,17 @@ bool SameText(const Json& value) {
 
 }  // namespace
 
+// `bytes`: of the stored text of its value.
+Node::Measure MeasureOf(const Leaf& leaf, const Hash256& value, std::size_t bytes) {
+  const bool plain =
+      std::none_of(leaf.key.begin(), leaf.key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
+  const std::size_t quoted = plain ? leaf.key.size() + 2 : WithScratch([&](std::string& out) {
+    AppendJsonString(leaf.key, out);
+    return out.size();
+  });
+  return {Sha256({kLeafMark, AsBytes(leaf.path), AsBytes(value)}), quoted + bytes + 2};  // "key":value,
+}
+
 Hash256 PathOf(std::string_view key) {
   constexpr std::size_t kLongest = 64, kKept = 1024;  // a power of two
   if (key.size() > kLongest) return Sha256(key);
@@ -238,12 +249,12 @@ Document::Node::Measure Document::Node::Work() const {
   }
   const trie::Leaf& leaf = trie::AsLeaf(*this);
   const CanonicalMeasure text = MeasureCanonical(leaf.value);
-  const std::size_t quoted = WithScratch([&](std::string& out) {
-    AppendJsonString(leaf.key, out);
-    return out.size();
-  });
-  return {Sha256({trie::kLeafMark, AsBytes(leaf.path), AsBytes(text.hash)}),
-          quoted + (trie::SameText(leaf.value) ? text.bytes : DumpJson(leaf.value).size()) + 2};  // "key":value,
+  return trie::MeasureOf(leaf, text.hash, trie::SameText(leaf.value) ? text.bytes : DumpJson(leaf.value).size());
+}
+
+void Document::Node::Know(std::size_t stored_bytes, std::string_view canonical) const {
+  if (measured_.load(std::memory_order_acquire) == kThere) return;
+  Keep(trie::MeasureOf(trie::AsLeaf(*this), Sha256(canonical), stored_bytes));
 }
 
 // Two that come at once work it out both, and one of them writes it.
@@ -253,7 +264,10 @@ Document::Node::Measure Document::Node::Measured() const {
     return settled ? settled->Measured() : Measure();
   }
   if (measured_.load(std::memory_order_acquire) == kThere) return measure_;
-  const Measure measure = Work();
+  return Keep(Work());
+}
+
+Document::Node::Measure Document::Node::Keep(const Measure& measure) const {
   int before = kNotYet;
   if (measured_.compare_exchange_strong(before, kBeingWritten, std::memory_order_relaxed)) {
     measure_ = measure;

@@ -20,6 +20,8 @@ struct Document::Node {
     std::size_t bytes = 0;  // stored text of the leaves below
   };
   Measure Measured() const;  // from any thread
+  // Of a leaf, for whoever has the texts of its value: what else is worked out from it.
+  void Know(std::size_t stored_bytes, std::string_view canonical) const;
 
   bool is_leaf() const { return shape == Shape::kLeaf; }
 
@@ -32,6 +34,7 @@ struct Document::Node {
 
  private:
   Measure Work() const;
+  Measure Keep(const Measure& measure) const;
 
   enum : int { kNotYet, kBeingWritten, kThere };
   mutable std::atomic<int> measured_{kNotYet};

@@ -31,7 +31,7 @@ bool OnlyPut(const Ops& operations, const std::string& entry) {
 
 // Says in an operation before it what `next` says; false if there is none that can: the last that touches its entry has to put it whole.
 // `only_put`: `after`, the entry as it is after all of the next operations, says it too.
-bool SaidBefore(Ops& operations, DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
+bool SaidBefore(Ops& operations, const DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
   if (!Puts(next)) return false;
   const auto before = std::find_if(operations.rbegin(), operations.rend(), [&](const DeltaOp& op) { return Touches(op, next.entry); });
   if (before == operations.rend() || before->entry != next.entry || before->kind != Kind::kAdd || !before->below.empty()) return false;
@@ -76,7 +76,8 @@ void WordDelta(const Delta& delta, StoredText& out) {
     WordPointer(op.entry, op.below, pointer, out);
     if (!has_from && op.kind != Kind::kRemove) {
       out.Raw(",\"value\":");
-      out.Value(op.said());
+      const StoredText::Texts texts = out.Value(op.said());
+      if (op.leaf) op.leaf->Know(texts.stored.size(), texts.canonical);
     }
     out.Raw("}");
   }
@@ -158,15 +159,22 @@ Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) 
   return folded;
 }
 
+void Folded::Dismiss() {
+  acl::Dismiss(facts);
+  for (Also& one : also) acl::Dismiss(one.facts);
+  for (DeltaOp& op : delta.ops) acl::Dismiss(op.value);
+}
+
 void Folded::Join(Folded next, const Document& state) {
   also.push_back({std::move(next.type), std::move(next.facts)});
   for (Also& one : next.also) also.push_back(std::move(one));
-  delta.ops.reserve(delta.ops.size() + next.delta.ops.size());
-  for (std::size_t i = 0; i < next.delta.ops.size(); ++i) {
-    DeltaOp& op = next.delta.ops[i];
-    const bool only_put = OnlyPut(next.delta.ops, op.entry);
-    const auto after = !only_put ? nullptr : op.leaf ? op.leaf : state.LeafOf(op.entry);
-    if (!SaidBefore(delta.ops, op, after, only_put)) delta.ops.push_back(op);
+  Ops& ops = next.delta.ops;
+  std::vector<bool> only_put;
+  for (const DeltaOp& op : ops) only_put.push_back(OnlyPut(ops, op.entry));
+  delta.ops.reserve(delta.ops.size() + ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto after = !only_put[i] ? nullptr : ops[i].leaf ? ops[i].leaf : state.LeafOf(ops[i].entry);
+    if (!SaidBefore(delta.ops, ops[i], after, only_put[i])) delta.ops.push_back(std::move(ops[i]));
   }
 }
 

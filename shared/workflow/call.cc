@@ -85,6 +85,7 @@ CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const 
                       const std::string& capability, std::vector<std::string>* missing) {
   if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
   const bool strict = spec.spec().strict_templates;
+  if (!instance.undo && spec.constant(instance.step)) return {capability, spec.step(instance.step).inputs, ""};
   if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), strict, missing);
   if (instance.step < 0) {
     const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "shared/base/canonical_json.h"
 #include "shared/spec/template.h"
@@ -42,7 +43,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     c.capability_.push_back(capabilities.Find(step.capability));
     c.forward_.push_back({c.ids_[i], int(i), -1, false});
     c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
-    c.constant_.push_back(!HasTemplate(step.inputs));
+    c.constant_.push_back(!HasTemplate(step.inputs) && ExpandTemplates(step.inputs, [](std::string_view) { return nullptr; }).ok());
     c.Mention(step.inputs);
     if (step.compensation) c.Mention(step.compensation->inputs);
     if (step.wait) c.Mention(step.wait->time);
@@ -80,7 +81,26 @@ std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const
   return target;
 }
 
+std::uint64_t SpecCache::NextNumber() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+// A decision asks several times for the same: the one asked for last is remembered by the thread.
 std::shared_ptr<const CompiledSpec> SpecCache::Known(std::string_view hash) const {
+  struct Last {
+    std::uint64_t cache = 0;
+    std::string hash;
+    std::shared_ptr<const CompiledSpec> spec;
+  };
+  thread_local Last last;
+  if (last.cache == number_ && last.hash == hash) return last.spec;
+  auto known = KnownToAll(hash);
+  if (known) last = {number_, std::string(hash), known};
+  return known;
+}
+
+std::shared_ptr<const CompiledSpec> SpecCache::KnownToAll(std::string_view hash) const {
   std::lock_guard lock(mutex_);
   if (!entries_.empty() && entries_.front().first == hash) return entries_.front().second;  // mostly
   auto it = by_hash_.find(std::string(hash));

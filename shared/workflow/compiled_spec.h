@@ -90,8 +90,11 @@ class SpecCache {
   using Entry = std::pair<std::string, std::shared_ptr<const CompiledSpec>>;
 
   std::shared_ptr<const CompiledSpec> Known(std::string_view hash) const;
+  std::shared_ptr<const CompiledSpec> KnownToAll(std::string_view hash) const;
+  static std::uint64_t NextNumber();
   Result<std::shared_ptr<const CompiledSpec>> Learn(std::string_view hash, const Json& spec) const;
 
+  const std::uint64_t number_ = NextNumber();  // of this cache in the process
   const std::shared_ptr<const CapabilityRegistry> capabilities_;
   const std::size_t max_specs_;
   mutable std::mutex mutex_;

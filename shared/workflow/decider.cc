@@ -21,7 +21,7 @@ void Decider::Emit(std::string_view type, Json facts, Json carried) {
 }
 
 Json Decider::StepFacts(const Instance& instance, int attempt) {
-  Json facts = ObjectFor(16);  // what its event says besides, and what the journal adds
+  Json facts = ObjectFor(4);  // mostly; what else its event says makes it grow
   AddMember(facts, "step_id", instance.step_id);
   // The full name where the id does not say it.
   if (!instance.undo && spec_.step(instance.step).name != instance.step_id) AddMember(facts, "step_name", spec_.step(instance.step).name);

@@ -131,7 +131,7 @@ class Evolution {
     }
     progress_ = ReadProgress(state_);
     record_ = ReadStep(state_, step_id);
-    step_json_ = record_.json ? CopyWithRoom(*record_.json, 8) : ObjectFor(8);
+    step_json_ = record_.json ? CopyWithRoom(*record_.json, 4) : ObjectFor(4);
     if (const Json* attempt = MemberOf(facts_, "attempt")) step_json_["attempt"] = *attempt;
     KeepMissing();
 
@@ -386,7 +386,7 @@ class Evolution {
 
   Delta Patch() {
     Delta delta;
-    delta.ops.reserve(more_.ops.size() + 8);
+    delta.ops.reserve(more_.ops.size() + 4);
     if (!run_json_.is_null()) PatchMembers(delta, kRunKey, *run_.json, std::move(run_json_));
     if (instance_) {
       PatchRecord(delta, StepKey(instance_->step_id), record_.json, std::move(step_json_));

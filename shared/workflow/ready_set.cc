@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "shared/base/json_text.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -10,10 +11,28 @@ ReadySet::ReadySet(const Document& state, int total) : state_(state) {
   for (int words = (total + 31) / 32; words > 1; words = (words + 31) / 32) ++levels_;
 }
 
-std::string ReadySet::Key(int level, int word) { return "ready/" + std::to_string(level) + "/" + std::to_string(word); }
+std::string ReadySet::Key(int level, int word) {
+  std::string key = "ready/";
+  AppendInteger(level, key);
+  key += '/';
+  AppendInteger(word, key);
+  return key;
+}
+
+void ReadySet::Put(int level, int word, std::uint32_t bits) {
+  for (Changed& changed : changed_) {
+    if (changed.level == level && changed.word == word) {
+      changed.bits = bits;
+      return;
+    }
+  }
+  changed_.push_back({level, word, bits});
+}
 
 std::uint32_t ReadySet::Word(int level, int word) const {
-  if (auto it = changed_.find({level, word}); it != changed_.end()) return it->second;
+  for (const Changed& changed : changed_) {
+    if (changed.level == level && changed.word == word) return changed.bits;
+  }
   const Json* json = Lookup(state_, Key(level, word));
   return json && json->is_number_integer() ? std::uint32_t(json->get<std::int64_t>()) : 0;
 }
@@ -41,7 +60,7 @@ void ReadySet::Insert(int position) {
   int at = position;
   for (int level = 0; level < levels_; ++level) {
     std::uint32_t before = Word(level, at / 32);
-    changed_[{level, at / 32}] = before | (1u << (at % 32));
+    Put(level, at / 32, before | (1u << (at % 32)));
     if (before != 0) return;
     at /= 32;
   }
@@ -51,15 +70,15 @@ void ReadySet::Erase(int position) {
   int at = position;
   for (int level = 0; level < levels_; ++level) {
     std::uint32_t after = Word(level, at / 32) & ~(1u << (at % 32));
-    changed_[{level, at / 32}] = after;
+    Put(level, at / 32, after);
     if (after != 0) return;
     at /= 32;
   }
 }
 
 void ReadySet::AppendTo(Delta& delta) const {
-  for (const auto& [place, bits] : changed_) {
-    std::string key = Key(place.first, place.second);
+  for (const auto& [level, word, bits] : changed_) {
+    const std::string key = Key(level, word);
     const Json* before = state_.Find(key);
     if (bits != 0) {
       if (!before || !before->is_number_integer() || before->get<std::int64_t>() != std::int64_t(bits)) delta.Add(key, bits);

@@ -8,9 +8,9 @@
 // attempt runs it stays in.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shared/journal/document.h"
 
@@ -35,7 +35,12 @@ class ReadySet {
 
   const Document& state_;
   int levels_ = 1;
-  std::map<std::pair<int, int>, std::uint32_t> changed_;
+  struct Changed {
+    int level = 0, word = 0;
+    std::uint32_t bits = 0;
+  };
+  void Put(int level, int word, std::uint32_t bits);
+  std::vector<Changed> changed_;  // a word a level, mostly
 };
 
 }  // namespace acl::workflow

@@ -1,5 +1,7 @@
 #include "shared/workflow/state.h"
 
+#include "shared/journal/trie.h"
+
 namespace acl::workflow {
 
 namespace {
@@ -85,9 +87,11 @@ TraceContext TraceOfRun(const Document& state) {
   return parent ? std::move(*parent) : TraceContext{TextOf(run, "trace_id"), "", true};
 }
 
-std::optional<RunRecord> ReadRun(const Document& state) {
+namespace {
+
+std::optional<RunRecord> ReadRunRecord(const Json* json) {
   RunRecord run;
-  run.json = Lookup(state, kRunKey);
+  run.json = json;
   std::optional<RunStatus> status;
   for (const auto& [name, value] : MembersOf(run.json)) {
     const std::string_view key = name;  // compared by length first
@@ -113,6 +117,25 @@ std::optional<RunRecord> ReadRun(const Document& state) {
   if (!status) return std::nullopt;
   run.status = *status;
   return run;
+}
+
+}  // namespace
+
+// A decision reads the record several times, and most steps leave it as it is: the one read last is kept, with the entry that it is of.
+std::optional<RunRecord> ReadRun(const Document& state) {
+  struct Known {
+    std::shared_ptr<const trie::Leaf> leaf;
+    std::optional<RunRecord> record;
+  };
+  thread_local Known known;
+  ++lookups;
+  const trie::Leaf* leaf = trie::Find(state.root_node(), trie::PathOf(kRunKey));
+  if (leaf == nullptr) return std::nullopt;
+  if (leaf != known.leaf.get()) {
+    known.leaf = state.LeafOf(kRunKey);
+    known.record = ReadRunRecord(&leaf->value);
+  }
+  return known.record;
 }
 
 Progress ReadProgress(const Document& state) {
