@@ -1,6 +1,7 @@
 #pragma once
 // One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued; more is dropped: it is only hints),
-// pings, and closes when the peer is silent. Lives on its io_context's thread.
+// pings, and closes when the peer is silent. Frames that are there together are read, and written, with one call. Lives on its io_context's
+// thread.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -27,8 +28,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool open() const { return open_; }
 
  private:
-  void ReadLength();
-  void ReadBody(std::size_t size);
+  void ReadMore();
+  bool TakeFrames();  // all that are there whole; false: what came is not one
   void WriteNext();
   void ArmPing();
 
@@ -36,9 +37,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   boost::asio::steady_timer ping_;
   std::function<void(const Message&)> on_message_;
   std::function<void()> on_closed_;
-  std::uint8_t prefix_[4] = {};
-  std::string body_;
+  std::string in_;  // the first `filled_` bytes came and are not taken yet
+  std::size_t filled_ = 0;
   std::deque<std::string> queue_;
+  std::string out_;  // on its way
   bool writing_ = false, open_ = true;
   int silent_pings_ = 0;
 };
