@@ -41,14 +41,16 @@ workflow::CreateRequest RequestOf(const HttpRequest& request, Json inputs, Json 
 }
 
 void CreateAndWait(const ApiContext& api, CreateItem item, milliseconds wait, CreateDone done) {
-  const auto made = [&ends = api.ends, wait, done](const Result<CreateOutcome>& outcome) {
-    if (!outcome || wait.count() == 0 || outcome->kind == CreateOutcome::Kind::kKeyConflict) return done(outcome, std::nullopt);
+  // Handed from thread to thread: what it holds is copied by none of them.
+  const auto tell = std::make_shared<const CreateDone>(std::move(done));
+  const auto made = [&ends = api.ends, wait, tell](const Result<CreateOutcome>& outcome) {
+    if (!outcome || wait.count() == 0 || outcome->kind == CreateOutcome::Kind::kKeyConflict) return (*tell)(outcome, std::nullopt);
     const bool replayed = outcome->kind == CreateOutcome::Kind::kReplayed;  // may have ended long ago
     const bool waits = ends.Add(
-        outcome->subject, wait, [done, outcome](const std::optional<EndView>& end) { done(outcome, end); }, replayed);
-    if (!waits) done(outcome, std::nullopt);
+        outcome->subject, wait, [tell, outcome](const std::optional<EndView>& end) { (*tell)(outcome, end); }, replayed);
+    if (!waits) (*tell)(outcome, std::nullopt);
   };
-  if (!api.creator.Add(std::move(item), made)) done(Error{Code::kUnavailable, "too many runs are being made; try again"}, std::nullopt);
+  if (!api.creator.Add(std::move(item), made)) (*tell)(Error{Code::kUnavailable, "too many runs are being made; try again"}, std::nullopt);
 }
 
 void AddEnd(Json& body, const EndView& end) {

@@ -187,7 +187,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   class Reply {
    public:
     Reply(std::shared_ptr<Connection> connection, asio::io_context& io) : connection_(std::move(connection)), guard_(io.get_executor()) {}
-    ~Reply() { Give(Problem(503, "unavailable", "the request was given up; try again").With("Retry-After", "1")); }
+    ~Reply() {
+      if (!given_) Give(Problem(503, "unavailable", "the request was given up; try again").With("Retry-After", "1"));
+    }
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
 

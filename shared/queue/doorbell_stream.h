@@ -1,15 +1,14 @@
 #pragma once
 // One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued; more is dropped: it is only hints),
-// pings, and closes when the peer is silent. What came together is read together, and what queued while the last was on its way goes
-// together. Lives on its io_context's thread.
+// pings, and closes when the peer is silent. Frames that are there together are read, and written, with one call. Lives on its io_context's
+// thread.
 
-#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "shared/queue/doorbell_frame.h"
 
@@ -29,8 +28,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool open() const { return open_; }
 
  private:
-  void Read();
-  bool TakeFrames();  // of what was read; false if that is no doorbell's
+  void ReadMore();
+  bool TakeFrames();  // all that are there whole; false: what came is not one
   void WriteNext();
   void ArmPing();
 
@@ -38,9 +37,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   boost::asio::steady_timer ping_;
   std::function<void(const Message&)> on_message_;
   std::function<void()> on_closed_;
-  std::array<char, 4096> some_;
-  std::string read_;  // the beginning of a frame that is not all there
-  std::vector<std::string> queue_, sent_;
+  std::string in_;  // the first `filled_` bytes came and are not taken yet
+  std::size_t filled_ = 0;
+  std::deque<std::string> queue_;
+  std::string out_;  // on its way
   bool writing_ = false, open_ = true;
   int silent_pings_ = 0;
 };

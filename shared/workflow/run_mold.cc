@@ -103,7 +103,6 @@ Result<std::shared_ptr<const RunMold>> RunMold::Cast(const SubjectKind& kind, co
   auto payload = ParsePayload(first->event);
   if (!payload) return payload.error();
   std::shared_ptr<RunMold> mold(new RunMold);
-  mold->shape_ = shape;
   mold->type_ = first->event.type;
   mold->payload_ = MoldText(*first->event.payload, marks);
   mold->canonical_ = MoldText(CanonicalJson(*payload), marks);
@@ -166,9 +165,15 @@ std::shared_ptr<const RunMold> RunMolds::Find(const MoldShape& shape, bool& due)
 }
 
 void RunMolds::Keep(const MoldShape& shape, std::shared_ptr<const RunMold> mold) {
+  constexpr std::size_t kLarge = 128 * 1024;
   std::lock_guard lock(mutex_);
+  const bool large = mold->bytes() > kLarge;
   for (Known& known : known_) {
-    if (known.shape == shape) known.mold = std::move(mold);
+    if (known.shape == shape) {
+      known.mold = std::move(mold);
+    } else if (large) {
+      known.mold = nullptr;
+    }
   }
 }
 

@@ -24,6 +24,7 @@ class MoldText {
   // Value i goes to where marks[i] stands.
   MoldText(std::string_view text, const std::vector<std::string>& marks);
   bool fixed() const { return places_.empty(); }
+  std::size_t size() const { return text_.size(); }
   std::string Fill(const std::vector<std::string_view>& values) const;
 
  private:
@@ -54,7 +55,7 @@ class RunMold {
   static Result<std::shared_ptr<const RunMold>> Cast(const SubjectKind& kind, const WorkflowSpec& spec, const MoldShape& shape);
   // Of the mold's shape. The inputs must be storable.
   Poured Pour(const CreateRequest& request, const Json& inputs) const;
-  const MoldShape& shape() const { return shape_; }
+  std::size_t bytes() const { return payload_.size() + canonical_.size(); }
 
  private:
   RunMold() = default;
@@ -62,14 +63,13 @@ class RunMold {
     std::size_t at = 0;  // in leaves_
     MoldText canonical;  // of its value
   };
-  MoldShape shape_;
   std::string type_;
   MoldText payload_, canonical_;
   std::vector<LeafHash> leaves_;  // of the state; those of `differs_` are not filled in
   std::vector<Leaf> differs_;
 };
 
-// The molds of one workflow, made when a shape comes for the second time. Thread-safe.
+// The molds of one workflow, made when a shape comes for the second time; of a large workflow only the last. Thread-safe.
 class RunMolds {
  public:
   explicit RunMolds(std::size_t most = 4) : most_(most) {}

@@ -205,5 +205,39 @@ TEST(Doorbell, SaysThatThePortIsTaken) {
   EXPECT_EQ(started.code(), Code::kUnavailable);
 }
 
+// Frames that come together are read with one call, and one may be larger than what is read at once.
+TEST(Doorbell, ManyFramesAndLargeOnes) {
+  Heard heard;
+  DoorbellServer::Options server_options;
+  server_options.on_closed = [&](const SubjectId& subject) { heard.Add(subject.ToString()); };
+  DoorbellServer server(std::move(server_options));
+  ASSERT_TRUE(server.Start().ok());
+  DoorbellClient::Options options;
+  options.coordinators = {server.address()};
+  options.on_work = [&](const std::string&) {};
+  options.on_woken = [&](const SubjectId& subject) { heard.Add("woken " + subject.ToString()); };
+  options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
+  options.on_granted = [&](const SessionId&, const std::vector<SubjectId>& subjects) {
+    heard.Add("granted " + std::to_string(subjects.size()));
+  };
+  DoorbellClient client(std::move(options));
+  const SessionId session{Subject(42).uuid};
+  client.SetSession(session);
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(heard.WaitFor("all lines"));
+  client.TellClosed(Subject(1));
+  ASSERT_TRUE(heard.WaitFor(Subject(1).ToString()));  // the hello was heard before
+  for (std::uint8_t i = 2; i < 250; ++i) client.TellClosed(Subject(i));
+  for (std::uint8_t i = 2; i < 250; ++i) EXPECT_TRUE(heard.WaitFor(Subject(i).ToString())) << int(i);
+  for (const std::size_t size : {std::size_t(1), std::size_t(300), std::size_t(1000)}) {
+    server.RingSubject(session, Subject(9));
+    server.RingGranted(session, std::vector<SubjectId>(size, Subject(7)));
+    server.RingSubject(session, Subject(std::uint8_t(size % 250)));
+    EXPECT_TRUE(heard.WaitFor("granted " + std::to_string(size)));
+    EXPECT_TRUE(heard.WaitFor("woken " + Subject(std::uint8_t(size % 250)).ToString()));
+  }
+  EXPECT_EQ(heard.Count("a line lost"), 0);
+}
+
 }  // namespace
 }  // namespace acl
