@@ -70,10 +70,7 @@ w_events AS (
          CASE WHEN e.completed IS NULL OR e.held THEN e.attempt
               ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
                              WHERE r.subject_id = e.subject AND r.begun = e.completed AND r.begun_attempt = e.attempt),
-                            (SELECT r.attempt_id FROM other_attempts r
-                             WHERE r.subject_id = e.subject AND r.step_id = e.completed AND r.attempt_id = e.attempt
-                               AND (SELECT c.attempt_id FROM other_completions c WHERE c.subject_id = e.subject AND c.step_id = e.completed) IS NULL),
-                            0) END,
+                            attempt_beside(e.subject, e.completed, e.attempt), 0) END,
          e.result, e.begun, e.begun_attempt, e.begun_at
   FROM unnest($events::commit_entry[]) AS e WHERE get_bit((SELECT ok FROM done), e.item) = 1))";
 
@@ -179,7 +176,7 @@ std::string Answer(const std::string& held) {
 SELECT h.n, coalesce(get_bit((SELECT ok FROM done), h.n), 0) = 1, h.mine, h.now_wake, false FROM )" +
          held + R"( h
 UNION ALL
-SELECT i.n, false, NULL, NULL, coalesce((SELECT true FROM leases x WHERE x.subject_id = i.subject), false) FROM item i
+SELECT i.n, false, NULL, NULL, has_lease(i.subject) FROM item i
 WHERE coalesce(get_bit((SELECT bit_or(set_bit($none::varbit, n, 1)) FROM )" +
          held + R"(), i.n), 0) = 0)";
 }

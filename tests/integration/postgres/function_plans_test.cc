@@ -33,11 +33,12 @@ INSERT INTO leases (subject_id, session_id, token, acquired_at) SELECT pg_temp.i
   CASE WHEN n % 4 = 0 THEN pg_temp.id(100000 + CASE n % 8 WHEN 0 THEN 4 * (n % 100) + 4 ELSE 4 * (n % 100) + 1 END) END, 5, now() FROM generate_series(1, 4000) n;
 INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
   SELECT pg_temp.id(n), t, pg_temp.id(100001), 1, 0, now() FROM generate_series(1, 4000) n, generate_series(1, 5) t;
-INSERT INTO event_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}'
+INSERT INTO event_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}', false,
+  CASE WHEN s > 1 THEN 'e' || s - 1 END, CASE WHEN s > 1 THEN 1 END, CASE WHEN s > 1 THEN sha256('a') END, 'e' || s, 1
   FROM generate_series(1, 4000) n, generate_series(1, 40) s WHERE n <= 1000;
 INSERT INTO snapshot_rows SELECT pg_temp.id(n), 35, pg_temp.id(n), 1, 5, sha256('r'), sha256('c'), '{}', NULL, now() FROM generate_series(1, 4000) n;
-INSERT INTO attempt_rows SELECT pg_temp.id(n), 's' || s, 1, 5, now() FROM generate_series(1, 4000) n, generate_series(1, 4) s;
-INSERT INTO completion_rows SELECT pg_temp.id(n), 's' || s, 1, 5, s, now(), sha256('a') FROM generate_series(1, 4000) n, generate_series(1, 3) s;
+INSERT INTO other_attempts SELECT pg_temp.id(n), 's' || s, 1, 5, now() FROM generate_series(1, 4000) n, generate_series(1, 4) s;
+INSERT INTO other_completions SELECT pg_temp.id(n), 's' || s, 1, 5, s, now(), sha256('a') FROM generate_series(1, 4000) n, generate_series(1, 3) s;
 INSERT INTO ready SELECT 'q', 1, ready_shard(pg_temp.id(n)), now() - interval '1 s', pg_temp.id(n), 'counter', 1 FROM generate_series(1, 4000) n WHERE n % 4 = 1;
 INSERT INTO timers SELECT pg_temp.id(n), 't', now() + (n - 50) * interval '1 minute' FROM generate_series(1, 4000) n;
 INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
@@ -108,6 +109,8 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
         {"release_quarantine", "SELECT release_quarantine(" + Id(3) + ", 'anna')"},
         {"close_session", "SELECT close_session(" + living + ")"},
         {"read_subjects", "SELECT count(*) FROM read_subjects(ARRAY[" + held + ", " + free + "]::uuid[])"},
+        {"has_lease", "SELECT has_lease(" + free + ")"},
+        {"attempt_beside", "SELECT attempt_beside(" + free + ", 's4', 1)"},
         {"hold_loops", "SELECT count(*) FROM hold_loops('{loop1,loop2}', " + living + ", 1000)"},
     };
   }
