@@ -87,7 +87,7 @@ class Bench {
   }
 
  private:
-  static SteadyTime Now() { return std::chrono::steady_clock::now(); }
+  SteadyTime Now() const { return clock_.Steady(); }
 
   Claimed Granted(const WorkflowSpec& spec, SubjectId subject) const {
     workflow::CreateRequest request;
@@ -124,7 +124,7 @@ class Bench {
   }
 
   StepRunner::Job JobOf(WorkerCore& core, command::RunStep step) const {
-    auto done = [&core, subject = step.call.subject, token = step.call.token, step_id = step.call.step.step_id,
+    auto done = [this, &core, subject = step.call.subject, token = step.call.token, step_id = step.call.step.step_id,
                  attempt_id = step.call.attempt_id](StepResult result) {
       core.OnStepDone(Now(), subject, token, step_id, attempt_id, std::move(result));
     };

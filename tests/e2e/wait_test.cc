@@ -28,7 +28,7 @@ void ExpectWaitedOnce(Fleet& fleet, const std::string& id) {
   for (const Json& event : fleet.Events(id)) {
     if (event.value("event_type", "") != "step.completed" || event.value("/payload/step_id"_json_pointer, "") != "nap") continue;
     ++times;
-    EXPECT_LE(event.at("/payload/due_at"_json_pointer), event.at("/payload/at"_json_pointer)) << DumpJson(event);
+    EXPECT_LE(event.at("/payload/due_at"_json_pointer), event.at("timestamp")) << DumpJson(event);
   }
   EXPECT_EQ(times, 1);
   fleet.ExpectVerified();
