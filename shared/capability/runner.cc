@@ -297,9 +297,9 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall c
   if (auto wrong = CheckParameters(*spec, inputs, false); !wrong.empty()) return Failed(fmt::format("{}", fmt::join(wrong, "\n")));
   attempt.spec = spec;
   attempt.parameters = WithDefaults(*spec, inputs);
-  attempt.workspace =
-      std::make_unique<Workspace>(call.state, contents_, config_.files, [this, subject = call.subject, token = call.token,
-                                                                         id = call.attempt_id] { return AttemptFolder(subject, token, id); });
+  attempt.workspace = std::make_unique<Workspace>(
+      call.state, contents_, config_.files,
+      [this, subject = call.subject, token = call.token, id = call.attempt_id] { return AttemptFolder(subject, token, id); });
   std::string traceparent = traceparent_(call);
   auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec->default_timeout);
   if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;

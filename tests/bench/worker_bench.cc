@@ -163,7 +163,8 @@ void WorkerSteps(benchmark::State& state) {
   Bench bench;
   for (auto _ : state) bench.Run(kAtOnce);
   state.SetItemsProcessed(state.iterations() * kAtOnce);
-  state.counters["us_per_step"] = benchmark::Counter(double(state.iterations() * kAtOnce) / 1e6, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["us_per_step"] =
+      benchmark::Counter(double(state.iterations() * kAtOnce) / 1e6, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(WorkerSteps)->Unit(benchmark::kMillisecond);
 
