@@ -13,13 +13,13 @@ namespace acl {
 
 namespace {
 
-using Kind = DeltaOp::Kind;
+using OpKind = DeltaOp::Kind;
 using Ops = std::vector<DeltaOp>;
 
 // "/status": a member of an entry, in a name without escapes.
 bool IsMember(const std::string& below) { return !below.empty() && below.find_first_of("/~", 1) == std::string::npos; }
 
-bool Puts(const DeltaOp& op) { return op.kind == Kind::kAdd && (op.below.empty() || IsMember(op.below)); }
+bool Puts(const DeltaOp& op) { return op.kind == OpKind::kAdd && (op.below.empty() || IsMember(op.below)); }
 
 bool Touches(const DeltaOp& op, const std::string& entry) { return op.entry == entry || op.from_entry == entry; }
 
@@ -34,7 +34,7 @@ bool OnlyPut(const Ops& operations, const std::string& entry) {
 bool SaidBefore(Ops& operations, const DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
   if (!Puts(next)) return false;
   const auto before = std::find_if(operations.rbegin(), operations.rend(), [&](const DeltaOp& op) { return Touches(op, next.entry); });
-  if (before == operations.rend() || before->entry != next.entry || before->kind != Kind::kAdd || !before->below.empty()) return false;
+  if (before == operations.rend() || before->entry != next.entry || before->kind != OpKind::kAdd || !before->below.empty()) return false;
   if (!next.below.empty() && !before->said().is_object()) return false;
   if (only_put && after) {
     before->leaf = after;
@@ -64,7 +64,7 @@ void WordDelta(const Delta& delta, StoredText& out) {
   for (const DeltaOp& op : delta.ops) {
     out.Raw({&before, 1});
     before = ',';
-    const bool has_from = op.kind == Kind::kMove || op.kind == Kind::kCopy;
+    const bool has_from = op.kind == OpKind::kMove || op.kind == OpKind::kCopy;
     if (has_from) {
       out.Raw("{\"from\":");
       WordPointer(op.from_entry, op.from_below, pointer, out);
@@ -74,7 +74,7 @@ void WordDelta(const Delta& delta, StoredText& out) {
     }
     out.Raw(NameOf(op.kind)).Raw("\",\"path\":");
     WordPointer(op.entry, op.below, pointer, out);
-    if (!has_from && op.kind != Kind::kRemove) {
+    if (!has_from && op.kind != OpKind::kRemove) {
       out.Raw(",\"value\":");
       const StoredText::Texts texts = out.Value(op.said());
       if (op.leaf) op.leaf->Know(texts.stored.size(), texts.canonical);
