@@ -132,7 +132,8 @@ TEST_F(MutantIsolation, AGrantWithTheCreateThatDoesNotLockItsSessionIsNeverReape
 // The engine, the fence and the expected head refuse it before; this is the last one who does.
 TEST_F(MutantIsolation, WithoutItsKeyAStepIsCompletedTwice) {
   // In the event's row, or, as its time is another, in a row of its own.
-  for (const auto& [with_key, in_event] : {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
+  for (const auto& form : {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
+    const bool with_key = form.first, in_event = form.second;
     Prepare({});
     if (!with_key) stage_->db().Exec("DROP INDEX event_rows_completed; ALTER TABLE other_completions DROP CONSTRAINT completion_rows_pkey");
     Holder holder = ClaimNew(*a_, Open(*a_));
