@@ -14,40 +14,14 @@ namespace {
 
 using Kind = DeltaOp::Kind;
 
-constexpr std::string_view kNames[] = {"add", "remove", "replace", "move", "copy", "test"};
-
-void AppendEscaped(std::string_view token, std::string& pointer) {
-  if (token.find_first_of("~/") == std::string_view::npos) {
-    pointer += token;
-    return;
-  }
-  for (char c : token) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-}
-
 std::string Below(std::string_view member) {
-  std::string below(1, '/');
-  AppendEscaped(member, below);
+  std::string below;
+  AppendPointerToken(member, below);
   return below;
 }
 
-std::string Shown(const std::string& text) {
-  constexpr std::size_t kShown = 60;
-  return DumpJson(Json(text.size() <= kShown ? text : text.substr(0, kShown) + "..."));
-}
-
 // "/a~1b/c" into "a/b" and "/c".
-Status SplitPointer(const Json* member, const char* name, std::string& entry, std::string& below) {
-  if (member == nullptr) return {Code::kInvalid, fmt::format("has no \"{}\"", name)};
-  if (!member->is_string()) return {Code::kInvalid, fmt::format("\"{}\" is a {}, not a JSON Pointer", name, member->type_name())};
-  const std::string& pointer = member->get_ref<const std::string&>();
+Status SplitPointer(const std::string& pointer, const char* name, std::string& entry, std::string& below) {
   if (pointer.find('~') != std::string::npos || pointer.empty() || pointer[0] != '/') {
     auto tokens = ParsePointer(pointer);
     if (!tokens) return {Code::kInvalid, fmt::format("\"{}\": {}", name, tokens.message())};
@@ -68,43 +42,24 @@ Status SplitPointer(const Json* member, const char* name, std::string& entry, st
 }
 
 Result<DeltaOp> ParseOp(const Json& json) {
-  if (!json.is_object()) return {Code::kInvalid, fmt::format("is a {}, not an object", json.type_name())};
-  const Json *name = nullptr, *at = nullptr, *from_at = nullptr, *value = nullptr;
-  for (const auto& [key, member] : json.get_ref<const Json::object_t&>()) {
-    const std::string_view is = key;
-    if (is == "op") name = &member;
-    if (is == "path") at = &member;
-    if (is == "from") from_at = &member;
-    if (is == "value") value = &member;
-  }
-  if (name == nullptr || !name->is_string()) return {Code::kInvalid, "has no \"op\" that is a string"};
-  auto known = std::find(std::begin(kNames), std::end(kNames), name->get_ref<const std::string&>());
-  if (known == std::end(kNames)) {
-    return {Code::kInvalid,
-            fmt::format("\"op\" is {}; known are add, remove, replace, move, copy, test", Shown(name->get_ref<const std::string&>()))};
-  }
+  auto words = patch::ReadOp(json);
+  if (!words) return words.error();
   DeltaOp op;
-  op.kind = Kind(known - std::begin(kNames));
-  if (auto path = SplitPointer(at, "path", op.entry, op.below); !path) return path.error();
-  if (op.kind == Kind::kMove || op.kind == Kind::kCopy) {
-    if (auto from = SplitPointer(from_at, "from", op.from_entry, op.from_below); !from) return from.error();
-    const bool below = op.entry == op.from_entry && op.below.size() > op.from_below.size() && op.below.starts_with(op.from_below) &&
-                       op.below[op.from_below.size()] == '/';
-    if (op.kind == Kind::kMove && below) return {Code::kInvalid, "moves a value into itself"};
-  } else if (op.kind != Kind::kRemove) {
-    if (value == nullptr) return {Code::kInvalid, "has no \"value\""};
-    op.value = *value;
-  }
+  op.kind = words->kind;
+  if (auto path = SplitPointer(*words->path, "path", op.entry, op.below); !path) return path.error();
+  if (words->value != nullptr) op.value = *words->value;
+  if (words->from == nullptr) return op;
+  if (auto from = SplitPointer(*words->from, "from", op.from_entry, op.from_below); !from) return from.error();
+  const bool below = op.entry == op.from_entry && op.below.size() > op.from_below.size() && op.below.starts_with(op.from_below) &&
+                     op.below[op.from_below.size()] == '/';
+  if (op.kind == Kind::kMove && below) return {Code::kInvalid, "moves a value into itself"};
   return op;
 }
 
 }  // namespace
 
-std::string_view NameOf(Kind kind) { return kNames[std::size_t(kind)]; }
-
 void AppendPointer(std::string_view entry, std::string_view below, std::string& out) {
-  out += '/';
-  AppendEscaped(entry, out);
+  AppendPointerToken(entry, out);
   out += below;
 }
 

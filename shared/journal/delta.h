@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/base/json.h"
+#include "shared/journal/patch_ops.h"
 
 namespace acl {
 
@@ -16,7 +17,7 @@ struct Leaf;
 }
 
 struct DeltaOp {
-  enum class Kind { kAdd, kRemove, kReplace, kMove, kCopy, kTest };
+  using Kind = patch::OpKind;
 
   Kind kind = Kind::kAdd;
   std::string entry;                   // its key
@@ -57,8 +58,6 @@ class Delta {
   DeltaOp& Op(DeltaOp::Kind kind, std::string_view entry);
 };
 
-// "add", "remove" ...
-std::string_view NameOf(DeltaOp::Kind kind);
 // Where an operation points, as JSON Pointer: the escaped key of the entry and what is below it.
 void AppendPointer(std::string_view entry, std::string_view below, std::string& out);
 

@@ -76,9 +76,7 @@ Result<std::vector<std::string>> ParsePointer(std::string_view pointer) {
   return tokens;
 }
 
-namespace {
-
-void AppendToken(std::string_view token, std::string& pointer) {
+void AppendPointerToken(std::string_view token, std::string& pointer) {
   pointer += '/';
   if (token.find_first_of("~/") == std::string_view::npos) {
     pointer += token;
@@ -94,6 +92,8 @@ void AppendToken(std::string_view token, std::string& pointer) {
     }
   }
 }
+
+namespace {
 
 Json Operation(const char* name, std::string pointer) {
   Json op = ObjectFor(3);
@@ -111,18 +111,11 @@ Json With(Json op, const char* name, Json value) {
 
 std::string MakePointer(const std::vector<std::string>& tokens) {
   std::string pointer;
-  for (const std::string& token : tokens) AppendToken(token, pointer);
+  for (const std::string& token : tokens) AppendPointerToken(token, pointer);
   return pointer;
 }
 
 Json PatchAdd(std::vector<std::string> path, Json value) { return With(Operation("add", MakePointer(path)), "value", std::move(value)); }
-
-Json PatchEntry(std::string_view key, Json value) {
-  std::string pointer;
-  pointer.reserve(key.size() + 1);
-  AppendToken(key, pointer);
-  return With(Operation("add", std::move(pointer)), "value", std::move(value));
-}
 
 Json PatchReplace(std::vector<std::string> path, Json value) {
   return With(Operation("replace", MakePointer(path)), "value", std::move(value));

@@ -17,10 +17,11 @@ Result<Json> ApplyPatch(Json document, const Json& patch);
 Result<std::vector<std::string>> ParsePointer(std::string_view pointer);
 // {"a/b"} -> "/a~1b"
 std::string MakePointer(const std::vector<std::string>& tokens);
+// "a/b" -> "/a~1b", behind what is there.
+void AppendPointerToken(std::string_view token, std::string& pointer);
 
-// Builders for the operations `evolve` emits.
+// Single operations. (Kinds say theirs as values: delta.h.)
 Json PatchAdd(std::vector<std::string> path, Json value);
-Json PatchEntry(std::string_view key, Json value);  // PatchAdd({key}, value)
 Json PatchReplace(std::vector<std::string> path, Json value);
 Json PatchRemove(std::vector<std::string> path);
 Json PatchCopy(std::vector<std::string> from, std::vector<std::string> path);

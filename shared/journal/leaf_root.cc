@@ -10,22 +10,21 @@ namespace acl {
 namespace {
 
 constexpr std::string_view kLeafMark("\x00", 1), kInnerMark("\x01", 1);
-constexpr int kPathBits = 256;
-
-bool Bit(const Hash256& path, int depth) { return (path[std::size_t(depth / 8)] >> (7 - depth % 8) & 1) != 0; }
 
 Hash256 RootAt(std::span<const LeafHash> leaves, int depth) {
   if (leaves.empty()) return {};
   if (leaves.size() == 1) return leaves.front().hash;
   ACL_CHECK(depth < kPathBits, "the same path twice");
-  const auto right = std::partition_point(leaves.begin(), leaves.end(), [&](const LeafHash& leaf) { return !Bit(leaf.path, depth); });
+  const auto right = std::partition_point(leaves.begin(), leaves.end(), [&](const LeafHash& leaf) { return !PathBit(leaf.path, depth); });
   const auto on_left = std::size_t(right - leaves.begin());
-  return Sha256({kInnerMark, AsBytes(RootAt(leaves.first(on_left), depth + 1)), AsBytes(RootAt(leaves.subspan(on_left), depth + 1))});
+  return HashOfInner(RootAt(leaves.first(on_left), depth + 1), RootAt(leaves.subspan(on_left), depth + 1));
 }
 
 }  // namespace
 
 Hash256 HashOfLeaf(const Hash256& path, const Hash256& canonical) { return Sha256({kLeafMark, AsBytes(path), AsBytes(canonical)}); }
+
+Hash256 HashOfInner(const Hash256& left, const Hash256& right) { return Sha256({kInnerMark, AsBytes(left), AsBytes(right)}); }
 
 Hash256 RootOfLeaves(std::span<const LeafHash> leaves) { return RootAt(leaves, 0); }
 

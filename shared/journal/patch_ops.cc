@@ -69,15 +69,37 @@ bool EqualNumbers(const Json& a, const Json& b) {
   return real >= -0x1p63 && real < 0x1p63 && static_cast<std::int64_t>(real) == whole.get<std::int64_t>();
 }
 
-Result<std::vector<std::string>> PointerMember(const Json* member, const char* name) {
+Result<const std::string*> PointerIn(const Json* member, const char* name) {
   if (member == nullptr) return {Code::kInvalid, fmt::format("has no \"{}\"", name)};
   if (!member->is_string()) return {Code::kInvalid, fmt::format("\"{}\" is a {}, not a JSON Pointer", name, member->type_name())};
-  auto pointer = ParsePointer(member->get_ref<const std::string&>());
+  return &member->get_ref<const std::string&>();
+}
+
+Status ReadPointer(const std::string& text, const char* name, std::vector<std::string>& path) {
+  auto pointer = ParsePointer(text);
   if (!pointer) return {Code::kInvalid, fmt::format("\"{}\": {}", name, pointer.message())};
-  return pointer;
+  path = std::move(*pointer);
+  return {};
 }
 
 Result<Op> ParseOp(const Json& json) {
+  auto words = ReadOp(json);
+  if (!words) return words.error();
+  Op op;
+  op.kind = words->kind;
+  op.value = words->value;
+  if (auto path = ReadPointer(*words->path, "path", op.path); !path) return path.error();
+  if (words->from == nullptr) return op;
+  if (auto from = ReadPointer(*words->from, "from", op.from); !from) return from.error();
+  if (op.kind == OpKind::kMove && IsProperPrefix(op.from, op.path)) return {Code::kInvalid, "moves a value into itself"};
+  return op;
+}
+
+}  // namespace
+
+std::string_view NameOf(OpKind kind) { return kNames[std::size_t(kind)]; }
+
+Result<OpWords> ReadOp(const Json& json) {
   if (!json.is_object()) return {Code::kInvalid, fmt::format("is a {}, not an object", json.type_name())};
   const Json *name = nullptr, *at = nullptr, *from_at = nullptr, *value = nullptr;
   for (const auto& [key, member] : json.get_ref<const Json::object_t&>()) {
@@ -92,24 +114,21 @@ Result<Op> ParseOp(const Json& json) {
   if (known == std::end(kNames)) {
     return {Code::kInvalid, fmt::format("\"op\" is {}; known are add, remove, replace, move, copy, test", Shown(*name))};
   }
-  Op op;
-  op.kind = OpKind(known - std::begin(kNames));
-  auto path = PointerMember(at, "path");
+  OpWords words;
+  words.kind = OpKind(known - std::begin(kNames));
+  auto path = PointerIn(at, "path");
   if (!path) return path.error();
-  op.path = std::move(*path);
-  if (op.kind == OpKind::kMove || op.kind == OpKind::kCopy) {
-    auto from = PointerMember(from_at, "from");
+  words.path = *path;
+  if (words.kind == OpKind::kMove || words.kind == OpKind::kCopy) {
+    auto from = PointerIn(from_at, "from");
     if (!from) return from.error();
-    op.from = std::move(*from);
-    if (op.kind == OpKind::kMove && IsProperPrefix(op.from, op.path)) return {Code::kInvalid, "moves a value into itself"};
-  } else if (op.kind != OpKind::kRemove) {
+    words.from = *from;
+  } else if (words.kind != OpKind::kRemove) {
     if (value == nullptr) return {Code::kInvalid, "has no \"value\""};
-    op.value = value;
+    words.value = value;
   }
-  return op;
+  return words;
 }
-
-}  // namespace
 
 Result<std::vector<Op>> Parse(const Json& patch) {
   if (!patch.is_array()) return {Code::kInvalid, fmt::format("a JSON Patch is an array of operations, not a {}", patch.type_name())};
@@ -126,8 +145,7 @@ Result<std::vector<Op>> Parse(const Json& patch) {
 Error At(std::size_t index, const Op& op, std::string_view why) {
   std::string path = MakePointer(op.path);
   if (path.size() > 200) path = path.substr(0, 200) + "...";
-  return {Code::kInvalid,
-          fmt::format("JSON Patch operation {} ({} {}): {}", index, kNames[std::size_t(op.kind)], DumpJson(Json(path)), why)};
+  return {Code::kInvalid, fmt::format("JSON Patch operation {} ({} {}): {}", index, NameOf(op.kind), DumpJson(Json(path)), why)};
 }
 
 const Json* Find(const Json& root, Path path, std::string& why) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shared/base/json.h"
@@ -14,6 +15,17 @@ namespace acl::patch {
 using Path = std::span<const std::string>;
 
 enum class OpKind { kAdd, kRemove, kReplace, kMove, kCopy, kTest };
+std::string_view NameOf(OpKind kind);  // "add", "remove" ...
+
+// What one operation says, where it says it. The pointers are texts that nobody has read yet.
+struct OpWords {
+  OpKind kind = OpKind::kAdd;
+  const std::string* path = nullptr;
+  const std::string* from = nullptr;  // move and copy only
+  const Json* value = nullptr;        // add, replace and test only
+};
+// kInvalid: it has not the form of an operation.
+Result<OpWords> ReadOp(const Json& json);
 
 struct Op {
   OpKind kind = OpKind::kAdd;

@@ -6,18 +6,13 @@
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_text.h"
 #include "shared/base/sha256.h"
+#include "shared/journal/leaf_root.h"
 
 namespace acl::trie {
 
 namespace {
 
 using Node = Document::Node;
-
-constexpr std::string_view kLeafMark("\x00", 1), kInnerMark("\x01", 1);
-constexpr int kPathBits = 256;
-
-// Bit `depth` of the path, from the most significant bit of the first byte.
-bool Bit(const Hash256& path, int depth) { return (path[std::size_t(depth / 8)] >> (7 - depth % 8) & 1) != 0; }
 
 // Of leaves and inner nodes.
 std::size_t LeavesBelow(const NodePtr& node) {
@@ -44,7 +39,7 @@ using Changes = std::span<const Change>;
 
 // Where the bit at `depth` becomes one.
 std::size_t FirstRight(Changes changes, int depth) {
-  return std::size_t(std::partition_point(changes.begin(), changes.end(), [&](const Change& c) { return !Bit(c.path, depth); }) -
+  return std::size_t(std::partition_point(changes.begin(), changes.end(), [&](const Change& c) { return !PathBit(c.path, depth); }) -
                      changes.begin());
 }
 
@@ -90,7 +85,7 @@ const NodePtr* PlaceOf(const NodePtr& root, const Hash256& path) {
   const NodePtr* node = &root;
   for (int depth = 0; *node != nullptr && !(*node)->is_leaf(); ++depth) {
     const Inner& inner = AsInner(**node);
-    node = Bit(path, depth) ? &inner.right : &inner.left;
+    node = PathBit(path, depth) ? &inner.right : &inner.left;
   }
   return *node != nullptr && AsLeaf(**node).path == path ? node : nullptr;
 }
@@ -143,7 +138,7 @@ Node::Measure MeasureOf(const Leaf& leaf, const Hash256& value, std::size_t byte
     AppendJsonString(leaf.key, out);
     return out.size();
   });
-  return {Sha256({kLeafMark, AsBytes(leaf.path), AsBytes(value)}), quoted + bytes + 2};  // "key":value,
+  return {HashOfLeaf(leaf.path, value), quoted + bytes + 2};  // "key":value,
 }
 
 Hash256 PathOf(std::string_view key) {
@@ -245,7 +240,7 @@ Document::Node::Measure Document::Node::Work() const {
     const trie::Inner& inner = trie::AsInner(*this);
     const Measure on_left = inner.left ? inner.left->Measured() : Measure();
     const Measure on_right = inner.right ? inner.right->Measured() : Measure();
-    return {Sha256({trie::kInnerMark, AsBytes(on_left.hash), AsBytes(on_right.hash)}), on_left.bytes + on_right.bytes};
+    return {HashOfInner(on_left.hash, on_right.hash), on_left.bytes + on_right.bytes};
   }
   const trie::Leaf& leaf = trie::AsLeaf(*this);
   const CanonicalMeasure text = MeasureCanonical(leaf.value);
