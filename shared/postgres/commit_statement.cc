@@ -61,13 +61,16 @@ moved AS (
   FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
 done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),
 w_events AS (
-  -- Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one of before
-  -- whose step was completed then. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and a generic plan took it.
+  -- Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one of
+  -- a step whose completion stands in the table of before. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and a generic
+  -- plan took it.
   INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
                           apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
   SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, coalesce(e.content, e.checksum), e.chain, e.payload,
          e.apart, e.completed,
-         CASE WHEN e.completed IS NULL OR e.held THEN e.attempt
+         CASE WHEN e.completed IS NULL THEN e.attempt
+              WHEN (SELECT c.attempt_id FROM other_completions c WHERE c.subject_id = e.subject AND c.step_id = e.completed) IS NOT NULL THEN 0
+              WHEN e.held THEN e.attempt
               ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
                              WHERE r.subject_id = e.subject AND r.begun = e.completed AND r.begun_attempt = e.attempt),
                             attempt_beside(e.subject, e.completed, e.attempt), 0) END,

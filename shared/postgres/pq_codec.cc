@@ -1,5 +1,6 @@
 #include "shared/postgres/pq_codec.h"
 
+#include <array>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -11,7 +12,9 @@ constexpr std::int64_t kPostgresEpochMicros = 946'684'800'000'000;  // 2000-01-0
 
 template <class T>
 void AppendBigEndian(std::string& out, T value) {
-  for (int shift = int(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) out.push_back(char((value >> shift) & 0xff));
+  std::array<char, sizeof(T)> bytes;
+  for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = char((value >> (8 * (sizeof(T) - 1 - i))) & 0xff);
+  out.append(bytes.data(), bytes.size());
 }
 
 std::string ArrayHead(int count, bool nulls, Oid element) {

@@ -162,6 +162,22 @@ TEST_F(PgCommitTest, AttemptsAndCompletionsStandInEventsOrBeside) {
                        {"d", 1, twice.last_timestamp, Sha256("d"), twice.base_seq + 2}};
   EXPECT_EQ(CommitOne(twice).kind, Kind::kRejected) << "completed twice in one item";
   EXPECT_EQ(Head(claimed.subject), 4);
+
+  // The attempt in an event, its completion beside: neither that attempt nor a new one, promised at once, completes the step again.
+  CommitItem third = Append(claimed, session);
+  third.attempts = {{"e", 1, {}, third.last_timestamp}};
+  EXPECT_EQ(CommitOne(third).kind, Kind::kCommitted);
+  CommitItem fourth = Append(claimed, session);
+  fourth.completions = {{"e", 1, before, Sha256("e"), fourth.base_seq + 1}};
+  EXPECT_EQ(CommitOne(fourth).kind, Kind::kCommitted);
+  for (const int attempt : {1, 2}) {
+    SCOPED_TRACE(attempt);
+    EXPECT_TRUE(refused([&](CommitItem& i) {
+      if (attempt == 2) i.attempts = {{"e", 2, {}, i.last_timestamp}};
+      i.completions = {{"e", attempt, i.last_timestamp, Sha256("x"), i.base_seq + 1}};
+    }));
+  }
+  EXPECT_EQ(Head(claimed.subject), 6);
 }
 
 // A program of before inserts into what are views now.
