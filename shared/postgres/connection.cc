@@ -215,15 +215,13 @@ Result<Rows> Connection::Run(const Statement& statement, const Params& params, S
 }
 
 Result<const RowTypes*> Connection::SentTypes() {
-  static const std::vector<std::string> names = {"commit_item",  "commit_event",   "commit_attempt", "commit_completion",
-                                                 "commit_timer", "commit_listing", "create_item",    "commit_entry"};
   if (!sent_types_.empty()) return &sent_types_;
   Array wanted(Oid::kText);
-  for (const std::string& name : names) wanted.Text(name);
+  for (const char* name : kSentTypes) wanted.Text(name);
   Params params;
   auto rows = Run(kRowTypes, params.List("names", wanted));
   if (!rows) return rows.error();
-  if (std::size_t(rows->size()) != names.size()) {
+  if (std::size_t(rows->size()) != std::size(kSentTypes)) {
     return Error{Code::kUnavailable,
                  "the database has no types for the rows of a commit or a create: is it migrated? run: airun db migrate"};
   }

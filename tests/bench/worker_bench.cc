@@ -58,8 +58,7 @@ class Bench {
     config_.step_slots = 512;
     config_.run_slots = 512;
     int oid = 100;
-    for (const char* name : {"commit_item", "commit_event", "commit_attempt", "commit_completion", "commit_timer", "commit_listing"})
-      types_[name] = pg::Oid(oid++);
+    for (const char* name : pg::kSentTypes) types_[name] = pg::Oid(oid++);
   }
   ~Bench() {
     runner_.reset();
