@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,18 @@ void CurlMulti::Wake() const {
   [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
 }
 
+void CurlMulti::Add(CURL* easy) {
+  ::curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &OnClose);
+  ::curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
+  ::curl_multi_add_handle(multi_, easy);
+}
+
+void CurlMulti::EndIfResting(int socket) {
+  if (resting_.erase(socket) == 0) return;
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket, nullptr);
+  ::shutdown(socket, SHUT_RDWR);  // libcurl sees that when it looks for a connection, and closes it
+}
+
 void CurlMulti::Act(steady_clock::time_point until) {
   closed_.clear();  // what was taken out since may be no more
   if (timer_) until = std::min(until, *timer_);
@@ -66,6 +79,7 @@ void CurlMulti::Act(steady_clock::time_point until) {
       [[maybe_unused]] const auto read = ::read(wake_, &rung, sizeof rung);
       continue;
     }
+    EndIfResting(event.data.fd);
     const int what = (event.events & EPOLLIN ? CURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                      (event.events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
     ::curl_multi_socket_action(multi_, event.data.fd, what, &running);
@@ -82,22 +96,33 @@ void CurlMulti::Act(steady_clock::time_point until) {
   }
 }
 
-// `known`: not null once the socket is in the epoll.
+// `known`: not null while a transfer has the socket and it is in the epoll.
 int CurlMulti::OnSocket(CURL* easy, curl_socket_t socket, int what, void* self, void* known) {
   auto& multi = *static_cast<CurlMulti*>(self);
   if (what == CURL_POLL_REMOVE) {
-    ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+    epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.fd = socket}};
+    if (known != nullptr && ::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0) multi.resting_.insert(socket);
     ::curl_multi_assign(multi.multi_, socket, nullptr);
     multi.closed_.push_back(easy);
     return 0;
   }
+  const bool there = multi.resting_.erase(socket) > 0 || known != nullptr;
   epoll_event event{.events = (what & CURL_POLL_IN ? std::uint32_t(EPOLLIN) : 0) | (what & CURL_POLL_OUT ? std::uint32_t(EPOLLOUT) : 0),
                     .data = {.fd = socket}};
   // What the kernel has no memory to watch ends at its deadline. To say so here would end every other transfer, for ever.
-  if (::epoll_ctl(multi.epoll_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) == 0) {
+  if (::epoll_ctl(multi.epoll_, there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) == 0) {
     ::curl_multi_assign(multi.multi_, socket, self);
   }
   return 0;
+}
+
+// Out of the epoll before it is closed: a child between fork and exec has it still, and its events would come under a number that is
+// somebody else's by then.
+int CurlMulti::OnClose(void* self, curl_socket_t socket) {
+  auto& multi = *static_cast<CurlMulti*>(self);
+  multi.resting_.erase(socket);
+  ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+  return ::close(socket);
 }
 
 int CurlMulti::OnTimer(CURLM*, long wait, void* self) {

@@ -108,6 +108,7 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   call.own_headers.emplace_back("Fencing-Token", std::to_string(context.call.token.value));
   call.own_headers.emplace_back("Fencing-Scope", context.call.scope);
   if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
+  call.repeatable = method != "POST";
   call.follow_redirects = FlagOf(parameters, "follow_redirects");
   double seconds = NumberOf(parameters, "timeout", 30);
   if (!(seconds > 0 && seconds <= 86'400)) {
@@ -158,7 +159,11 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
       Send(config->http, *client, method, parameters, context, std::move(done));
     });
   };
+  const char* kept =
+      " It goes over a connection that an earlier call has left, if there is one; if the server has closed that one meanwhile, it is sent "
+      "again over a new one.";
   CapabilitySpec get = Common("net.http.get", "Fetch a URL.");
+  get.docs += kept;
   get.parameters.push_back(Flag("follow_redirects", true, "at most 5, each checked anew; secrets go to the first host only"));
   get.effect = EffectClass::kRead;
   add(std::move(get), "GET");
@@ -178,7 +183,7 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   CapabilitySpec post = Common("net.http.post", "Send to a URL.");
   post.docs += is_signed;
   post.docs +=
-      " Redirects are not followed. If the connection is lost after sending, the outcome is UNCERTAIN, unless the step says "
+      " Redirects are not followed. Each call has a connection of its own. If the connection is lost after sending, the outcome is UNCERTAIN, unless the step says "
       "`on_unknown_outcome`.";
   post.parameters.insert(post.parameters.end(), body.begin(), body.end());
   post.effect = EffectClass::kNonIdempotent;
@@ -189,6 +194,7 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   CapabilitySpec put = Common("net.http.put", "Put something at a URL.");
   put.docs += is_signed;
   put.docs += " Redirects are not followed. PUT may be repeated, so a lost answer is just tried again.";
+  put.docs += kept;
   put.parameters.insert(put.parameters.end(), body.begin(), body.end());
   put.effect = EffectClass::kIdempotent;
   put.honours_key = true;

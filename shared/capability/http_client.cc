@@ -24,6 +24,11 @@ namespace acl {
 
 namespace {
 
+// So many connections are kept for calls to come. With more calls on their way each has one of its own: libcurl looks for a free one by
+// going through all.
+constexpr long kKept = 512;
+constexpr std::chrono::seconds kKeptIdle{30}, kKeptInAll{300};  // names are looked up anew now and then
+
 using End = HttpAnswer::End;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -92,7 +97,7 @@ curl_socket_t OpenSocket(void* user, curlsocktype purpose, curl_sockaddr* addres
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// Called when the connection stands, before the first byte of the request.
+// Called when the connection stands or is found, before the first byte of the request.
 int BeforeRequest(void* user, char*, char*, int, int) {
   static_cast<Exchange*>(user)->sent = true;
   return CURL_PREREQFUNC_OK;
@@ -137,13 +142,15 @@ std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   return size;
 }
 
-void SetUp(Exchange& exchange, bool same_origin) {
+void SetUp(Exchange& exchange, bool same_origin, bool keep) {
   const HttpConfig& config = exchange.config;
   const HttpCall& call = exchange.call;
   exchange.Set(CURLOPT_URL, exchange.url.c_str());
   exchange.Set(CURLOPT_PRIVATE, static_cast<void*>(&exchange));
-  exchange.Set(CURLOPT_FRESH_CONNECT, 1L);
-  exchange.Set(CURLOPT_FORBID_REUSE, 1L);
+  exchange.Set(CURLOPT_FRESH_CONNECT, keep ? 0L : 1L);
+  exchange.Set(CURLOPT_FORBID_REUSE, keep ? 0L : 1L);
+  exchange.Set(CURLOPT_MAXAGE_CONN, long(kKeptIdle.count()));
+  exchange.Set(CURLOPT_MAXLIFETIME_CONN, long(kKeptInAll.count()));
   exchange.Set(CURLOPT_PROTOCOLS_STR, "http,https");
   exchange.Set(CURLOPT_FOLLOWLOCATION, 0L);  // each hop is checked by us
   exchange.Set(CURLOPT_PROXY, "");
@@ -194,6 +201,9 @@ class HttpClient::Loop {
     static std::once_flag once;
     std::call_once(once, [] { ::curl_global_init(CURL_GLOBAL_DEFAULT); });
     multi_ = std::make_unique<CurlMulti>();
+    ::curl_multi_setopt(multi_->handle(), CURLMOPT_MAXCONNECTS, kKept);
+    // One call at a time on each, also where HTTP/2 would carry more: the end of one is nothing to another.
+    ::curl_multi_setopt(multi_->handle(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
   }
   ~Loop() {
     {
@@ -205,8 +215,10 @@ class HttpClient::Loop {
   }
 
   void Start(HttpCall call, Done done) {
+    bool first;
     {
       std::lock_guard lock(mutex_);
+      first = incoming_.empty();
       incoming_.push_back(std::make_unique<HttpExchange>(std::move(call), std::move(done), config_));
       if (!thread_.joinable()) {
         thread_ = std::thread([this] {
@@ -215,7 +227,7 @@ class HttpClient::Loop {
         });
       }
     }
-    multi_->Wake();
+    if (first) multi_->Wake();  // else it has been woken, and takes all
   }
 
  private:
@@ -266,8 +278,9 @@ class HttpClient::Loop {
       EndWith(exchange, End::kNotSent, "out of memory");
       return Finish(exchange);
     }
-    SetUp(exchange, checked->origin() == exchange.first_origin);
-    ::curl_multi_add_handle(multi_->handle(), exchange.easy);
+    const bool keep = exchange.call.repeatable && active_.size() <= std::size_t(kKept);
+    SetUp(exchange, checked->origin() == exchange.first_origin, keep);
+    multi_->Add(exchange.easy);
   }
 
   void OnEnded(HttpExchange& exchange, CURLcode code) {

@@ -1,6 +1,6 @@
 #pragma once
 // One HTTP call over libcurl, with the rules of egress.h on every connection it makes, caps on what comes back, and an end at its deadline
-// or stop. No connection is shared between calls, no proxy or credential is taken from the environment.
+// or stop. No proxy or credential is taken from the environment.
 
 #include <chrono>
 #include <functional>
@@ -23,6 +23,7 @@ struct HttpCall {
   HttpHeaders own_headers;  // Idempotency-Key, Fencing-*: for the first origin only
   std::string body;
   bool follow_redirects = false;
+  bool repeatable = false;  // GET, PUT: may go over a connection that an earlier call has left, and once more over a new one if that was dead
   std::chrono::steady_clock::time_point deadline;
   std::function<bool()> stopped;  // asked every 100 ms, on the client's thread
 };
@@ -45,7 +46,8 @@ struct HttpAnswer {
 };
 
 // All calls are carried out by one thread, which waits for all of them at once: thousands that take their time cost some memory and nothing
-// else. Each has a connection of its own: nothing is sent twice because an old one had died.
+// else. A call that may not be repeated has a connection of its own: it is never sent twice because an old one had died. The others take
+// one that is left over if there is one, one call at a time on each.
 class HttpClient {
  public:
   // Once a call, on the client's thread (or on that of the destructor): must not block.

@@ -1,6 +1,6 @@
 #pragma once
 // A one-thread HTTP server on 127.0.0.1 for tests: the script sees each request's text and gives the bytes to answer, nullopt = close at
-// once.
+// once. A connection stays open after an answer that does not say that it is closed.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace acl {
@@ -40,6 +43,13 @@ class SmallServer {
     ::close(listener_);
   }
 
+  // So long after the first answer, over its connection, without being asked.
+  void SayLater(std::chrono::milliseconds wait, std::string text) {
+    std::lock_guard lock(mutex_);
+    later_wait_ = wait;
+    later_ = std::move(text);
+  }
+
   std::string Url(const std::string& path = "/") const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
   int port() const { return port_; }
   int connections() const { return connections_; }
@@ -49,54 +59,71 @@ class SmallServer {
   }
 
   static std::string Answer(const std::string& status, const std::string& body, const std::string& headers = "") {
-    return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n" + headers + "\r\n" +
-           body;
+    return Kept(status, body, "Connection: close\r\n" + headers);
+  }
+  // The connection stays.
+  static std::string Kept(const std::string& status, const std::string& body, const std::string& headers = "") {
+    return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
   }
 
  private:
-  bool Ready(int fd) {
-    while (!stop_) {
-      pollfd wait{fd, POLLIN, 0};
-      if (::poll(&wait, 1, 20) > 0) return true;
-    }
-    return false;
-  }
+  struct Peer {
+    int fd;
+    std::string text;  // not answered yet
+  };
 
   void Serve() {
-    while (Ready(listener_)) {
-      int peer = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (peer < 0) continue;
+    std::vector<Peer> peers;
+    while (!stop_) {
+      std::vector<pollfd> waits{{listener_, POLLIN, 0}};
+      for (const Peer& peer : peers) waits.push_back({peer.fd, POLLIN, 0});
+      if (::poll(waits.data(), waits.size(), 20) <= 0) continue;
+      for (std::size_t i = peers.size(); i-- > 0;) {
+        if (waits[i + 1].revents == 0 || Talk(peers[i])) continue;
+        ::close(peers[i].fd);
+        peers.erase(peers.begin() + std::ptrdiff_t(i));
+      }
+      if (waits[0].revents == 0) continue;
+      const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (fd < 0) continue;
       ++connections_;
-      Talk(peer);
-      ::close(peer);
+      peers.push_back({fd, ""});
     }
+    for (const Peer& peer : peers) ::close(peer.fd);
   }
 
-  void Talk(int peer) {
-    std::string request;
-    std::size_t wanted = std::string::npos;
-    while (request.size() < wanted) {
-      char buffer[4096];
-      if (!Ready(peer)) return;
-      ssize_t n = ::read(peer, buffer, sizeof buffer);
-      if (n <= 0) return;
-      request.append(buffer, std::size_t(n));
-      auto end = request.find("\r\n\r\n");
-      if (end == std::string::npos) continue;
-      auto length = request.find("Content-Length: ");
-      wanted = end + 4 + (length < end ? std::stoul(request.substr(length + 16)) : 0);
-    }
+  // What has come is read, and answered if it is a whole request. False: this connection is done with.
+  bool Talk(Peer& peer) {
+    char buffer[4096];
+    const ssize_t n = ::read(peer.fd, buffer, sizeof buffer);
+    if (n <= 0) return false;
+    peer.text.append(buffer, std::size_t(n));
+    const auto end = peer.text.find("\r\n\r\n");
+    if (end == std::string::npos) return true;
+    const auto length = peer.text.find("Content-Length: ");
+    if (peer.text.size() < end + 4 + (length < end ? std::stoul(peer.text.substr(length + 16)) : 0)) return true;
+    const std::string request = std::exchange(peer.text, "");
     {
       std::lock_guard lock(mutex_);
       requests_.push_back(request);
     }
-    auto answer = script_(request);
+    const auto answer = script_(request);
     std::string_view rest = answer ? std::string_view(*answer) : std::string_view();
     while (!rest.empty()) {
-      ssize_t n = ::send(peer, rest.data(), rest.size(), MSG_NOSIGNAL);
-      if (n <= 0) return;
-      rest.remove_prefix(std::size_t(n));
+      const ssize_t sent = ::send(peer.fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      rest.remove_prefix(std::size_t(sent));
     }
+    std::string later;
+    {
+      std::lock_guard lock(mutex_);
+      later = std::exchange(later_, "");
+    }
+    if (!later.empty()) {
+      std::this_thread::sleep_for(later_wait_);
+      if (::send(peer.fd, later.data(), later.size(), MSG_NOSIGNAL) <= 0) return false;
+    }
+    return answer && answer->find("\r\nConnection: close\r\n") == std::string::npos;
   }
 
   Script script_;
@@ -105,6 +132,8 @@ class SmallServer {
   std::atomic<int> connections_{0};
   std::mutex mutex_;
   std::vector<std::string> requests_;
+  std::chrono::milliseconds later_wait_{};
+  std::string later_;
   std::thread thread_;
 };
 

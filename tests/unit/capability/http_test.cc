@@ -165,6 +165,51 @@ TEST_F(Http, ALostAnswerIsUnknownOnlyWhereItMatters) {
   EXPECT_TRUE(put.retryable);
 }
 
+TEST_F(Http, OnlyWhatMayBeRepeatedGoesOverAConnectionThatWasKept) {
+  SmallServer server([](const std::string&) { return SmallServer::Kept("200 OK", "here"); });
+  for (const char* capability : {"net.http.get", "net.http.put", "net.http.get"}) Apply(capability, {{"url", server.Url()}});
+  EXPECT_EQ(server.connections(), 1);
+  Apply("net.http.post", {{"url", server.Url()}});
+  Apply("net.http.post", {{"url", server.Url()}});
+  EXPECT_EQ(server.connections(), 3) << "a connection of its own";
+  Apply("net.http.put", {{"url", server.Url()}});
+  EXPECT_EQ(server.connections(), 3);
+  EXPECT_EQ(server.requests().size(), 6u);
+}
+
+TEST_F(Http, AKeptConnectionThatTheServerClosedIsNotedByNobody) {
+  // The first answer promises to keep the connection; what comes over it next is not answered, as by a server that is closing it.
+  int requests = 0;
+  SmallServer server([&](const std::string&) -> std::optional<std::string> {
+    return ++requests == 2 ? std::nullopt : std::optional(SmallServer::Kept("200 OK", std::to_string(requests)));
+  });
+  Apply("net.http.get", {{"url", server.Url()}});
+  EXPECT_EQ(Apply("net.http.put", {{"url", server.Url()}, {"body", "x"}}).outputs["body"], "3") << "sent again over a new one";
+  EXPECT_EQ(server.connections(), 2);
+  EXPECT_EQ(server.requests().at(1), server.requests().at(2));
+  // A new connection that ends so is a lost answer, for the engine to judge.
+  SmallServer silent([](const std::string&) { return std::nullopt; });
+  EXPECT_EQ(Call("net.http.put", {{"url", silent.Url()}}).outcome, Outcome::kFailed);
+  EXPECT_EQ(silent.requests().size(), 1u);
+}
+
+TEST_F(Http, AnAnswerThatNobodyAskedForIsNobodysAnswer) {
+  // More than was promised, as if it were the answer to what is asked next: with the answer, and some time after it.
+  for (const int apart : {0, 50}) {
+    SCOPED_TRACE(apart);
+    std::atomic<int> requests{0};
+    SmallServer server([&](const std::string&) {
+      const int n = ++requests;
+      return SmallServer::Kept("200 OK", std::to_string(n)) + (n == 1 && apart == 0 ? SmallServer::Kept("200 OK", "false") : "");
+    });
+    if (apart > 0) server.SayLater(std::chrono::milliseconds(apart), SmallServer::Kept("200 OK", "false"));
+    EXPECT_EQ(Apply("net.http.get", {{"url", server.Url()}}).outputs["body"], "1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * apart));
+    EXPECT_EQ(Apply("net.http.get", {{"url", server.Url()}}).outputs["body"], "2");
+    EXPECT_EQ(server.connections(), 2) << "the first is not trusted any more";
+  }
+}
+
 TEST_F(Http, ARefusedConnectionIsAKnownFailure) {
   int port = 0;
   {
