@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -43,12 +42,8 @@ class SmallServer {
     ::close(listener_);
   }
 
-  // So long after the first answer, over its connection, without being asked.
-  void SayLater(std::chrono::milliseconds wait, std::string text) {
-    std::lock_guard lock(mutex_);
-    later_wait_ = wait;
-    later_ = std::move(text);
-  }
+  // Over the connection that came last, without being asked.
+  void Say(const std::string& text) const { ::send(newest_, text.data(), text.size(), MSG_NOSIGNAL); }
 
   std::string Url(const std::string& path = "/") const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
   int port() const { return port_; }
@@ -87,6 +82,7 @@ class SmallServer {
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) continue;
       ++connections_;
+      newest_ = fd;
       peers.push_back({fd, ""});
     }
     for (const Peer& peer : peers) ::close(peer.fd);
@@ -114,26 +110,15 @@ class SmallServer {
       if (sent <= 0) return false;
       rest.remove_prefix(std::size_t(sent));
     }
-    std::string later;
-    {
-      std::lock_guard lock(mutex_);
-      later = std::exchange(later_, "");
-    }
-    if (!later.empty()) {
-      std::this_thread::sleep_for(later_wait_);
-      if (::send(peer.fd, later.data(), later.size(), MSG_NOSIGNAL) <= 0) return false;
-    }
     return answer && answer->find("\r\nConnection: close\r\n") == std::string::npos;
   }
 
   Script script_;
   int listener_ = -1, port_ = 0;
   std::atomic<bool> stop_{false};
-  std::atomic<int> connections_{0};
+  std::atomic<int> connections_{0}, newest_{-1};
   std::mutex mutex_;
   std::vector<std::string> requests_;
-  std::chrono::milliseconds later_wait_{};
-  std::string later_;
   std::thread thread_;
 };
 
