@@ -31,8 +31,8 @@ TEST_F(Steering, APausedRunWaitsForResume) {
   GatedRun run(fleet, 2);
   ASSERT_TRUE(run.AwaitStarted(1));
   ASSERT_EQ(fleet.Cli({"workflow", "pause", run.id()}).exit_code, 0);
+  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));  // heard by its holder: what ended before that would begin the next step
   run.Open(1);
-  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));
   ASSERT_TRUE(WaitUntil([&] { return fleet.Run(run.id()).value("steps_completed", 0) == 1; }));
   LetPass(std::chrono::milliseconds(500));
   EXPECT_EQ(run.Starts(2), 0) << "a paused run starts no step";
@@ -90,8 +90,8 @@ TEST_F(Steering, AQuarantineIsReleasedByAPersonAndJournaled) {
   GatedRun run(fleet, 2);
   ASSERT_TRUE(run.AwaitStarted(1));
   ASSERT_EQ(fleet.Cli({"workflow", "pause", run.id()}).exit_code, 0);
+  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));  // heard by its holder: what ended before that would begin the next step
   run.Open(1);
-  ASSERT_TRUE(fleet.AwaitStatus(run.id(), "PAUSED"));
   ASSERT_TRUE(WaitUntil([&] { return fleet.HolderOf(run.id()) < 0; }));
   const auto rewrite = [&](const std::string& payload) {
     Psql(fleet.database_url(), "set session_replication_role = replica; update event_rows set payload = " + payload +

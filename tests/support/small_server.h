@@ -1,6 +1,6 @@
 #pragma once
 // A one-thread HTTP server on 127.0.0.1 for tests: the script sees each request's text and gives the bytes to answer, nullopt = close at
-// once. A connection stays open after an answer that does not say that it is closed.
+// once. A connection is closed after its answer, unless that is one by Kept().
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -54,14 +54,18 @@ class SmallServer {
   }
 
   static std::string Answer(const std::string& status, const std::string& body, const std::string& headers = "") {
-    return Kept(status, body, "Connection: close\r\n" + headers);
+    return Whole(status, body, "Connection: close\r\n" + headers);
   }
   // The connection stays.
-  static std::string Kept(const std::string& status, const std::string& body, const std::string& headers = "") {
+  static std::string Kept(const std::string& status, const std::string& body) { return Whole(status, body, kStays); }
+
+ private:
+  static constexpr const char* kStays = "Connection: keep-alive\r\n";
+
+  static std::string Whole(const std::string& status, const std::string& body, const std::string& headers) {
     return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
   }
 
- private:
   struct Peer {
     int fd;
     std::string text;  // not answered yet
@@ -110,7 +114,7 @@ class SmallServer {
       if (sent <= 0) return false;
       rest.remove_prefix(std::size_t(sent));
     }
-    return answer && answer->find("\r\nConnection: close\r\n") == std::string::npos;
+    return answer && answer->find(kStays) != std::string::npos;
   }
 
   Script script_;
