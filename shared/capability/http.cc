@@ -183,7 +183,8 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   CapabilitySpec post = Common("net.http.post", "Send to a URL.");
   post.docs += is_signed;
   post.docs +=
-      " Redirects are not followed. Each call has a connection of its own. If the connection is lost after sending, the outcome is UNCERTAIN, unless the step says "
+      " Redirects are not followed. Each call has a connection of its own. If the connection is lost after sending, the outcome is "
+      "UNCERTAIN, unless the step says "
       "`on_unknown_outcome`.";
   post.parameters.insert(post.parameters.end(), body.begin(), body.end());
   post.effect = EffectClass::kNonIdempotent;
