@@ -30,6 +30,7 @@ class CurlMulti {
   void Act(std::chrono::steady_clock::time_point until);
 
  private:
+  // Something came over it. Not asked for, if no transfer has it.
   void EndIfResting(int socket);
 
   static int OnClose(void* self, curl_socket_t socket);
@@ -39,7 +40,7 @@ class CurlMulti {
   CURLM* multi_ = nullptr;
   int epoll_ = -1, wake_ = -1;
   std::unordered_set<int> resting_;                             // sockets that no transfer has, in the epoll
-  std::vector<CURL*> closed_;                                   // whose socket was closed in this round
+  std::vector<CURL*> closed_;                                   // whose socket was given up in this round
   std::optional<std::chrono::steady_clock::time_point> timer_;  // when libcurl wants to be asked
 };
 

@@ -184,8 +184,7 @@ void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config) {
   post.docs += is_signed;
   post.docs +=
       " Redirects are not followed. Each call has a connection of its own. If the connection is lost after sending, the outcome is "
-      "UNCERTAIN, unless the step says "
-      "`on_unknown_outcome`.";
+      "UNCERTAIN, unless the step says `on_unknown_outcome`.";
   post.parameters.insert(post.parameters.end(), body.begin(), body.end());
   post.effect = EffectClass::kNonIdempotent;
   post.risk = RiskLevel::kHigh;
