@@ -158,7 +158,8 @@ struct App::Parts {
     WakeRelays();
   }
   void WakeRelays() {
-    for (Duty* relay : relays) relay->Wake();
+    const auto first = std::find_if(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); });
+    if (first != relays.end()) (*first)->Wake();  // it looks for all that are held
   }
 
   Status StartSender() {

@@ -11,13 +11,12 @@ std::vector<PlannedDuty> PlanDuties(const TurnContext& context, const ScheduleCo
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
-  for (int shard = 0; plan.send && shard < kReadyShards; ++shard) {
-    RelayOptions options;
-    options.shard = shard;
-    options.send = plan.send;
-    Relay relay = MakeRelay(context, std::move(options));
-    duties.push_back({"relay-" + std::to_string(shard), std::move(relay.turn), std::move(relay.forget)});
-  }
+  if (!plan.send) return duties;
+  RelayOptions options;
+  options.send = plan.send;
+  std::vector<Relay> relays = MakeRelays(context, std::move(options));
+  for (std::size_t shard = 0; shard < relays.size(); ++shard)
+    duties.push_back({"relay-" + std::to_string(shard), std::move(relays[shard].turn), std::move(relays[shard].forget)});
   return duties;
 }
 

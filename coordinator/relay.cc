@@ -1,5 +1,6 @@
 #include "coordinator/relay.h"
 
+#include <array>
 #include <mutex>
 
 #include "shared/base/fail_point.h"
@@ -10,6 +11,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kRowsAtOnce = 1'000;  // of each queue and band
+constexpr int kSilentPolls = 4;     // so many longest waits without a look, and another relay looks
 
 StepMessage MessageFor(const DueRow& row) {
   StepMessage message;
@@ -22,93 +24,147 @@ StepMessage MessageFor(const DueRow& row) {
   return message;
 }
 
-// What sends that failed leave for the duty's thread; outlives the relay, as answers may come late.
+// What sends that failed leave for the next turn; outlives the relays, as answers may come late.
 struct Failures {
   std::mutex mutex;
   std::vector<ReadyKey> keys;
 };
 
-// On the duty's thread.
-class RelayOfShard {
+class Relays {
  public:
-  RelayOfShard(const TurnContext& context, RelayOptions options)
+  Relays(const TurnContext& context, RelayOptions options)
       : context_(context),
         options_(std::move(options)),
         wait_(options_.poll_min),
         first_(context.metrics.counter(names::kRelaySent, {{"outcome", "sent"}})),
         again_(context.metrics.counter(names::kRelaySent, {{"outcome", "again"}})),
-        failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})),
-        out_(context.metrics.gauge(names::kRelayOut, {{"shard", std::to_string(options_.shard)}})) {
-    Forget();
+        failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})) {
+    for (int shard = 0; shard < kReadyShards; ++shard) {
+      of(shard).out = context.metrics.gauge(names::kRelayOut, {{"shard", std::to_string(shard)}});
+      Forget(shard);
+    }
   }
 
-  Result<milliseconds> Turn() {
+  Result<milliseconds> Turn(int shard) {
+    std::unique_lock lock(mutex_);
     const SteadyTime now = context_.clock.Steady();
     TakeFailures(now);
-    bool more = false, found = false;
-    if (book_->room()) {
-      auto due = context_.store.DueReady(options_.shard, book_->Marks(now), kRowsAtOnce);
-      if (!due) return due.error();
-      if (!due->rows.empty()) book_->Heard(now, due->db_now);
-      const std::int64_t before = sends_;
-      more = Look(now, due->rows);
-      book_->Looked(now, context_.clock.Steady());
-      found = sends_ > before;
+    of(shard).held = true;
+    bool more = false;
+    milliseconds wait = options_.poll_max;
+    if (Looks(now, shard)) {
+      auto looked = Look(lock, now);
+      if (!looked) return looked.error();
+      more = *looked;
+      wait = wait_;
     }
-    if (book_->SweepDue(now)) book_->BeginSweep(now);
-    if (book_->sweeping()) {
-      auto due = context_.store.DueReady(options_.shard, book_->SweepMarks(), kRowsAtOnce);
-      if (!due) return due.error();
-      if (!due->rows.empty()) book_->Heard(now, due->db_now);  // the database's clock may have been set back behind all marks
-      Sweep(now, due->rows);
-    }
-    out_.Set(double(book_->out()));
-    if (more || book_->sweeping()) return milliseconds(0);
-    wait_ = found ? options_.poll_min : std::min(options_.poll_max, wait_ * 2);
-    if (book_->MayBeLate(now)) wait_ = std::min(wait_, book_->late_every());
-    return wait_;
+    if (auto swept = Sweep(lock, now, shard); !swept) return swept.error();
+    of(shard).out.Set(double(of(shard).book->out()));
+    return more || of(shard).book->sweeping() ? milliseconds(0) : wait;
   }
 
-  void Forget() {
-    book_ = std::make_unique<RelayBook>();
-    out_.Set(0);
+  void Forget(int shard) {
+    std::lock_guard lock(mutex_);
+    of(shard).held = false;
+    of(shard).book = std::make_shared<RelayBook>();
+    of(shard).out.Set(0);
   }
 
  private:
-  // True: there may be more behind these.
-  bool Look(SteadyTime now, const std::vector<DueRow>& rows) {
-    std::set<std::pair<std::string, int>> stuck;  // lanes whose mark stays, because a row could not be sent
-    std::map<std::pair<std::string, int>, int> pages;
-    book_->BeginPage();
+  using Lane = std::tuple<int, std::string, int>;  // shard, queue, band
+  struct Shard {
+    bool held = false;
+    std::shared_ptr<RelayBook> book;  // touched under the lock
+    Gauge out;
+  };
+
+  Shard& of(int shard) { return shards_.at(std::size_t(shard)); }
+
+  bool Looks(SteadyTime now, int shard) const {
+    const auto first = std::find_if(shards_.begin(), shards_.end(), [](const Shard& one) { return one.held; });
+    return first - shards_.begin() == shard || now >= looked_at_ + kSilentPolls * options_.poll_max;
+  }
+
+  // The lock is not held while the database is asked. True: there may be more behind what was found.
+  Result<bool> Look(std::unique_lock<std::mutex>& lock, SteadyTime now) {
+    std::vector<DueLook> looks;
+    std::vector<std::shared_ptr<RelayBook>> books(shards_.size());
+    bool may_be_late = false;
+    for (int shard = 0; shard < kReadyShards; ++shard) {
+      Shard& one = of(shard);
+      if (!one.held || !one.book->room()) continue;
+      looks.push_back({shard, one.book->Marks(now)});
+      books[std::size_t(shard)] = one.book;
+    }
+    looked_at_ = now;
+    bool more = false, found = false;
+    if (!looks.empty()) {
+      lock.unlock();
+      auto due = context_.store.DueReady(looks, kRowsAtOnce);
+      lock.lock();
+      if (!due) return due.error();
+      const std::int64_t before = sends_;
+      more = SendFound(now, *due, books);
+      found = sends_ > before;
+      for (const DueLook& look : looks) {
+        RelayBook& book = *books[std::size_t(look.shard)];
+        book.Looked(now, context_.clock.Steady());
+        may_be_late = may_be_late || book.MayBeLate(now);
+      }
+    }
+    wait_ = found ? options_.poll_min : std::min(options_.poll_max, wait_ * 2);
+    if (may_be_late) wait_ = std::min(wait_, RelayBook().late_every());
+    return more;
+  }
+
+  bool SendFound(SteadyTime now, const DueAnswer& due, const std::vector<std::shared_ptr<RelayBook>>& books) {
+    std::set<Lane> stuck;  // whose mark stays, because a row could not be sent
+    std::map<Lane, int> pages;
+    for (const auto& book : books) {
+      if (book == nullptr) continue;
+      if (!due.rows.empty()) book->Heard(now, due.db_now);
+      book->BeginPage();
+    }
     bool more = false;
-    for (const DueRow& row : rows) {
-      const std::pair lane(row.key.queue, row.key.band);
+    for (const DueRow& row : due.rows) {
+      RelayBook& book = *books.at(std::size_t(row.key.shard));
+      const Lane lane(row.key.shard, row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
-      const int times = book_->Wanted(now, row.key);
-      if ((times > 0 && !Send(now, row, times)) || (times == 0 && !book_->room())) {
+      const int times = book.Wanted(now, row.key);
+      if ((times > 0 && !Send(now, book, row, times)) || (times == 0 && !book.room())) {
         stuck.insert(lane);
       } else {
-        book_->Moved(row.key);
+        book.Moved(row.key);
         if (++pages[lane] < kRowsAtOnce) continue;
-        book_->GoOnBehind(row.key);
+        book.GoOnBehind(row.key);
         more = true;
       }
     }
     return more;
   }
 
-  void Sweep(SteadyTime now, const std::vector<DueRow>& rows) {
+  Status Sweep(std::unique_lock<std::mutex>& lock, SteadyTime now, int shard) {
+    const std::shared_ptr<RelayBook> book = of(shard).book;
+    if (book->SweepDue(now)) book->BeginSweep(now);
+    if (!book->sweeping()) return {};
+    const std::vector<ReadyKey> marks = book->SweepMarks();
+    lock.unlock();
+    auto due = context_.store.DueReadyOf(shard, marks, kRowsAtOnce);
+    lock.lock();
+    if (!due) return due.error();
+    if (!due->rows.empty()) book->Heard(now, due->db_now);  // the database's clock may have been set back behind all marks
     bool any = false, sending = true;
-    for (const DueRow& row : rows) {
-      if (!book_->Seen(row.key)) continue;
+    for (const DueRow& row : due->rows) {
+      if (!book->Seen(row.key)) continue;
       any = true;
-      const int times = sending ? book_->Wanted(now, row.key) : 0;
-      if (times > 0) sending = Send(now, row, times);
+      const int times = sending ? book->Wanted(now, row.key) : 0;
+      if (times > 0) sending = Send(now, *book, row, times);
     }
-    if (!any) book_->EndSweep(now);
+    if (!any) book->EndSweep(now);
+    return {};
   }
 
-  bool Send(SteadyTime now, const DueRow& row, int times) {
+  bool Send(SteadyTime now, RelayBook& book, const DueRow& row, int times) {
     Counter counted = times == 1 ? first_ : again_;
     FailPoint("outbox.before_publish");
     const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
@@ -121,7 +177,7 @@ class RelayOfShard {
       failed_.Add();
       return false;
     }
-    book_->Sent(now, row.key);
+    book.Sent(now, row.key);
     ++sends_;
     return true;
   }
@@ -133,24 +189,29 @@ class RelayOfShard {
       failed.swap(failures_->keys);
     }
     failed_.Add(double(failed.size()));
-    for (const ReadyKey& key : failed) book_->Failed(now, key);
+    for (const ReadyKey& key : failed) of(key.shard).book->Failed(now, key);
   }
 
   const TurnContext context_;
   const RelayOptions options_;
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
-  std::unique_ptr<RelayBook> book_;
+  std::mutex mutex_;
+  std::array<Shard, kReadyShards> shards_;
+  SteadyTime looked_at_{};
   milliseconds wait_;
   std::int64_t sends_ = 0;
   Counter first_, again_, failed_;
-  Gauge out_;
 };
 
 }  // namespace
 
-Relay MakeRelay(const TurnContext& context, RelayOptions options) {
-  auto relay = std::make_shared<RelayOfShard>(context, std::move(options));
-  return {[relay] { return relay->Turn(); }, [relay] { relay->Forget(); }};
+std::vector<Relay> MakeRelays(const TurnContext& context, RelayOptions options) {
+  const auto relays = std::make_shared<Relays>(context, std::move(options));
+  std::vector<Relay> each;
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    each.push_back({[relays, shard] { return relays->Turn(shard); }, [relays, shard] { relays->Forget(shard); }});
+  }
+  return each;
 }
 
 }  // namespace acl::coordinator

@@ -1,6 +1,9 @@
 #pragma once
-// The relay: what is ready goes to the message queue, one topic per queue and band (DESIGN.md sections 1 and 2). The ready table is its
+// The relays: what is ready goes to the message queue, one topic per queue and band (DESIGN.md sections 1 and 2). The ready table is their
 // only source; the relay of a shard is a duty with a lease of its own, and two of them at once only send twice.
+//
+// A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
+// does if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
 
 #include <memory>
 
@@ -10,8 +13,8 @@
 namespace acl::coordinator {
 
 struct RelayOptions {
-  int shard = 0;
-  // Takes the message or says why not now (full, being made anew). `done` comes once, from any thread, if it was taken.
+  // Takes the message or says why not now (full, being made anew). `done` comes once, from any thread, if it was taken. Called from the
+  // threads of all relays.
   using Done = std::function<void(Status)>;
   std::function<Status(const StepMessage& message, int times, Done done)> send;
   milliseconds poll_min{10}, poll_max{250};  // between two looks: the longer, the longer nothing was found
@@ -21,6 +24,7 @@ struct Relay {
   Turn turn;
   std::function<void()> forget;  // the duty went to somebody else: its memory is worth nothing
 };
-Relay MakeRelay(const TurnContext& context, RelayOptions options);
+// One of each shard, by its number. Their turns may be taken by several threads. When work becomes ready, the first that is held is woken.
+std::vector<Relay> MakeRelays(const TurnContext& context, RelayOptions options);
 
 }  // namespace acl::coordinator

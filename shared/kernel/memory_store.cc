@@ -324,16 +324,19 @@ void MemoryStore::GrantPicked(MemorySubject& subject, const ClaimRequest& reques
   claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear();
 }
 
-Result<DueAnswer> MemoryStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
+Result<DueAnswer> MemoryStore::DueReady(std::span<const DueLook> looks, int max) {
   std::lock_guard lock(mutex_);
   DueAnswer answer{{}, Now()};
-  std::map<std::pair<std::string, int>, int> taken;
+  std::map<std::tuple<int, std::string, int>, int> taken;
   for (const ReadyRow& row : ready_) {
-    if (row.ready_at > Now() || ReadyShard(row.subject) != shard) continue;
+    const int shard = ReadyShard(row.subject);
+    const auto look = std::find_if(looks.begin(), looks.end(), [&](const DueLook& one) { return one.shard == shard; });
+    if (row.ready_at > Now() || look == looks.end()) continue;
+    const std::vector<ReadyKey>& marks = look->marks;
     const auto mark =
         std::find_if(marks.begin(), marks.end(), [&](const ReadyKey& m) { return m.queue == row.queue && m.band == row.band; });
     if (mark != marks.end() && std::tie(row.ready_at, row.subject) <= std::tie(mark->ready_at, mark->subject)) continue;
-    if (++taken[{row.queue, row.band}] > max) continue;
+    if (++taken[{shard, row.queue, row.band}] > max) continue;
     if (const auto task = task_subjects_.find(TaskId{row.subject.uuid}); task != task_subjects_.end()) {
       const std::string& trace = subjects_.at(task->second).traceparent;
       answer.rows.push_back({row.key(), std::string(kTaskReadyKind), EventSchemaVersion(), 0, Token{}, trace});

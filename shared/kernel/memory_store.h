@@ -102,7 +102,7 @@ class MemoryStore : public KernelStore {
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
   Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) override;
-  Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) override;
+  Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;

@@ -38,9 +38,13 @@ class KernelStore {
   // Of these subjects those that were granted to this session as they were made, with nothing written since, as a claim reads them but for
   // the inbox (Claimed::inbox_left). The others are left out: the hint that named them was wrong, late, or came twice.
   virtual Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) = 0;
-  // Ready rows of one shard that are due, in the order of their keys, at most `max` of each queue and band; of a lane named in `marks` only
-  // those behind the mark (its `ready_at` and subject; the shard does not count). What the relay to a message queue sends.
-  virtual Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) = 0;
+  // Ready rows of these shards that are due, each lane's (shard, queue and band) in the order of their keys, at most `max` of it. What the
+  // relays to a message queue send.
+  virtual Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) = 0;
+  Result<DueAnswer> DueReadyOf(int shard, std::vector<ReadyKey> marks, int max) {
+    const DueLook one{shard, std::move(marks)};
+    return DueReady({&one, 1}, max);
+  }
   // Set-based group commit: one item per subject, one outcome per item, in the order of the items.
   virtual Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) = 0;
   // After kOutcomeUnknown: did these items land? kCommitted (head is base + n under my token), kBusy (head is base: send again) or kFenced.

@@ -207,6 +207,11 @@ struct DueRow {
   Token token;
   std::string traceparent;  // CreateItem::traceparent; of a task, its subject's
 };
+// What is asked about one shard: of a lane that `marks` names only rows behind the mark (its `ready_at` and subject).
+struct DueLook {
+  int shard = 0;
+  std::vector<ReadyKey> marks;
+};
 struct DueAnswer {
   std::vector<DueRow> rows;
   WallTime db_now;

@@ -21,8 +21,8 @@ const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
                            true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
-SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent
-FROM due_ready($shard::int, $queue::text[], $band::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
+SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent, shard
+FROM due_ready($shards::int[], $shard::int[], $queue::text[], $band::int[], $at::timestamptz[], $subject::uuid[], $max::int))",
                      true);
 
 // Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
@@ -90,7 +90,7 @@ struct KeyArrays {
     }
   }
   pg::Params& BindTo(pg::Params& params) const {
-    return params.List("queue", queue).List("band", band).List("at", at).List("subject", subject);
+    return params.List("queue", queue).List("band", band).List("shard", shard).List("at", at).List("subject", subject);
   }
   pg::Array queue{pg::Oid::kText}, band{pg::Oid::kInt4}, shard{pg::Oid::kInt4}, at{pg::Oid::kTimestamptz}, subject{pg::Oid::kUuid};
 };
@@ -115,7 +115,7 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
         given_back.Null();
       }
     }
-    keys.BindTo(params).List("shard", keys.shard).List("given_back", given_back);
+    keys.BindTo(params).List("given_back", given_back);
   } else {
     params.List("queues", queues).Int32("max", request.max).Int64("min_age_ms", request.min_age.count());
   }
@@ -140,17 +140,26 @@ Result<std::vector<Claimed>> PgStore::ReadGrants(const SessionId& session, std::
   });
 }
 
-Result<DueAnswer> PgStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
+Result<DueAnswer> PgStore::DueReady(std::span<const DueLook> looks, int max) {
+  pg::Array shards(pg::Oid::kInt4);
+  std::vector<ReadyKey> marks;
+  for (const DueLook& look : looks) {
+    shards.Int32(look.shard);
+    for (ReadyKey mark : look.marks) {
+      mark.shard = look.shard;
+      marks.push_back(std::move(mark));
+    }
+  }
   pg::Params params;
   const KeyArrays keys(marks);
-  keys.BindTo(params).Int32("shard", shard).Int32("max", max);
+  keys.BindTo(params).List("shards", shards).Int32("max", max);
   auto rows = pg::RunOne(*pool_, kDue, params);
   if (!rows) return rows.error();
   return pg::Decoded<DueAnswer>("ready.due", [&] {
     DueAnswer answer;
     for (int i = 0; i < rows->size(); ++i) {
       DueRow row;
-      row.key = {rows->Text(i, 0), int(rows->Int(i, 1)), shard, rows->Time(i, 2), SubjectId{rows->Id(i, 3)}};
+      row.key = {rows->Text(i, 0), int(rows->Int(i, 1)), int(rows->Int(i, 10)), rows->Time(i, 2), SubjectId{rows->Id(i, 3)}};
       row.kind = rows->Text(i, 4);
       row.required_version = int(rows->Int(i, 5));
       row.event_seq = rows->Int(i, 6);

@@ -58,15 +58,11 @@ class Relayed : public QueueHarness {
  public:
   explicit Relayed(StoreFactory store) : QueueHarness(std::move(store)) { RestartRelay(); }
   void RestartRelay() override {
-    relays_.clear();
-    for (int shard = 0; shard < kReadyShards; ++shard) {
-      coordinator::RelayOptions options;
-      options.shard = shard;
-      options.send = [this](const StepMessage& message, int times, coordinator::RelayOptions::Done done) {
-        return Send(message, times, std::move(done));
-      };
-      relays_.push_back(coordinator::MakeRelay({store(), stores().queries(), clock, metrics_, {}}, std::move(options)));
-    }
+    coordinator::RelayOptions options;
+    options.send = [this](const StepMessage& message, int times, coordinator::RelayOptions::Done done) {
+      return Send(message, times, std::move(done));
+    };
+    relays_ = coordinator::MakeRelays({store(), stores().queries(), clock, metrics_, {}}, std::move(options));
   }
   void Pump() override {
     for (auto& relay : relays_) {

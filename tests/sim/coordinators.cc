@@ -52,8 +52,8 @@ struct SimWorld::Coordinator {
     }
     Result<ReapAnswer> Reap(int max) override { return FaultyStore::Reap(std::min(max, most_)); }
     Result<FireAnswer> FireTimers(int max) override { return FaultyStore::FireTimers(std::min(max, most_)); }
-    Result<DueAnswer> DueReady(int shard, std::span<const ReadyKey> marks, int max) override {
-      return FaultyStore::DueReady(shard, marks, std::min(max, most_ * 4));
+    Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override {
+      return FaultyStore::DueReady(looks, std::min(max, most_ * 4));
     }
 
    private:

@@ -70,8 +70,8 @@ Result<ClaimAnswer> FaultyStore::Claim(const ClaimRequest& request) {
 Result<std::vector<Claimed>> FaultyStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
   return Through<Result<std::vector<Claimed>>>("ReadGrants", false, [&] { return inner_.ReadGrants(session, subjects); });
 }
-Result<DueAnswer> FaultyStore::DueReady(int shard, std::span<const ReadyKey> marks, int max) {
-  return Through<Result<DueAnswer>>("DueReady", false, [&] { return inner_.DueReady(shard, marks, max); });
+Result<DueAnswer> FaultyStore::DueReady(std::span<const DueLook> looks, int max) {
+  return Through<Result<DueAnswer>>("DueReady", false, [&] { return inner_.DueReady(looks, max); });
 }
 Result<std::vector<CommitOutcome>> FaultyStore::Commit(std::span<const CommitItem> items) {
   return Through<Result<std::vector<CommitOutcome>>>("Commit", true, [&] { return inner_.Commit(items); });

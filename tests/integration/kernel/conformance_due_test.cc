@@ -7,10 +7,10 @@ namespace {
 class DueConformance : public StoreConformance {
  protected:
   // Due rows of all shards in the order of the answers.
-  std::vector<DueRow> Due(std::span<const ReadyKey> marks = {}, int max = 100) {
+  std::vector<DueRow> Due(const std::vector<ReadyKey>& marks = {}, int max = 100) {
     std::vector<DueRow> all;
     for (int shard = 0; shard < kReadyShards; ++shard) {
-      auto answer = store().DueReady(shard, marks, max);
+      auto answer = store().DueReadyOf(shard, marks, max);
       EXPECT_TRUE(answer) << answer.message();
       if (!answer) continue;
       for (DueRow& row : answer->rows) {
@@ -60,12 +60,12 @@ TEST_P(DueConformance, KnowsOfNoTraceWhereThereIsNone) {
 TEST_P(DueConformance, BehindTheMarkOnlyAndAtMostSoMany) {
   for (int i = 0; i < 40; ++i) Create();
   for (int shard = 0; shard < kReadyShards; ++shard) {
-    auto all = store().DueReady(shard, {}, 100);
+    auto all = store().DueReadyOf(shard, {}, 100);
     ASSERT_TRUE(all);
     std::vector<ReadyKey> walked;
     std::vector<ReadyKey> marks;
     for (;;) {
-      auto some = store().DueReady(shard, marks, 3);
+      auto some = store().DueReadyOf(shard, marks, 3);
       ASSERT_TRUE(some);
       ASSERT_LE(some->rows.size(), 3u);
       if (some->rows.empty()) break;
@@ -93,7 +93,7 @@ TEST_P(DueConformance, EveryQueueAndBandIsALaneOfItsOwn) {
   ASSERT_EQ(all.size(), 4u);
   ReadyKey mark = all[0].key;
   mark.ready_at += std::chrono::hours(1);
-  auto rest = Due({&mark, 1});
+  auto rest = Due({mark});
   EXPECT_EQ(rest.size(), 3u) << "a mark holds for its lane";
 }
 

@@ -238,7 +238,7 @@ TEST_P(TaskConformance, MessagesNameTasksToo) {
   Offered({"a", "b"});
   std::vector<ReadyKey> keys;
   for (int shard = 0; shard < kReadyShards; ++shard) {
-    auto due = store().DueReady(shard, {}, 10);
+    auto due = store().DueReadyOf(shard, {}, 10);
     ASSERT_TRUE(due) << due.error();
     for (const DueRow& row : due->rows) {
       EXPECT_EQ(row.kind, "task");
@@ -363,7 +363,7 @@ TEST_P(TaskConformance, ATaskThatNobodyTookGoesWithItsReadyRow) {
   MustCommit(holder, item);
   const auto offered = [&] {
     std::size_t rows = 0;
-    for (int shard = 0; shard < kReadyShards; ++shard) rows += store().DueReady(shard, {}, 100)->rows.size();
+    for (int shard = 0; shard < kReadyShards; ++shard) rows += store().DueReadyOf(shard, {}, 100)->rows.size();
     return rows;
   };
   EXPECT_EQ(offered(), 1u) << "nobody serves its queue";
@@ -380,7 +380,7 @@ TEST_P(TaskConformance, AMessageOfATaskCarriesItsRunsTraceContext) {
   MustCommit(holder, Offer(holder, {"a"}, Disposition::kKeep));
   std::vector<DueRow> rows;
   for (int shard = 0; shard < kReadyShards; ++shard) {
-    auto due = store().DueReady(shard, {}, 100);
+    auto due = store().DueReadyOf(shard, {}, 100);
     ASSERT_TRUE(due) << due.error();
     rows.insert(rows.end(), due->rows.begin(), due->rows.end());
   }

@@ -93,7 +93,8 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
              ", (SELECT array_agg(queue) FROM keys), (SELECT array_agg(band::int) FROM keys), (SELECT array_agg(shard::int) FROM keys), "
              "(SELECT array_agg(ready_at) FROM keys), (SELECT array_agg(subject_id) FROM keys), 1, '{}', 0, (SELECT array_agg(5::bigint) "
              "FROM keys))"},
-        {"due", "SELECT count(*) FROM due_ready(1, '{q}', '{1}', ARRAY[now() - interval '1 h'], ARRAY[" + free + "]::uuid[], 100)"},
+        {"due",
+         "SELECT count(*) FROM due_ready('{0,1,3}', '{1}', '{q}', '{1}', ARRAY[now() - interval '1 h'], ARRAY[" + free + "]::uuid[], 100)"},
         {"heartbeat", "SELECT count(*) FROM heartbeat_session(" + living + ", 1000)"},
         {"post", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'new', sha256('h'))"},
         {"post again", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'k', sha256('h'))"},

@@ -19,21 +19,31 @@ using testing::IsEmpty;
 class Rows final : public MemoryStore {
  public:
   explicit Rows(const Clock& clock) : MemoryStore(clock), clock_(clock) {}
-  Result<DueAnswer> DueReady(int, std::span<const ReadyKey> marks, int max) override {
-    ++looks;
+  Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override {
+    ++questions;
+    if (fails) return Error{Code::kUnavailable, "away"};
     DueAnswer answer;
-    for (const ReadyKey& key : rows) {
-      const auto behind = [&](const ReadyKey& mark) { return std::tie(key.ready_at, key.subject) > std::tie(mark.ready_at, mark.subject); };
-      if (int(answer.rows.size()) == max || !std::all_of(marks.begin(), marks.end(), behind)) continue;
-      DueRow row;
-      row.key = key;
-      answer.rows.push_back(row);
-      answer.db_now = clock_.Wall();
+    for (const DueLook& look : looks) {
+      asked.insert(look.shard);
+      int of_shard = 0;
+      for (const ReadyKey& key : rows) {
+        const auto behind = [&](const ReadyKey& mark) {
+          return std::tie(key.ready_at, key.subject) > std::tie(mark.ready_at, mark.subject);
+        };
+        if (key.shard != look.shard || of_shard == max || !std::all_of(look.marks.begin(), look.marks.end(), behind)) continue;
+        ++of_shard;
+        DueRow row;
+        row.key = key;
+        answer.rows.push_back(row);
+        answer.db_now = clock_.Wall();
+      }
     }
     return answer;
   }
   std::set<ReadyKey> rows;
-  int looks = 0;
+  std::set<int> asked;  // shards
+  int questions = 0;
+  bool fails = false;
 
  private:
   const Clock& clock_;
@@ -42,17 +52,18 @@ class Rows final : public MemoryStore {
 class RelayTest : public ::testing::Test {
  protected:
   // The number of the subject, so many milliseconds before now.
-  void Put(int subject, milliseconds ago = milliseconds(0)) {
+  void Put(int subject, milliseconds ago = milliseconds(0), int shard = 0) {
     ReadyKey key;
+    key.shard = shard;
     key.ready_at = clock_.Wall() - ago;
     key.subject.uuid.bytes[14] = std::uint8_t(subject / 256), key.subject.uuid.bytes[15] = std::uint8_t(subject % 256);
     rows_.rows.insert(key);
   }
   // What is sent until a turn wants to wait, and for how long.
-  std::vector<int> Turn() {
+  std::vector<int> Turn(std::size_t shard = 0) {
     sent_.clear();
     for (int n = 0; n < 20; ++n) {
-      const auto wait = relay_.turn();
+      const auto wait = relays_[shard].turn();
       EXPECT_TRUE(wait) << wait.message();
       wait_ = wait ? *wait : milliseconds(-1);
       if (wait_ != milliseconds(0)) return sent_;
@@ -77,7 +88,7 @@ class RelayTest : public ::testing::Test {
     };
     return options;
   }
-  Relay relay_ = MakeRelay({rows_, queries_, clock_, metrics_, {}, {}}, Options());
+  std::vector<Relay> relays_ = MakeRelays({rows_, queries_, clock_, metrics_, {}, {}}, Options());
 };
 
 // A row has the time of its statement, and comes into sight when that has committed. Before, such a row waited for the sweep: up to two
@@ -113,9 +124,53 @@ TEST_F(RelayTest, MoreRowsThanAPageInTheTimeThatIsReadAgain) {
   Put(2'600, milliseconds(41));
   EXPECT_THAT(Turn(), ElementsAre(2'600)) << "before all that was sent";
   clock_.Advance(milliseconds(1'000));
-  rows_.looks = 0;
+  rows_.questions = 0;
   EXPECT_THAT(Turn(), IsEmpty());
-  EXPECT_LE(rows_.looks, 1) << "what is old is not read again and again";
+  EXPECT_LE(rows_.questions, 1) << "what is old is not read again and again";
+}
+
+TEST_F(RelayTest, TheFirstThatIsHeldLooksForAllThatAre) {
+  for (const std::size_t shard : {1, 2, 3}) Turn(shard);
+  rows_.asked.clear(), rows_.questions = 0;
+  Put(1, {}, 1), Put(2, {}, 2), Put(3, {}, 3), Put(4, {}, 0);
+  EXPECT_THAT(Turn(3), IsEmpty()) << "the first does it";
+  EXPECT_EQ(rows_.questions, 0);
+  EXPECT_THAT(Turn(1), ElementsAre(1, 2, 3));
+  EXPECT_EQ(rows_.questions, 1);
+  EXPECT_THAT(rows_.asked, ElementsAre(1, 2, 3)) << "shard 0 is somebody else's";
+}
+
+TEST_F(RelayTest, WhoHasLostItsDutyIsNotTheFirst) {
+  for (const std::size_t shard : {0, 1}) Turn(shard);
+  Put(1, {}, 0), Put(2, {}, 1);
+  relays_[0].forget();
+  EXPECT_THAT(Turn(1), ElementsAre(2));
+}
+
+TEST_F(RelayTest, AnotherLooksIfTheFirstIsSilent) {
+  for (const std::size_t shard : {0, 1}) Turn(shard);
+  Put(1, {}, 0), Put(2, {}, 1);
+  clock_.Advance(milliseconds(900));
+  EXPECT_THAT(Turn(1), IsEmpty());
+  clock_.Advance(milliseconds(101));
+  EXPECT_THAT(Turn(1), ElementsAre(1, 2));
+  EXPECT_THAT(Turn(1), IsEmpty());
+}
+
+TEST_F(RelayTest, APageOfOneShardIsGoneOnWith) {
+  for (const std::size_t shard : {0, 2}) Turn(shard);
+  for (int n = 1; n <= 1'500; ++n) Put(n, {}, 2);
+  Put(1'501);
+  EXPECT_EQ(Turn().size(), 1'501u);
+}
+
+TEST_F(RelayTest, ALookThatFailedIsMadeAgain) {
+  Turn();
+  Put(1);
+  rows_.fails = true;
+  EXPECT_FALSE(relays_[0].turn());
+  rows_.fails = false;
+  EXPECT_THAT(Turn(), ElementsAre(1));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ class CoreSticky : public CoreBench {
   std::vector<ReadyKey> Keys() {
     std::vector<ReadyKey> keys;
     for (int shard = 0; shard < kReadyShards; ++shard) {
-      const auto due = memory.DueReady(shard, {}, 100);
+      const auto due = memory.DueReadyOf(shard, {}, 100);
       for (const DueRow& row : due->rows) keys.push_back(row.key);
     }
     return keys;

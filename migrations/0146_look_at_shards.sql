@@ -1,0 +1,31 @@
+-- migrate:up
+-- The relays of one coordinator look with one question (coordinator/relay.h): due_ready of several shards, marks with the shard they are of. The rules are those of
+-- 0122, whose function stays for programs of before. A shard is looked up by the table's key behind each lane's mark.
+SET LOCAL ROLE acl_owner;
+
+CREATE FUNCTION due_ready(p_shard int[], m_shard int[], m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text, shard int)
+LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY
+    SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version,
+           coalesce((SELECT h.head_seq FROM subject_head h WHERE h.subject_id = d.subject_id), 0),
+           coalesce((SELECT l.token FROM leases l WHERE l.subject_id = d.subject_id), 0), now(),
+           (SELECT s.traceparent FROM subjects s
+            WHERE s.subject_id = coalesce((SELECT t.subject_id FROM tasks t WHERE d.kind = 'task' AND t.task_id = d.subject_id), d.subject_id)),
+           p.shard
+    FROM ready_lanes() lane CROSS JOIN unnest(p_shard) AS p(shard)
+    LEFT JOIN unnest(m_shard, m_queue, m_band, m_at, m_subject) AS m(shard, queue, band, at, subject)
+      ON m.shard = p.shard AND m.queue = lane.queue AND m.band = lane.band
+    CROSS JOIN LATERAL (
+      SELECT r.* FROM ready r
+      WHERE r.queue = lane.queue AND r.band = lane.band AND r.shard = p.shard
+        AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
+        AND r.ready_at <= now()
+      ORDER BY r.ready_at, r.subject_id LIMIT p_max) d;
+END $$;
+
+RESET ROLE;
+
+-- migrate:down
+DO $$ BEGIN RAISE EXCEPTION 'migrations go forward only: restore a backup, or upgrade (docs/operations.md)'; END $$;
