@@ -278,10 +278,11 @@ Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direc
   BindTimers(items, direct, types, params);
   BindListing(items, types, params);
   if (form == CommitForm::kRun) return params;
-  BindOtherRows(items, types, params);
-  if (form == CommitForm::kRows) return params;
   BindByNumber(items, params);
   BindRequeue(items, direct, params);
+  if (form == CommitForm::kReady) return params;
+  BindOtherRows(items, types, params);
+  if (form == CommitForm::kRows) return params;
   BindInbox(items, params);
   BindTasksAndOutbox(items, params);
   BindSnapshots(items, params);

@@ -116,6 +116,15 @@ w_listing AS (
   FROM unnest($listings::commit_listing[]) AS y
   WHERE l.subject_id = y.subject AND get_bit((SELECT ok FROM done), y.item) = 1))";
 
+// Released and ready at once: whoever takes the next step is another claim.
+constexpr const char* kReady = R"(,
+w_ready AS (
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest(clock_timestamp(), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
+         coalesce(($required::int[])[r.item], l.required_version)
+  FROM unnest($r_item::int[]) AS r(item) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
+  WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
+
 constexpr const char* kOtherWrites = R"(,
 w_inbox AS (
   DELETE FROM inbox i
@@ -165,13 +174,7 @@ w_refs AS (  -- the foreign key: what was collected meanwhile refuses the item
 w_old_snapshots AS (  -- the newest of before and the new one stay; the others' chunks are released with them
   DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
   WHERE o.subject_id = ($subject::uuid[])[s.item] AND get_bit((SELECT ok FROM done), s.item) = 1
-    AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)),
-w_ready AS (
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest(clock_timestamp(), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
-         coalesce(($required::int[])[r.item], l.required_version)
-  FROM unnest($r_item::int[]) AS r(item) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
-  WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
+    AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)))";
 
 // An item whose lease row is not among those that were locked is said with whether there is such a row.
 std::string Answer(const std::string& held) {
@@ -197,9 +200,13 @@ std::string Text(std::string text) {
 }
 
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
-                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherRows + kOtherWrites + Answer("held")), true);
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + kOtherWrites +
+                                 Answer("held")),
+                            true);
 const Statement kCommitRows("commit.rows", Statement::Kind::kWrite,
-                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kOtherRows + Answer("held")), true);
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + Answer("held")), true);
+const Statement kCommitReady("commit.ready", Statement::Kind::kWrite,
+                             Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + Answer("held")), true);
 const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
@@ -210,6 +217,7 @@ const Statement& CommitStatement(CommitForm form) {
   switch (form) {
     case CommitForm::kKeep: return kCommitKeep;
     case CommitForm::kRun: return kCommitRun;
+    case CommitForm::kReady: return kCommitReady;
     case CommitForm::kRows: return kCommitRows;
     case CommitForm::kFull: break;
   }
@@ -219,13 +227,15 @@ const Statement& CommitStatement(CommitForm form) {
 CommitForm FormOf(std::span<const CommitItem> items) {
   CommitForm form = CommitForm::kKeep;
   for (const CommitItem& i : items) {
-    if (i.requeue || !i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() ||
-        !i.consumed_inbox.empty() || i.snapshot || !i.contents.empty() ||
-        std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
+    if (!i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() ||
+        i.snapshot || !i.contents.empty() || std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
       return CommitForm::kFull;
     }
     const bool run = i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing;
-    form = std::max(form, !AllInEvents(i) ? CommitForm::kRows : run ? CommitForm::kRun : CommitForm::kKeep);
+    form = std::max(form, !AllInEvents(i) ? CommitForm::kRows
+                          : i.requeue     ? CommitForm::kReady
+                          : run           ? CommitForm::kRun
+                                          : CommitForm::kKeep);
   }
   return form;
 }

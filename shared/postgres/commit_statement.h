@@ -11,10 +11,11 @@ namespace acl::pg {
 
 // What a batch needs decides the statement: plan nodes that find nothing to do are set up for every batch all the same.
 enum class CommitForm {
-  kKeep,  // all keep their leases and write events, with the completion and the attempt that stand in an event's row
-  kRun,   // leases given back or closed, timers and listings besides: how most runs start and end
-  kRows,  // attempts and completions besides that have rows of their own
-  kFull,  // everything
+  kKeep,   // all keep their leases and write events, with the completion and the attempt that stand in an event's row
+  kRun,    // leases given back or closed, timers and listings besides: how most runs start and end
+  kReady,  // ready rows besides: given back to whoever claims next
+  kRows,   // attempts and completions besides that have rows of their own
+  kFull,   // everything
 };
 const Statement& CommitStatement(CommitForm form);
 CommitForm FormOf(std::span<const CommitItem> items);

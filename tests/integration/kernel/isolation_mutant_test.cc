@@ -8,16 +8,25 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-const std::vector<Stage::Edit> kCloseWhateverCame = {{"commit.full", "AND g.now_wake = g.wake ", ""},
-                                                     {"commit.full", " AND l.wake = g.wake", ""},
-                                                     {"commit.run", "AND g.now_wake = g.wake ", ""},
-                                                     {"commit.run", " AND l.wake = g.wake", ""}};
+std::vector<Stage::Edit> OnEach(const std::vector<const char*>& statements, const std::string& from, const std::string& to) {
+  std::vector<Stage::Edit> edits;
+  for (const char* statement : statements) edits.push_back({statement, from, to});
+  return edits;
+}
+
+// Every form that gives leases back.
+std::vector<Stage::Edit> CloseWhateverCame() {
+  const std::vector<const char*> forms{"commit.full", "commit.rows", "commit.ready", "commit.run"};
+  auto edits = OnEach(forms, "AND g.now_wake = g.wake ", "");
+  for (auto& edit : OnEach(forms, " AND l.wake = g.wake", "")) edits.push_back(edit);
+  return edits;
+}
 
 class MutantIsolation : public IsolationTest {
  protected:
   void SetUp() override { expect_clean_ = false; }
   static std::vector<Stage::Edit> OnCommits(const std::string& from, const std::string& to) {
-    return {{"commit.full", from, to}, {"commit.run", from, to}, {"commit.keep", from, to}};
+    return OnEach({"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.keep"}, from, to);
   }
 };
 
@@ -68,7 +77,7 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
-  Prepare(kCloseWhateverCame);
+  Prepare(CloseWhateverCame());
   Holder holder = ClaimNew(*a_, Open(*a_));
   Gate gate(*stage_, "commit_snapshot_taken", *a_);
   auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
@@ -80,7 +89,7 @@ TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAReleasedSubjectSleepsOnItsSignal) {
-  Prepare(kCloseWhateverCame);
+  Prepare(CloseWhateverCame());
   Holder holder = ClaimNew(*a_, Open(*a_));
   ASSERT_TRUE(b_->store().Post(NewPost(holder.subject())));
   EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kCommitted);
