@@ -11,6 +11,9 @@ namespace {
 constexpr int kSlotsForEach = 4;
 // Fewer subjects are done before a helper has woken.
 constexpr std::size_t kWorthTheCrew = 4;
+// A commit costs the database as much as some 16 items in it. While those that are ready and those whose steps begin in this round are few,
+// they go together in the next one: quick steps have ended then.
+constexpr std::size_t kGoesAtOnce = 24;
 }  // namespace
 
 WorkerCore::WorkerCore(WorkerConfig config, const KindRegistry& kinds, Random& random, WorkerObserver* observer, Crew* crew)
@@ -55,6 +58,12 @@ bool WorkerCore::WorthABatch(const BuildContext& context) const {
   return stored >= wanted || subjects_.CountReady(context, wanted - stored, context.draining) == wanted - stored;
 }
 
+bool WorkerCore::WorthARound(const BuildContext& context) const {
+  const auto begins = [](const Command& command) { return std::holds_alternative<command::RunStep>(command); };
+  const auto steps = std::size_t(std::count_if(commands_.begin(), commands_.end(), begins));
+  return steps > 0 && steps + subjects_.CountReady(context, kGoesAtOnce, context.draining) < kGoesAtOnce;
+}
+
 void WorkerCore::SideBySide(std::size_t count, const std::function<void(std::size_t)>& work) {
   if (crew_ != nullptr && count >= kWorthTheCrew) return crew_->ForEach(count, work);
   for (std::size_t i = 0; i < count; ++i) work(i);
@@ -69,10 +78,13 @@ std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std:
 }
 
 void WorkerCore::FormBatch(SteadyTime now) {
+  const bool waited = std::exchange(waits_a_round_, false);
   if (state_ != State::kLive && state_ != State::kDraining) return;
   BuildContext context = ContextFor(now);
   subjects_.Look(context.now);
   if (!WorthABatch(context)) return;
+  waits_a_round_ = !waited && WorthARound(context);
+  if (waits_a_round_) return;
   std::vector<CommitItem> items;
   Batch batch;
   const auto room = [&] { return config_.commit_batch - int(items.size()); };
@@ -430,6 +442,7 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     }
     consider(inbox_retry_at_);
     consider(look_at_steps_);
+    if (waits_a_round_) return now;
     if (OnTheirWay() > 0) return std::max(next, now);  // an answer comes first: no timer is taken before
     if (const auto timer = subjects_.NextTimer()) {
       consider(now + std::max<WallTime::duration>(*timer - trust_.DatabaseTime(now), {}));

@@ -205,6 +205,7 @@ class WorkerCore {
 
   bool finished() const { return state_ == State::kFinished; }
   bool live() const { return state_ == State::kLive; }
+  bool waits_a_round() const { return waits_a_round_; }  // the next round follows at once
   const WorkerCounts& counts() const { return counts_; }
   int held() const { return int(subjects_.size()); }
   const TaskCounts& task_counts() const { return tasks_.counts(); }
@@ -265,6 +266,8 @@ class WorkerCore {
   int OnTheirWay() const;  // batches, but for those that others hold up
   // Whether another group commit may go besides those on their way: only if it is not much smaller.
   bool WorthABatch(const BuildContext& context) const;
+  // Whether it waits until the next round for steps that begin in this one.
+  bool WorthARound(const BuildContext& context) const;
   void SendBatches(SteadyTime now);
   // True if it has large payloads: it goes into a batch when they are stored.
   bool SetAside(CommitItem& item, int starts);
@@ -302,6 +305,7 @@ class WorkerCore {
   int claim_size_;                                 // of the next claim, at most
   int claim_asked_ = 0;                            // rows, by the claim that is out
   SteadyTime claim_sent_{}, reconcile_sent_{};     // the last of each
+  bool waits_a_round_ = false;                     // with the next batch, for steps that have just begun
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
