@@ -49,10 +49,10 @@ class Relays {
     std::unique_lock lock(mutex_);
     const SteadyTime now = context_.clock.Steady();
     TakeFailures(now);
-    of(shard).held = true;
+    const bool fresh = !std::exchange(of(shard).held, true);
     bool more = false;
     milliseconds wait = options_.poll_max;
-    if (Looks(now, shard)) {
+    if (fresh || Looks(now, shard)) {
       auto looked = Look(lock, now);
       if (!looked) return looked.error();
       more = *looked;

@@ -3,7 +3,7 @@
 // only source; the relay of a shard is a duty with a lease of its own, and two of them at once only send twice.
 //
 // A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
-// does if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
+// does when it has just taken its duty, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
 
 #include <memory>
 

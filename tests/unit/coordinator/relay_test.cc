@@ -140,6 +140,12 @@ TEST_F(RelayTest, TheFirstThatIsHeldLooksForAllThatAre) {
   EXPECT_THAT(rows_.asked, ElementsAre(1, 2, 3)) << "shard 0 is somebody else's";
 }
 
+TEST_F(RelayTest, WhoHasJustTakenItsDutyLooks) {
+  Turn(0);
+  Put(1, {}, 2);
+  EXPECT_THAT(Turn(2), ElementsAre(1));
+}
+
 TEST_F(RelayTest, WhoHasLostItsDutyIsNotTheFirst) {
   for (const std::size_t shard : {0, 1}) Turn(shard);
   Put(1, {}, 0), Put(2, {}, 1);

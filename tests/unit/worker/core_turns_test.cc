@@ -133,5 +133,56 @@ TEST_F(CoreTurns, WhatASlowClaimWasGrantedIsNotGivenBack) {
   for (const SubjectId& run : runs) EXPECT_TRUE(Look(run).closed) << "under the token it was granted";
 }
 
+// One commit for both costs the database little more than one for each.
+class CoreRounds : public CoreTurns {
+ protected:
+  // One run waits for the commit of another, whose next step begins when that is answered.
+  void OneWaitsAsAnotherBegins() {
+    config.commits_at_once = 1;
+    StartCore();
+    for (int n = 0; n < 2; ++n) Create({.steps = 3, .effects = "i"});
+    core->OnWorkHint(clock.Steady());
+    Live(milliseconds(300));
+    ASSERT_EQ(steps.size(), 2u);
+    EndStep();
+    const auto first = Await<command::Commit>();
+    EndStep();
+    ASSERT_TRUE(Commits().empty());
+    CarryOutOne(first);
+    ASSERT_TRUE(Commits().empty()) << "the step that begins in this round is waited for";
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_TRUE(core->waits_a_round());
+    EXPECT_LE(core->NextWake(clock.Steady()), clock.Steady());
+  }
+  // Of this round.
+  std::vector<command::Commit> Commits() {
+    std::vector<command::Commit> commits;
+    for (const Command& command : Take()) {
+      if (const auto* commit = std::get_if<command::Commit>(&command)) {
+        commits.push_back(*commit);
+      } else {
+        CarryOutOne(command);
+      }
+    }
+    return commits;
+  }
+};
+
+TEST_F(CoreRounds, AQuickStepGoesWithTheRunThatWaits) {
+  OneWaitsAsAnotherBegins();
+  EndStep();
+  const auto commits = Commits();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits.front().items->size(), 2u);
+  EXPECT_FALSE(core->waits_a_round());
+}
+
+TEST_F(CoreRounds, ASlowStepIsWaitedForOneRoundOnly) {
+  OneWaitsAsAnotherBegins();
+  const auto commits = Commits();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits.front().items->size(), 1u);
+}
+
 }  // namespace
 }  // namespace acl::test
