@@ -50,17 +50,14 @@ class Relays {
     const SteadyTime now = context_.clock.Steady();
     TakeFailures(now);
     const bool fresh = !std::exchange(of(shard).held, true);
-    bool more = false;
     milliseconds wait = options_.poll_max;
-    if (fresh || Looks(now, shard)) {
-      auto looked = Look(lock, now);
-      if (!looked) return looked.error();
-      more = *looked;
+    if (fresh || more_ || Looks(now, shard)) {
+      if (auto looked = Look(lock, now); !looked) return looked.error();
       wait = wait_;
     }
     if (auto swept = Sweep(lock, now, shard); !swept) return swept.error();
     of(shard).out.Set(double(of(shard).book->out()));
-    return more || of(shard).book->sweeping() ? milliseconds(0) : wait;
+    return more_ || of(shard).book->sweeping() ? milliseconds(0) : wait;
   }
 
   void Forget(int shard) {
@@ -85,8 +82,8 @@ class Relays {
     return first - shards_.begin() == shard || now >= looked_at_ + kSilentPolls * options_.poll_max;
   }
 
-  // The lock is not held while the database is asked. True: there may be more behind what was found.
-  Result<bool> Look(std::unique_lock<std::mutex>& lock, SteadyTime now) {
+  // The lock is not held while the database is asked.
+  Status Look(std::unique_lock<std::mutex>& lock, SteadyTime now) {
     std::vector<DueLook> looks;
     std::vector<std::shared_ptr<RelayBook>> books(shards_.size());
     bool may_be_late = false;
@@ -97,14 +94,15 @@ class Relays {
       books[std::size_t(shard)] = one.book;
     }
     looked_at_ = now;
-    bool more = false, found = false;
+    more_ = false;
+    bool found = false;
     if (!looks.empty()) {
       lock.unlock();
       auto due = context_.store.DueReady(looks, kRowsAtOnce);
       lock.lock();
       if (!due) return due.error();
       const std::int64_t before = sends_;
-      more = SendFound(now, *due, books);
+      more_ = SendFound(now, *due, books);
       found = sends_ > before;
       for (const DueLook& look : looks) {
         RelayBook& book = *books[std::size_t(look.shard)];
@@ -114,9 +112,10 @@ class Relays {
     }
     wait_ = found ? options_.poll_min : std::min(options_.poll_max, wait_ * 2);
     if (may_be_late) wait_ = std::min(wait_, RelayBook().late_every());
-    return more;
+    return {};
   }
 
+  // True: there may be more behind these.
   bool SendFound(SteadyTime now, const DueAnswer& due, const std::vector<std::shared_ptr<RelayBook>>& books) {
     std::set<Lane> stuck;  // whose mark stays, because a row could not be sent
     std::map<Lane, int> pages;
@@ -198,6 +197,7 @@ class Relays {
   std::mutex mutex_;
   std::array<Shard, kReadyShards> shards_;
   SteadyTime looked_at_{};
+  bool more_ = false;  // behind what the last look found: whoever turns next goes on
   milliseconds wait_;
   std::int64_t sends_ = 0;
   Counter first_, again_, failed_;

@@ -1,6 +1,6 @@
 -- migrate:up
 -- The relays of one coordinator look with one question (coordinator/relay.h): due_ready of several shards, marks with the shard they are of. The rules are those of
--- 0122, whose function stays for programs of before. A shard is looked up by the table's key behind each lane's mark.
+-- 0122, whose function asks this one, for programs of before. A shard is looked up by the table's key behind each lane's mark.
 SET LOCAL ROLE acl_owner;
 
 CREATE FUNCTION due_ready(p_shard int[], m_shard int[], m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
@@ -23,6 +23,15 @@ BEGIN
         AND (r.ready_at, r.subject_id) > (coalesce(m.at, '-infinity'), coalesce(m.subject, '00000000-0000-0000-0000-000000000000'::uuid))
         AND r.ready_at <= now()
       ORDER BY r.ready_at, r.subject_id LIMIT p_max) d;
+END $$;
+
+CREATE OR REPLACE FUNCTION due_ready(p_shard int, m_queue text[], m_band int[], m_at timestamptz[], m_subject uuid[], p_max int)
+RETURNS TABLE (queue text, band smallint, ready_at timestamptz, subject_id uuid, kind text, required_version int, head_seq bigint, token bigint, db_now timestamptz, traceparent text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+    SELECT d.queue, d.band, d.ready_at, d.subject_id, d.kind, d.required_version, d.head_seq, d.token, d.db_now, d.traceparent
+    FROM due_ready(ARRAY[p_shard], array_fill(p_shard, ARRAY[cardinality(m_queue)]), m_queue, m_band, m_at, m_subject, p_max) d;
 END $$;
 
 RESET ROLE;

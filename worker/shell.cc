@@ -137,7 +137,6 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, std::optional<Comma
   lock.lock();
   deciding_ = false;
   wake_ = wake;
-  another_round_ = core_.waits_a_round();
   status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
   if (status_.finished || stopping_) changed_.notify_all();
 }
@@ -147,7 +146,7 @@ std::optional<Command> WorkerShell::DecideHere(Report report, bool commits) {
   std::unique_lock lock(mutex_);
   reports_.push_back(std::move(report));
   if (deciding_) return mine;
-  while (!stopping_ && !mine && (!reports_.empty() || another_round_)) {
+  while (!stopping_ && !mine && (!reports_.empty() || core_.waits_a_round())) {
     Decide(lock, commits ? &mine : nullptr);
     if (!commits) break;  // there are few threads for what is not a commit, and each has its own work to go on with
   }

@@ -74,9 +74,8 @@ class WorkerShell {
   std::condition_variable changed_;
   std::deque<Report> reports_;
   bool stopping_ = false, deciding_ = false;
-  bool another_round_ = false;  // the core wants one at once, whatever is reported
-  SteadyTime wake_{};           // when the core wants to be asked at the latest
-  SteadyTime sleeps_until_{};   // the deciding thread, unless it is woken
+  SteadyTime wake_{};          // when the core wants to be asked at the latest
+  SteadyTime sleeps_until_{};  // the deciding thread, unless it is woken
   Status status_;
   std::thread thread_;
 };

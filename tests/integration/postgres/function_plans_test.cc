@@ -95,6 +95,8 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
              "FROM keys))"},
         {"due",
          "SELECT count(*) FROM due_ready('{0,1,3}', '{1}', '{q}', '{1}', ARRAY[now() - interval '1 h'], ARRAY[" + free + "]::uuid[], 100)"},
+        {"due, as programs of before ask",
+         "SELECT count(*) FROM due_ready(1, '{q}', '{1}', ARRAY[now() - interval '1 h'], ARRAY[" + free + "]::uuid[], 100)"},
         {"heartbeat", "SELECT count(*) FROM heartbeat_session(" + living + ", 1000)"},
         {"post", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'new', sha256('h'))"},
         {"post again", "SELECT * FROM post_inbox(" + free + ", gen_random_uuid(), 'signal', '{}', 'k', sha256('h'))"},

@@ -170,6 +170,12 @@ TEST_F(RelayTest, APageOfOneShardIsGoneOnWith) {
   EXPECT_EQ(Turn().size(), 1'501u);
 }
 
+TEST_F(RelayTest, WhoHasJustTakenItsDutyGoesOnBehindAPage) {
+  Turn(0);
+  for (int n = 1; n <= 2'500; ++n) Put(n, {}, 2);
+  EXPECT_EQ(Turn(2).size(), 2'500u);
+}
+
 TEST_F(RelayTest, ALookThatFailedIsMadeAgain) {
   Turn();
   Put(1);
