@@ -32,6 +32,12 @@ void BindItems(std::span<const CommitItem> items, bool direct, const RowTypes& t
   params.List("items", rows).Bits("none", int(items.size()) + 1);
 }
 
+void BindOne(const CommitItem& item, Params& params) {
+  params.Id("subject", item.subject).Id("session", item.session).Int64("token", item.token.value);
+  params.Int64("base", item.base_seq).Int64("head", item.base_seq + std::int64_t(item.events.size()));
+  params.Bytes("chain", item.chain).Bytes("root", item.state_root).Time("at", item.last_timestamp);
+}
+
 bool IsOf(const AttemptRow& attempt, const CompletionRow& completion) {
   return attempt.step_id == completion.step_id && attempt.attempt_id == completion.attempt_id;
 }
@@ -63,7 +69,7 @@ void AddEntry(RowArray& entries, int n, const CommitItem& item, const Event& e, 
   }
 }
 
-void BindEvents(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
+void BindEvents(std::span<const CommitItem> items, CommitForm form, const RowTypes& types, Params& params) {
   RowArray entries(types.at("commit_entry"), 21);
   int n = 0;
   for (const CommitItem& item : items) {
@@ -71,7 +77,11 @@ void BindEvents(std::span<const CommitItem> items, const RowTypes& types, Params
     const std::vector<EventRoom> rooms = RoomInEvents(item);
     for (std::size_t i = 0; i < item.events.size(); ++i) AddEntry(entries, n, item, item.events[i], rooms[i]);
   }
-  params.List("events", entries);
+  if (form == CommitForm::kOne) {
+    params.Set("event", entries.EncodeOne());
+  } else {
+    params.List("events", entries);
+  }
 }
 
 // Attempts and completions that stand in no event.
@@ -272,9 +282,13 @@ void AddEvent(RowArray& events, int item, const Event& e) {
 
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
   Params params;
-  BindItems(items, direct, types, params);
-  BindEvents(items, types, params);
-  if (form == CommitForm::kKeep) return params;
+  if (form == CommitForm::kOne) {
+    BindOne(items.front(), params);
+  } else {
+    BindItems(items, direct, types, params);
+  }
+  BindEvents(items, form, types, params);
+  if (form <= CommitForm::kKeep) return params;
   BindTimers(items, direct, types, params);
   BindListing(items, types, params);
   if (form == CommitForm::kRun) return params;

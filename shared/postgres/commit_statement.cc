@@ -55,15 +55,19 @@ proved AS (
 ),)";
 
 // 3. The head's compare-and-set; everything else is fed from what it moved.
-constexpr const char* kWrites = R"(
+constexpr const char* kMoved = R"(
 moved AS (
   UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at)
   FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
-done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),
+done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),)";
+
+// `from`: rows of commit_entry. `landed`: whether the item of one was moved.
+std::string Events(const std::string& from, const std::string& landed) {
+  // Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one
+  // of a step whose completion stands in the table of before. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and
+  // a generic plan took it.
+  return R"(
 w_events AS (
-  -- Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one of
-  -- a step whose completion stands in the table of before. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and a generic
-  -- plan took it.
   INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
                           apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
   SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, coalesce(e.content, e.checksum), e.chain, e.payload,
@@ -75,7 +79,27 @@ w_events AS (
                              WHERE r.subject_id = e.subject AND r.begun = e.completed AND r.begun_attempt = e.attempt),
                             attempt_beside(e.subject, e.completed, e.attempt), 0) END,
          e.result, e.begun, e.begun_attempt, e.begun_at
-  FROM unnest($events::commit_entry[]) AS e WHERE get_bit((SELECT ok FROM done), e.item) = 1))";
+  FROM )" +
+         from + " AS e WHERE " + landed + ")";
+}
+const std::string kWrites = kMoved + Events("unnest($events::commit_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
+
+// One event of one item that keeps its lease, as values instead of arrays of rows: the steps of a run that nobody runs beside. The same
+// proof and the same writes; a fifth less CPU.
+constexpr const char* kOneItem = R"(
+WITH kept AS MATERIALIZED (
+  SELECT l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
+  FROM (SELECT $subject::uuid AS subject, $session::uuid AS session, $token::bigint AS token) AS i JOIN leases l ON l.subject_id = i.subject
+  WHERE true -- hold: commit_snapshot_taken
+  FOR KEY SHARE OF l SKIP LOCKED),
+moved AS (
+  UPDATE subject_head h SET head_seq = $head::bigint, chain = $chain::bytea, state_root = $root::bytea,
+    last_timestamp = greatest(h.last_timestamp, $at::timestamptz)
+  WHERE h.subject_id = $subject::uuid AND h.head_seq = $base::bigint AND (SELECT mine FROM kept WHERE true -- hold: commit_proved
+  ) RETURNING true AS ok),)";
+constexpr const char* kOneAnswer = R"(
+SELECT 1, coalesce((SELECT ok FROM moved), false), k.mine, k.now_wake, k.mine IS NULL AND has_lease($subject::uuid)
+FROM (VALUES (true)) AS one LEFT JOIN kept k ON true)";
 
 // Attempts and completions that no event has room for. What stands in an event already becomes 0, too.
 constexpr const char* kOtherRows = R"(,
@@ -210,11 +234,15 @@ const Statement kCommitReady("commit.ready", Statement::Kind::kWrite,
 const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
+const Statement kCommitOne("commit.one", Statement::Kind::kWrite,
+                           Text(std::string(kOneItem) + Events("(SELECT ($event::commit_entry).*)", "(SELECT ok FROM moved)") + kOneAnswer),
+                           true);
 
 }  // namespace
 
 const Statement& CommitStatement(CommitForm form) {
   switch (form) {
+    case CommitForm::kOne: return kCommitOne;
     case CommitForm::kKeep: return kCommitKeep;
     case CommitForm::kRun: return kCommitRun;
     case CommitForm::kReady: return kCommitReady;
@@ -225,17 +253,14 @@ const Statement& CommitStatement(CommitForm form) {
 }
 
 CommitForm FormOf(std::span<const CommitItem> items) {
-  CommitForm form = CommitForm::kKeep;
+  CommitForm form = items.size() == 1 && items.front().events.size() == 1 ? CommitForm::kOne : CommitForm::kKeep;
   for (const CommitItem& i : items) {
     if (!i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() ||
         i.snapshot || !i.contents.empty() || std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
       return CommitForm::kFull;
     }
     const bool run = i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing;
-    form = std::max(form, !AllInEvents(i) ? CommitForm::kRows
-                          : i.requeue     ? CommitForm::kReady
-                          : run           ? CommitForm::kRun
-                                          : CommitForm::kKeep);
+    form = std::max(form, !AllInEvents(i) ? CommitForm::kRows : i.requeue ? CommitForm::kReady : run ? CommitForm::kRun : form);
   }
   return form;
 }

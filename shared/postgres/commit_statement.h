@@ -11,7 +11,8 @@ namespace acl::pg {
 
 // What a batch needs decides the statement: plan nodes that find nothing to do are set up for every batch all the same.
 enum class CommitForm {
-  kKeep,   // all keep their leases and write events, with the completion and the attempt that stand in an event's row
+  kOne,    // one item that keeps its lease and writes one event, with the completion and the attempt that stand in its row
+  kKeep,   // any number of such items, of any number of such events
   kRun,    // leases given back or closed, timers and listings besides: how most runs start and end
   kReady,  // ready rows besides: given back to whoever claims next
   kRows,   // attempts and completions besides that have rows of their own

@@ -115,6 +115,12 @@ std::string RowArray::Encode() const {
   return ArrayHead(count_, false, type_) + body_;
 }
 
+std::string RowArray::EncodeOne() const {
+  ACL_CHECK(count_ == 1, "one row");
+  EndRow();
+  return body_.substr(4);
+}
+
 std::string EncodeBits(int count) {
   std::string out;
   AppendBigEndian(out, std::uint32_t(count));

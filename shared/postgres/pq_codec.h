@@ -77,6 +77,7 @@ class RowArray {
   RowArray& MaybeTime(const std::optional<WallTime>& value) { return value ? Time(*value) : Null(Oid::kTimestamptz); }
   RowArray& MaybeText(const std::optional<std::string>& value) { return value ? Text(*value) : Null(Oid::kText); }
   std::string Encode() const;
+  std::string EncodeOne() const;  // the only row, as a value of the type itself
 
  private:
   RowArray& Value(Oid type, std::string_view bytes);

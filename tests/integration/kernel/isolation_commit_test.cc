@@ -4,9 +4,12 @@
 namespace acl::test {
 namespace {
 
-using CommitIsolation = IsolationTest;
+class CommitIsolation : public IsolationTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  CommitIsolation() { in_a_batch_ = GetParam(); }
+};
 
-TEST_F(CommitIsolation, CommitFirstThenTheft) {
+TEST_P(CommitIsolation, CommitFirstThenTheft) {
   SessionId session = Open(*a_, milliseconds(600'000));
   Holder holder = ClaimNew(*a_, session);
   CommitItem item = holder.Item();
@@ -23,7 +26,7 @@ TEST_F(CommitIsolation, CommitFirstThenTheft) {
   EXPECT_EQ(next.claimed().events.size(), 2u);
 }
 
-TEST_F(CommitIsolation, TheftFirstThenCommit) {
+TEST_P(CommitIsolation, TheftFirstThenCommit) {
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   CommitItem item = holder.Item();
@@ -40,7 +43,7 @@ TEST_F(CommitIsolation, TheftFirstThenCommit) {
   EXPECT_EQ(HeadSeq(holder.subject()), 1);
 }
 
-TEST_F(CommitIsolation, TheftWhileTheCommitsSnapshotIsOld) {
+TEST_P(CommitIsolation, TheftWhileTheCommitsSnapshotIsOld) {
   // The commit's statement took its snapshot while the lease was still its own; it must judge the row as it is now.
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
@@ -55,7 +58,7 @@ TEST_F(CommitIsolation, TheftWhileTheCommitsSnapshotIsOld) {
   EXPECT_EQ(HeadSeq(holder.subject()), 2);
 }
 
-TEST_F(CommitIsolation, TheftByAClaimThatHasNotReadYet) {
+TEST_P(CommitIsolation, TheftByAClaimThatHasNotReadYet) {
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   EXPECT_EQ(ExpireAndReap(), 1);
@@ -69,7 +72,7 @@ TEST_F(CommitIsolation, TheftByAClaimThatHasNotReadYet) {
   EXPECT_EQ(CommitOne(*a_, holder.Item()), Outcome::kFenced);
 }
 
-TEST_F(CommitIsolation, CommitBetweenTheDeathOfTheSessionAndTheReapOfItsLease) {
+TEST_P(CommitIsolation, CommitBetweenTheDeathOfTheSessionAndTheReapOfItsLease) {
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   stage_->Advance(milliseconds(700'000));
@@ -83,7 +86,7 @@ TEST_F(CommitIsolation, CommitBetweenTheDeathOfTheSessionAndTheReapOfItsLease) {
   EXPECT_EQ(Claim(*b_, Open(*b_), holder.subject()).claimed().head.seq, 2);
 }
 
-TEST_F(CommitIsolation, ReleaseBetweenTheChoiceAndTheLockOfTheReaper) {
+TEST_P(CommitIsolation, ReleaseBetweenTheChoiceAndTheLockOfTheReaper) {
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
   stage_->Advance(milliseconds(700'000));
@@ -95,7 +98,7 @@ TEST_F(CommitIsolation, ReleaseBetweenTheChoiceAndTheLockOfTheReaper) {
   EXPECT_EQ(reap.get()->leases_freed, 0) << "given up meanwhile: not the reaper's any more";
 }
 
-TEST_F(CommitIsolation, ABatchWithOneFencedAndOneBusyItem) {
+TEST_P(CommitIsolation, ABatchWithOneFencedAndOneBusyItem) {
   SessionId session = Open(*a_);
   std::vector<Holder> holders;
   for (int i = 0; i < 5; ++i) holders.push_back(ClaimNew(*a_, session));
@@ -114,7 +117,7 @@ TEST_F(CommitIsolation, ABatchWithOneFencedAndOneBusyItem) {
   EXPECT_EQ(CommitOne(*a_, items[3]), Outcome::kCommitted) << "busy: goes with the next batch";
 }
 
-TEST_F(CommitIsolation, TwoBatchesOfTheSameItemLandOnce) {
+TEST_P(CommitIsolation, TwoBatchesOfTheSameItemLandOnce) {
   // The first request's answer is thought lost and it is sent again while it is still running.
   SessionId session = Open(*a_);
   Holder holder = ClaimNew(*a_, session);
@@ -128,6 +131,9 @@ TEST_F(CommitIsolation, TwoBatchesOfTheSameItemLandOnce) {
   EXPECT_THAT(kinds, ::testing::UnorderedElementsAre(Outcome::kCommitted, Outcome::kFenced));
   EXPECT_EQ(HeadSeq(holder.subject()), 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Commits, CommitIsolation, ::testing::Bool(),
+                         [](const auto& form) { return std::string(form.param ? "InABatch" : "Alone"); });
 
 }  // namespace
 }  // namespace acl::test

@@ -71,6 +71,16 @@ InboxPost IsolationTest::NewPost(const SubjectId& subject, const std::string& ki
   return {subject, InboxId{NewUuid7()}, kind, "{}", std::nullopt};
 }
 
+std::vector<CommitItem> IsolationTest::Batch(const CommitItem& item) const {
+  std::vector<CommitItem> items{item};
+  if (!in_a_batch_) return items;
+  CommitItem& stranger = items.emplace_back();
+  stranger.subject = SubjectId{NewUuid7()};
+  stranger.session = item.session;
+  stranger.token = item.token;
+  return items;
+}
+
 Outcome IsolationTest::Kind(const Result<std::vector<CommitOutcome>>& outcomes, std::size_t item) {
   if (!outcomes || outcomes->size() <= item) {
     ADD_FAILURE() << (outcomes ? "too few outcomes" : outcomes.message());

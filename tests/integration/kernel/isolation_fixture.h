@@ -39,10 +39,12 @@ class IsolationTest : public ::testing::Test {
   Holder ClaimNew(Actor& actor, const SessionId& session) { return Claim(actor, session, Create()); }
   static InboxPost NewPost(const SubjectId& subject, const std::string& kind = "signal");
   static Outcome Kind(const Result<std::vector<CommitOutcome>>& outcomes, std::size_t item = 0);
-  static Outcome CommitOne(Actor& actor, const CommitItem& item) { return Kind(actor.store().Commit({&item, 1})); }
-  static auto Committing(const CommitItem& item) {
-    return [item](KernelStore& store) { return store.Commit({&item, 1}); };
+  Outcome CommitOne(Actor& actor, const CommitItem& item) const { return Kind(actor.store().Commit(Batch(item))); }
+  auto Committing(const CommitItem& item) const {
+    return [items = Batch(item)](KernelStore& store) { return store.Commit(items); };
   }
+  // It alone, or beside one that is always fenced: a form of the commit for one item, or for many.
+  std::vector<CommitItem> Batch(const CommitItem& item) const;
   // Ends every session by its time and frees what it held; answers how many leases.
   int ExpireAndReap();
   std::int64_t HeadSeq(const SubjectId& subject) {
@@ -54,6 +56,7 @@ class IsolationTest : public ::testing::Test {
 
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Actor> a_, b_, c_;
+  bool in_a_batch_ = false;
   bool expect_clean_ = true;  // a mutant's test looks for violations itself
 };
 

@@ -26,22 +26,26 @@ class MutantIsolation : public IsolationTest {
  protected:
   void SetUp() override { expect_clean_ = false; }
   static std::vector<Stage::Edit> OnCommits(const std::string& from, const std::string& to) {
-    return OnEach({"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.keep"}, from, to);
+    return OnEach({"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.keep", "commit.one"}, from, to);
   }
 };
 
 TEST_F(MutantIsolation, WithoutTheFenceAStaleHolderWrites) {
   auto edits = OnCommits("l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine", "true AS mine");
-  Prepare(edits);
-  Holder holder = ClaimNew(*a_, Open(*a_));
-  Gate gate(*stage_, "commit_snapshot_taken", *a_);
-  auto commit = a_->Start(Committing(holder.Item()));
-  ASSERT_TRUE(gate.AwaitArrival());
-  EXPECT_EQ(ExpireAndReap(), 1);
-  Claim(*b_, Open(*b_), holder.subject());
-  gate.Open();
-  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant lets the stale commit through";
-  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("one writer per token")));
+  for (const bool in_a_batch : {false, true}) {
+    SCOPED_TRACE(in_a_batch ? "in a batch" : "alone");
+    in_a_batch_ = in_a_batch;
+    Prepare(edits);
+    Holder holder = ClaimNew(*a_, Open(*a_));
+    Gate gate(*stage_, "commit_snapshot_taken", *a_);
+    auto commit = a_->Start(Committing(holder.Item()));
+    ASSERT_TRUE(gate.AwaitArrival());
+    EXPECT_EQ(ExpireAndReap(), 1);
+    Claim(*b_, Open(*b_), holder.subject());
+    gate.Open();
+    EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant lets the stale commit through";
+    EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("one writer per token")));
+  }
 }
 
 TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {

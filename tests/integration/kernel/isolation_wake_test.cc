@@ -87,19 +87,22 @@ TEST_F(WakeIsolation, SignalIsInsertedButNotCommitted) {
 }
 
 TEST_F(WakeIsolation, AKeepingCommitAndAWakeUpDoNotWaitForEachOther) {
-  Holder holder = ClaimNew(*a_, Open(*a_));
-  Gate gate(*stage_, "commit_proved", *a_);
-  CommitItem item = holder.Item();
-  auto commit = a_->Start(Committing(item));
-  ASSERT_TRUE(gate.AwaitArrival());
-  ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "not behind the commit";
-  gate.Open();
-  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted);
-  holder.Landed(item);
-  EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kMoved);
-  auto inbox = a_->store().ReadInbox(holder.subject(), holder.token());
-  ASSERT_TRUE(inbox);
-  EXPECT_EQ(inbox->rows.size(), 1u);
+  for (const bool in_a_batch : {false, true}) {
+    in_a_batch_ = in_a_batch;
+    Holder holder = ClaimNew(*a_, Open(*a_));
+    Gate gate(*stage_, "commit_proved", *a_);
+    CommitItem item = holder.Item();
+    auto commit = a_->Start(Committing(item));
+    ASSERT_TRUE(gate.AwaitArrival());
+    ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "not behind the commit";
+    gate.Open();
+    EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted);
+    holder.Landed(item);
+    EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kMoved);
+    auto inbox = a_->store().ReadInbox(holder.subject(), holder.token());
+    ASSERT_TRUE(inbox);
+    EXPECT_EQ(inbox->rows.size(), 1u);
+  }
 }
 
 TEST_F(WakeIsolation, CancelAgainstReleaseWhoeverIsFirst) {
