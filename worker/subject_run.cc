@@ -127,7 +127,7 @@ bool SubjectRun::Ready(const BuildContext& context) const {
   return !idle_ && context.free_slots > 0;
 }
 
-Status SubjectRun::Fold(InFlight& work, EventDraft draft, WallTime now) {
+Status SubjectRun::Fold(Work& work, EventDraft draft, WallTime now) {
   const bool joins = work.open && kind_.Joins(work.open->type, draft.type);
   if (work.open && !joins) SealOpen(work, now);
   auto folded = acl::Fold(kind_, work.next_state, std::move(draft));
@@ -142,7 +142,7 @@ Status SubjectRun::Fold(InFlight& work, EventDraft draft, WallTime now) {
   return {};
 }
 
-void SubjectRun::SealOpen(InFlight& work, WallTime now) {
+void SubjectRun::SealOpen(Work& work, WallTime now) {
   CommitItem& item = work.item;
   Event event;
   event.type = work.open->type;
@@ -161,7 +161,7 @@ void SubjectRun::SealOpen(InFlight& work, WallTime now) {
   item.events.push_back(std::move(event));
 }
 
-Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
+Status SubjectRun::Decide(Work& work, const Input& input, WallTime now) {
   CommitItem& item = work.item;
   Decision decision = kind_.Decide(work.next_state, input, std::max(now, item.last_timestamp));
   std::vector<std::int64_t> landed;  // by draft: the event it stands in
@@ -220,13 +220,13 @@ Status SubjectRun::Decide(InFlight& work, const Input& input, WallTime now) {
   return {};
 }
 
-void SubjectRun::RecordAttempt(InFlight& work, const std::string& step_id) {
+void SubjectRun::RecordAttempt(Work& work, const std::string& step_id) {
   const Running& running = running_.at(step_id);
   if (running.row_written || !work.rows_written.insert(step_id).second) return;
   work.item.attempts.push_back({step_id, running.attempt_id, token_, running.started_at});
 }
 
-Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next& next) {
+Status SubjectRun::PlanStarts(Work& work, const BuildContext& context, Next& next) {
   NextContext next_context;
   next_context.now = std::max(context.now, work.item.last_timestamp);
   for (const auto& [step_id, running] : running_) {
@@ -246,7 +246,7 @@ Status SubjectRun::PlanStarts(InFlight& work, const BuildContext& context, Next&
   return {};
 }
 
-Status SubjectRun::TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched) {
+Status SubjectRun::TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched) {
   for (StartStep& start : next.start) {
     const auto before_it = attempt_counts_.find(start.step_id);
     const int attempt_id = 1 + (before_it == attempt_counts_.end() ? 0 : before_it->second);
@@ -284,7 +284,7 @@ bool SubjectRun::GivesWay(const BuildContext& context) const {
   return context.others_wait && items_in_a_row_ >= limits_.fairness_items;
 }
 
-void SubjectRun::ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next) {
+void SubjectRun::ChooseDisposition(Work& work, const BuildContext& context, const Next& next) {
   CommitItem& item = work.item;
   const bool still_running = running_.size() > work.finished.size();
   item.expected_wake = read_wake_;
@@ -319,7 +319,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   BuildContext context = given;
   context.now = std::max(given.now, db_seen_);
   TakeDueTimers(context.now);
-  InFlight work;
+  Work work;
   CommitItem& item = work.item;
   item.subject = subject_;
   item.session = session_;
@@ -368,19 +368,26 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   work.last_timestamp = item.last_timestamp;
   work.disposition = item.disposition;
   if (IsEmpty(item)) {
-    Adopt(std::move(work));
+    Adopt(work);
     return std::optional<CommitItem>();
   }
   if (snapshot_ready_) {
     item.snapshot = snapshot_ready_;
     work.took_snapshot = true;
   }
-  std::optional<CommitItem> built(std::move(item));
-  in_flight_ = std::move(work);
-  return built;
+  if (item.disposition == Disposition::kKeep) {
+    // It lands, or the subject is lost: nobody asks for what was before. Let go of now, while all of it is in the processor's caches.
+    state_ = work.next_state;
+    for (Input& input : work.inputs) {
+      if (auto* finished = std::get_if<StepFinishedInput>(&input)) Dismiss(finished->result.outputs);
+    }
+    work.inputs.clear();
+  }
+  in_flight_.emplace(std::move(work));
+  return std::optional<CommitItem>(std::move(item));
 }
 
-void SubjectRun::Adopt(InFlight work) {
+void SubjectRun::Adopt(InFlight& work) {
   state_ = std::move(work.next_state);
   const std::int64_t events = work.last_seq - head_seq_;
   head_seq_ = work.last_seq;
@@ -423,13 +430,9 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
   ACL_CHECK(in_flight_, "an outcome of nothing");
   switch (outcome.kind) {
     case CommitOutcome::Kind::kCommitted: {
-      InFlight work = std::move(*in_flight_);
+      const bool kept = in_flight_->disposition == Disposition::kKeep;
+      Adopt(*in_flight_);
       in_flight_.reset();
-      for (Input& input : work.inputs) {
-        if (auto* finished = std::get_if<StepFinishedInput>(&input)) Dismiss(finished->result.outputs);
-      }
-      const bool kept = work.disposition == Disposition::kKeep;
-      Adopt(std::move(work));
       ++items_in_a_row_;
       if (!kept) return After::kGone;
       NoteWake(outcome.wake);

@@ -5,7 +5,7 @@
 //
 // Pure bookkeeping: no clock, no I/O, no threads. At most one item of a subject is in flight; inputs that come meanwhile wait for the
 // next one. Nothing runs before the commit that promised it: attempt rows of effects are durable first. State is a persistent
-// Document, so an item that does not land is dropped by keeping the old value.
+// Document: an item that gives the lease back may find that something came in beside it, and is decided again on the old value.
 
 #include <deque>
 #include <map>
@@ -121,45 +121,46 @@ class SubjectRun {
     bool row_written = false;
     Json note;
   };
-  // What an item takes with it; put back if it does not land.
+  // What an item takes with it, and becomes true when it lands.
   struct InFlight {
-    CommitItem item;            // its events are sealed; the last may still be open. Handed out when it is built
-    std::int64_t last_seq = 0;  // of the item that was handed out, as the next four
+    std::int64_t last_seq = 0;
     Hash256 chain{};
     WallTime last_timestamp;
     Disposition disposition = Disposition::kKeep;
-    std::optional<Folded> open;
-    int drafts = 0;  // folded so far
     Document next_state;
-    std::vector<Input> inputs;
+    std::vector<Input> inputs;  // of an item that gives the lease back: it may have to be decided again
     std::vector<StartStep> starts;
     std::map<std::string, int> start_attempts;
     std::map<std::string, int> dispatched;  // step id -> attempt id
     std::vector<std::string> cancels;
-    std::set<std::string> finished;  // running steps that this item ends
-    std::set<std::string> rows_written;
+    std::set<std::string> finished;                                // running steps that this item ends
     std::vector<std::string> completed;                            // steps: no attempt of them follows
     std::map<std::string, std::optional<WallTime>> timer_changes;  // nullopt = cleared
     std::size_t delta_bytes = 0;
     bool took_snapshot = false;
   };
+  // An item that is being built.
+  struct Work : InFlight {
+    CommitItem item;  // its events are sealed; the last may still be open
+    std::optional<Folded> open;
+    int drafts = 0;  // folded so far
+    std::set<std::string> rows_written;
+  };
 
   bool IsRunning(const std::string& step_id, int attempt_id) const;
   void TakeDueTimers(WallTime now);
-  Status Decide(InFlight& work, const Input& input, WallTime now);
-  Status Fold(InFlight& work, EventDraft draft, WallTime now);
+  Status Decide(Work& work, const Input& input, WallTime now);
+  Status Fold(Work& work, EventDraft draft, WallTime now);
   // Numbers, words and seals the open event.
-  void SealOpen(InFlight& work, WallTime now);
-  static std::int64_t LastSeq(const InFlight& work) {
-    return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0);
-  }
-  Status PlanStarts(InFlight& work, const BuildContext& context, Next& next);
-  Status TakeUp(InFlight& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
+  void SealOpen(Work& work, WallTime now);
+  static std::int64_t LastSeq(const Work& work) { return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0); }
+  Status PlanStarts(Work& work, const BuildContext& context, Next& next);
+  Status TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
   bool SnapshotComes(std::int64_t events, std::size_t delta_bytes) const;
   bool GivesWay(const BuildContext& context) const;
-  void ChooseDisposition(InFlight& work, const BuildContext& context, const Next& next);
-  void RecordAttempt(InFlight& work, const std::string& step_id);
-  void Adopt(InFlight work);
+  void ChooseDisposition(Work& work, const BuildContext& context, const Next& next);
+  void RecordAttempt(Work& work, const std::string& step_id);
+  void Adopt(InFlight& work);
   void KeepStored(Snapshot snapshot);
 
   const SubjectKind& kind_;
