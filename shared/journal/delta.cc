@@ -41,13 +41,14 @@ Status SplitPointer(const std::string& pointer, const char* name, std::string& e
   return {};
 }
 
-Result<DeltaOp> ParseOp(const Json& json) {
+// Takes the value out of it.
+Result<DeltaOp> ParseOp(Json& json) {
   auto words = patch::ReadOp(json);
   if (!words) return words.error();
   DeltaOp op;
   op.kind = words->kind;
   if (auto path = SplitPointer(*words->path, "path", op.entry, op.below); !path) return path.error();
-  if (words->value != nullptr) op.value = *words->value;
+  if (words->value != nullptr) op.value = std::move(*json.find("value"));
   if (words->from == nullptr) return op;
   if (auto from = SplitPointer(*words->from, "from", op.from_entry, op.from_below); !from) return from.error();
   const bool below = op.entry == op.from_entry && op.below.size() > op.from_below.size() && op.below.starts_with(op.from_below) &&
@@ -74,11 +75,11 @@ Delta::Delta(const Json& patch) {
   }
 }
 
-Result<Delta> Delta::Parse(const Json& patch) {
+Result<Delta> Delta::Parse(Json patch) {
   if (!patch.is_array()) return {Code::kInvalid, fmt::format("a JSON Patch is an array of operations, not a {}", patch.type_name())};
   Delta delta;
   delta.ops.reserve(patch.size());
-  for (const Json& json : patch.get_ref<const Json::array_t&>()) {
+  for (Json& json : patch.get_ref<Json::array_t&>()) {
     auto op = ParseOp(json);
     if (!op) return {Code::kInvalid, fmt::format("JSON Patch operation {} {}", delta.ops.size(), op.message())};
     delta.ops.push_back(std::move(*op));

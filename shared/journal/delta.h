@@ -38,7 +38,7 @@ class Delta {
   // A patch in its words, for kinds that make few of them. What is no patch does not apply.
   Delta(const Json& patch);  // NOLINT(google-explicit-constructor)
   // kInvalid with the index of the operation: form and pointers; and each must name an entry.
-  static Result<Delta> Parse(const Json& patch);
+  static Result<Delta> Parse(Json patch);
 
   void Add(std::string_view entry, Json value) { Op(DeltaOp::Kind::kAdd, entry).value = std::move(value); }
   void AddMember(std::string_view entry, std::string_view member, Json value);

@@ -35,6 +35,8 @@ void Document::Set(std::string_view key, Json value) {
   root_ = trie::Insert(root_, trie::MakeLeaf(std::string(key), std::move(value)));
 }
 
+void Document::Share(std::shared_ptr<const trie::Leaf> leaf) { root_ = trie::Insert(root_, std::move(leaf)); }
+
 void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, trie::PathOf(key)); }
 
 Hash256 Document::Root() const { return trie::RootHash(root_); }

@@ -45,12 +45,14 @@ class Document {
 
   // Applies a JSON Patch whose paths all have at least one token (the entry's key). All or nothing; touches only the entries named.
   // kInvalid with the index of the operation and the reason.
-  Status Apply(const Json& patch);
+  Status Apply(Json patch);
   // The same of a patch that is values still. Afterwards whole entries are shared with the delta (DeltaOp::leaf). Refused, the delta is
   // spent.
   Status Apply(Delta& delta);
   // Of an entry as it is now; null if there is none.
   std::shared_ptr<const trie::Leaf> LeafOf(std::string_view key) const;
+  // Puts an entry that another Document has.
+  void Share(std::shared_ptr<const trie::Leaf> leaf);
 
   Hash256 Root() const;
   // After a commit's changes: what they replaced is let go of.

@@ -223,8 +223,8 @@ Status Document::Apply(Delta& delta) {
   return {};
 }
 
-Status Document::Apply(const Json& patch) {
-  auto delta = Delta::Parse(patch);
+Status Document::Apply(Json patch) {
+  auto delta = Delta::Parse(std::move(patch));
   return delta ? Apply(*delta) : Status(delta.error());
 }
 

@@ -88,7 +88,7 @@ Result<Json> ParsePayload(const Event& event) {
   return payload;
 }
 
-Result<std::optional<Json>> VerifyAndParse(const Event& event, const Hash256& previous_chain) {
+Status VerifySeal(const Event& event, const Hash256& previous_chain) {
   if (event.schema_version < 1 || event.schema_version > EventSchemaVersion()) {
     return Corrupt(event, "the schema version", fmt::format("1 to {} (a newer program wrote it; upgrade this one)", EventSchemaVersion()),
                    std::to_string(event.schema_version));
@@ -101,12 +101,20 @@ Result<std::optional<Json>> VerifyAndParse(const Event& event, const Hash256& pr
     if (auto same = CheckHash(event, "the hash of the stored payload", event.content_hash, Sha256(*event.payload)); !same)
       return same.error();
   }
-  if (auto same = CheckHash(event, "the chain", ChainNext(previous_chain, event), event.chain); !same) return same.error();
+  return CheckHash(event, "the chain", ChainNext(previous_chain, event), event.chain);
+}
+
+Result<std::optional<Json>> ParseAndCheck(const Event& event) {
   if (!event.payload) return std::optional<Json>();
   auto payload = ParsePayload(event);
   if (!payload) return payload.error();
   if (auto same = CheckHash(event, "the checksum", CanonicalHash(*payload), event.checksum); !same) return same.error();
   return std::optional<Json>(std::move(*payload));
+}
+
+Result<std::optional<Json>> VerifyAndParse(const Event& event, const Hash256& previous_chain) {
+  if (Status sealed = VerifySeal(event, previous_chain); !sealed) return sealed.error();
+  return ParseAndCheck(event);
 }
 
 Status Verify(const Event& event, const Hash256& previous_chain) {

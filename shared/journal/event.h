@@ -53,6 +53,9 @@ void HashPayload(Event& event, const Json& payload);
 Status Verify(const Event& event, const Hash256& previous_chain);
 // The same, and the payload as read on the way; nullopt if the content was removed.
 Result<std::optional<Json>> VerifyAndParse(const Event& event, const Hash256& previous_chain);
+// Its two halves: all but the checksum; the payload, and the checksum of it.
+Status VerifySeal(const Event& event, const Hash256& previous_chain);
+Result<std::optional<Json>> ParseAndCheck(const Event& event);
 // The payload of an event whose content is there: stored text may nest deeper than ParseJson's own limit. kCorrupt if it is not JSON.
 Result<Json> ParsePayload(const Event& event);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/journal/known_entries.h"
 #include "shared/journal/snapshot.h"
 
 namespace acl {
@@ -21,17 +22,33 @@ Status CheckPlace(const Event& event, const SubjectId& subject, std::int64_t exp
   return {};
 }
 
-Status Replay(const Event& event, const Json& payload, Document& state) {
+Status Replay(const Event& event, Json& payload, Document& state) {
   auto delta = payload.find(kDeltaKey), root = payload.find(kRootKey);
   if (delta != payload.end()) {
     if (root == payload.end()) return Corrupt(event, fmt::format("it changes the state but names no \"{}\"", kRootKey));
-    if (auto applied = state.Apply(*delta); !applied) return Corrupt(event, applied.message());
+    if (auto applied = state.Apply(std::move(*delta)); !applied) return Corrupt(event, applied.message());
   }
   if (root == payload.end()) return {};
   const std::string now = ToHex(state.Root());
   if (!root->is_string() || root->get_ref<const std::string&>() != now) {
     return Corrupt(event, fmt::format("the state root after it is {}, it names {}", now, DumpJson(*root)));
   }
+  return {};
+}
+
+// The event's seal holds.
+Status ReadAndReplay(const Event& event, Document& state) {
+  static KnownEntries known;
+  const bool first = event.seq == 1;
+  if (auto after = first ? known.Replay(event, state) : std::nullopt) {
+    state = std::move(*after);
+    return {};
+  }
+  auto payload = ParseAndCheck(event);
+  if (!payload) return payload.error();
+  if (!*payload) return Corrupt(event, "its content was removed and no later snapshot is there: the state cannot be rebuilt");
+  if (auto replayed = Replay(event, **payload, state); !replayed) return replayed.error();
+  if (first) known.Learn(event, state);
   return {};
 }
 
@@ -60,10 +77,8 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
     }
     const Event& event = fetched ? *fetched : given;
     if (auto place = CheckPlace(event, subject, restored.head_seq + 1, last_token); !place) return place.error();
-    auto payload = VerifyAndParse(event, restored.chain);
-    if (!payload) return payload.error();
-    if (!*payload) return Corrupt(event, "its content was removed and no later snapshot is there: the state cannot be rebuilt");
-    if (auto replayed = Replay(event, **payload, restored.state); !replayed) return replayed.error();
+    if (Status sealed = VerifySeal(event, restored.chain); !sealed) return sealed.error();
+    if (Status replayed = ReadAndReplay(event, restored.state); !replayed) return replayed.error();
     restored.head_seq = event.seq;
     restored.chain = event.chain;
     restored.delta_bytes_since_snapshot += event.payload->size();
