@@ -15,10 +15,14 @@ bool IsCommit(const Command& command) {
   return std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command);
 }
 
+bool IsReadGrants(const Command& command) { return std::holds_alternative<command::ReadGrants>(command); }
+
 bool IsLarge(const Command& command) {
   const auto* commit = std::get_if<command::Commit>(&command);
   return commit != nullptr && commit->items->size() > kDecidedHere;
 }
+
+bool IsSmallCommit(const Command& command) { return IsCommit(command) && !IsLarge(command); }
 
 // Of two processors the other one is needed by the commits that the helper would help with.
 int Helpers() { return std::clamp(int(std::thread::hardware_concurrency()) / 2 - 1, 0, kMostHelpers); }
@@ -59,8 +63,18 @@ void WorkerShell::HintSubject(const SubjectId& subject) {
   Post([subject](WorkerCore& core, SteadyTime now) { core.OnSubjectHint(now, subject); });
 }
 
+// Whoever decides on it reads it: one thread is woken, not two.
 void WorkerShell::HintGranted(const SessionId& session, std::vector<SubjectId> subjects) {
-  Post([session, subjects = std::move(subjects)](WorkerCore& core, SteadyTime now) { core.OnGrantHint(now, session, subjects); });
+  Report report = [session, subjects = std::move(subjects)](WorkerCore& core, SteadyTime now) { core.OnGrantHint(now, session, subjects); };
+  {
+    std::lock_guard lock(mutex_);
+    if (deciding_ || !reports_.empty()) {  // whoever decides, or has been woken for it, takes this too
+      reports_.push_back(std::move(report));
+      return;
+    }
+  }
+  const bool taken = others_.Post([this, report] { GoOn(DecideHere(report, IsReadGrants), others_); });
+  if (!taken) Post(std::move(report));
 }
 
 bool WorkerShell::WaitFinished(milliseconds at_most) {
@@ -111,12 +125,13 @@ void WorkerShell::RunUntilStopped() {
       sleeps_until_ = wake_;
       changed_.wait_until(lock, sleeps_until_);
     } else {
-      Decide(lock, nullptr);
+      std::optional<Command> nothing;
+      Decide(lock, nullptr, nothing);
     }
   }
 }
 
-void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, std::optional<Command>* mine) {
+void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::optional<Command>& mine) {
   deciding_ = true;
   std::deque<Report> reports = std::exchange(reports_, {});
   lock.unlock();
@@ -126,8 +141,8 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, std::optional<Comma
   for (Command& command : commands) {
     if (auto* step = std::get_if<command::RunStep>(&command)) {
       steps.push_back(JobOf(std::move(*step)));
-    } else if (mine != nullptr && !*mine && IsCommit(command)) {
-      *mine = std::move(command);
+    } else if (takes != nullptr && !mine && takes(command)) {
+      mine = std::move(command);
     } else {
       Dispatch(std::move(command));
     }
@@ -141,14 +156,14 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, std::optional<Comma
   if (status_.finished || stopping_) changed_.notify_all();
 }
 
-std::optional<Command> WorkerShell::DecideHere(Report report, bool commits) {
+std::optional<Command> WorkerShell::DecideHere(Report report, Takes takes) {
   std::optional<Command> mine;
   std::unique_lock lock(mutex_);
   reports_.push_back(std::move(report));
   if (deciding_) return mine;
   while (!stopping_ && !mine && (!reports_.empty() || core_.waits_a_round())) {
-    Decide(lock, commits ? &mine : nullptr);
-    if (!commits) break;  // there are few threads for what is not a commit, and each has its own work to go on with
+    Decide(lock, takes, mine);
+    if (takes == nullptr) break;  // there are few threads for what is not a commit, and each has its own work to go on with
   }
   if (!reports_.empty() || wake_ < sleeps_until_) changed_.notify_all();
   return mine;
@@ -166,22 +181,37 @@ StepRunner::Job WorkerShell::JobOf(command::RunStep step) {
 }
 
 void WorkerShell::Dispatch(Command command) {
-  const bool commits = IsCommit(command);
   BlockingPool& pool = std::holds_alternative<command::Heartbeat>(command) || std::holds_alternative<command::OpenSession>(command)
                            ? heartbeats_
-                       : commits ? commits_
-                                 : others_;
-  bool taken = pool.Post([this, commits, first = std::move(command)]() mutable {
-    std::optional<Command> next = std::move(first);
-    while (next) {
-      Report report = CarryOut(carry_out_, *next, clock_.Steady());
-      const bool large = IsLarge(*next);
-      next.reset();  // what it shares with the core is the core's alone again, and freed by who decides
-      if (large) return Post(std::move(report));
-      next = DecideHere(std::move(report), commits);
-    }
-  });
+                       : IsCommit(command) ? commits_
+                                           : others_;
+  bool taken = pool.Post([this, &pool, first = std::move(command)]() mutable { GoOn(std::move(first), pool); });
   ACL_CHECK(taken, "the core has a bounded number of commands in flight");
+}
+
+// Who read the one run that was granted sends its first commit too, and those that follow. Only one thread does so, and only while nobody
+// waits for it.
+WorkerShell::Takes WorkerShell::TakesOf(const BlockingPool& pool, bool& lent) {
+  if (&pool == &commits_) return IsCommit;
+  if (&pool != &others_) return nullptr;
+  if (others_.queued() > 0) return nullptr;
+  lent = lent || !lent_.exchange(true);
+  return lent ? IsSmallCommit : nullptr;
+}
+
+void WorkerShell::GoOn(std::optional<Command> next, BlockingPool& pool) {
+  bool lent = false;
+  while (next) {
+    Report report = CarryOut(carry_out_, *next, clock_.Steady());
+    const bool large = IsLarge(*next);
+    next.reset();  // what it shares with the core is the core's alone again, and freed by who decides
+    if (large) {
+      Post(std::move(report));
+    } else {
+      next = DecideHere(std::move(report), TakesOf(pool, lent));
+    }
+  }
+  if (lent) lent_ = false;
 }
 
 }  // namespace acl

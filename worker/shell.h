@@ -54,12 +54,18 @@ class WorkerShell {
  private:
   void Post(Report report);
   void RunUntilStopped();
+  // What a thread carries out itself of what it decided, instead of waking one that sleeps.
+  using Takes = bool (*)(const Command&);
   // One round: what was reported, what follows. Under the lock, which is not held meanwhile; nobody may be deciding. `mine`: where the
-  // first commit goes instead of to a thread that sleeps.
-  void Decide(std::unique_lock<std::mutex>& lock, std::optional<Command>* mine);
-  // By the thread that brings it. The commit that this thread carries out next, if it is one of those for commits.
-  std::optional<Command> DecideHere(Report report, bool commits);
+  // first that the thread takes goes.
+  void Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::optional<Command>& mine);
+  // By the thread that brings it: what this thread carries out next. Null: it takes nothing.
+  std::optional<Command> DecideHere(Report report, Takes takes);
   void Dispatch(Command command);
+  // Carries it out, decides on what that brought, and so on.
+  void GoOn(std::optional<Command> next, BlockingPool& pool);
+  // What a thread of the pool takes next. `lent`: whether it is one for other things that carries out commits meanwhile.
+  Takes TakesOf(const BlockingPool& pool, bool& lent);
   StepRunner::Job JobOf(command::RunStep step);
 
   const Clock& clock_;
@@ -70,6 +76,7 @@ class WorkerShell {
   WorkerCore core_;  // touched by who has set deciding_, and by the crew that helps
   CarryOutContext carry_out_;
   BlockingPool heartbeats_, commits_, others_;
+  std::atomic<bool> lent_{false};  // one of others_, to commits
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Report> reports_;
