@@ -15,14 +15,10 @@ bool IsCommit(const Command& command) {
   return std::holds_alternative<command::Commit>(command) || std::holds_alternative<command::ReadBack>(command);
 }
 
-bool IsReadGrants(const Command& command) { return std::holds_alternative<command::ReadGrants>(command); }
-
 bool IsLarge(const Command& command) {
   const auto* commit = std::get_if<command::Commit>(&command);
   return commit != nullptr && commit->items->size() > kDecidedHere;
 }
-
-bool IsSmallCommit(const Command& command) { return IsCommit(command) && !IsLarge(command); }
 
 // Of two processors the other one is needed by the commits that the helper would help with.
 int Helpers() { return std::clamp(int(std::thread::hardware_concurrency()) / 2 - 1, 0, kMostHelpers); }
@@ -73,7 +69,7 @@ void WorkerShell::HintGranted(const SessionId& session, std::vector<SubjectId> s
       return;
     }
   }
-  const bool taken = others_.Post([this, report] { GoOn(DecideHere(report, IsReadGrants), others_); });
+  const bool taken = others_.Post([this, report] { GoOn(DecideHere(report, Takes::kReads), others_); });
   if (!taken) Post(std::move(report));
 }
 
@@ -126,7 +122,7 @@ void WorkerShell::RunUntilStopped() {
       changed_.wait_until(lock, sleeps_until_);
     } else {
       std::optional<Command> nothing;
-      Decide(lock, nullptr, nothing);
+      Decide(lock, Takes::kNothing, nothing);
     }
   }
 }
@@ -141,7 +137,7 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::o
   for (Command& command : commands) {
     if (auto* step = std::get_if<command::RunStep>(&command)) {
       steps.push_back(JobOf(std::move(*step)));
-    } else if (takes != nullptr && !mine && takes(command)) {
+    } else if (!mine && Fits(takes, command)) {
       mine = std::move(command);
     } else {
       Dispatch(std::move(command));
@@ -156,6 +152,16 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::o
   if (status_.finished || stopping_) changed_.notify_all();
 }
 
+bool WorkerShell::Fits(Takes takes, const Command& command) {
+  switch (takes) {
+    case Takes::kNothing: return false;
+    case Takes::kReads: return std::holds_alternative<command::ReadGrants>(command);
+    case Takes::kSmallCommits: return IsCommit(command) && !IsLarge(command);
+    case Takes::kCommits: return IsCommit(command);
+  }
+  return false;
+}
+
 std::optional<Command> WorkerShell::DecideHere(Report report, Takes takes) {
   std::optional<Command> mine;
   std::unique_lock lock(mutex_);
@@ -163,7 +169,7 @@ std::optional<Command> WorkerShell::DecideHere(Report report, Takes takes) {
   if (deciding_) return mine;
   while (!stopping_ && !mine && (!reports_.empty() || core_.waits_a_round())) {
     Decide(lock, takes, mine);
-    if (takes == nullptr) break;  // there are few threads for what is not a commit, and each has its own work to go on with
+    if (takes == Takes::kNothing || takes == Takes::kReads) break;
   }
   if (!reports_.empty() || wake_ < sleeps_until_) changed_.notify_all();
   return mine;
@@ -192,11 +198,10 @@ void WorkerShell::Dispatch(Command command) {
 // Who read the one run that was granted sends its first commit too, and those that follow. Only one thread does so, and only while nobody
 // waits for it.
 WorkerShell::Takes WorkerShell::TakesOf(const BlockingPool& pool, bool& lent) {
-  if (&pool == &commits_) return IsCommit;
-  if (&pool != &others_) return nullptr;
-  if (others_.queued() > 0) return nullptr;
+  if (&pool == &commits_) return Takes::kCommits;
+  if (&pool != &others_ || others_.queued() > 0) return Takes::kNothing;
   lent = lent || !lent_.exchange(true);
-  return lent ? IsSmallCommit : nullptr;
+  return lent ? Takes::kSmallCommits : Takes::kNothing;
 }
 
 void WorkerShell::GoOn(std::optional<Command> next, BlockingPool& pool) {

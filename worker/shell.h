@@ -7,6 +7,7 @@
 // thread that has just ended one: of the threads that would be woken for each step of a lonely run, none is. The deciding thread is there
 // for what else is reported, for the clock, and for what follows from a commit of many runs.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -54,12 +55,14 @@ class WorkerShell {
  private:
   void Post(Report report);
   void RunUntilStopped();
-  // What a thread carries out itself of what it decided, instead of waking one that sleeps.
-  using Takes = bool (*)(const Command&);
+  // What a thread carries out itself of what it decided, instead of waking one that sleeps. Who takes commits stays for round after round;
+  // there are few threads for the rest, and each has its own work to go on with.
+  enum class Takes { kNothing, kReads, kSmallCommits, kCommits };
+  static bool Fits(Takes takes, const Command& command);
   // One round: what was reported, what follows. Under the lock, which is not held meanwhile; nobody may be deciding. `mine`: where the
   // first that the thread takes goes.
   void Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::optional<Command>& mine);
-  // By the thread that brings it: what this thread carries out next. Null: it takes nothing.
+  // By the thread that brings it: what this thread carries out next.
   std::optional<Command> DecideHere(Report report, Takes takes);
   void Dispatch(Command command);
   // Carries it out, decides on what that brought, and so on.

@@ -179,7 +179,7 @@ TEST(StoreSchedules, AStoreWithoutTheFenceIsFoundOut) {
     if (at == std::string::npos) continue;
     statements[statement->name()] = text.replace(at, fence.size(), "true AS mine");
   }
-  ASSERT_EQ(statements.size(), 5u);
+  ASSERT_EQ(statements.size(), 6u);
   std::string difference;
   for (std::uint64_t seed = 1; seed <= 20 && difference.empty(); ++seed) difference = FirstDifference(seed, TwoConnections(statements));
   EXPECT_FALSE(difference.empty());
