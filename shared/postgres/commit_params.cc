@@ -1,6 +1,7 @@
 // The parameters of the group commit: rows of the types of migrations/0120, and for what few batches have an array a column. Children name
 // their item by its number.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "shared/kernel/task.h"
@@ -10,11 +11,16 @@
 namespace acl::pg {
 namespace {
 
+// In the order of their subjects, each with its number in the batch.
 void BindItems(std::span<const CommitItem> items, bool direct, const RowTypes& types, Params& params) {
   RowArray rows(types.at("commit_item"), 15);
-  int n = 0;
-  for (const CommitItem& item : items) {
-    rows.Row().Int32(++n).Id(item.subject.uuid);
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto before = [&](std::size_t a, std::size_t b) { return items[a].subject < items[b].subject; };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
+  for (const std::size_t i : order) {
+    const CommitItem& item = items[i];
+    rows.Row().Int32(int(i) + 1).Id(item.subject.uuid);
     if (direct) {
       rows.Null(Oid::kUuid);
     } else {
