@@ -57,10 +57,11 @@ std::vector<KnownEntries::Found> KnownEntries::Find(std::string_view payload) {
     const std::size_t put = payload.find(before);
     if (put == std::string_view::npos) continue;
     // An object or array ends where its text ends: whatever follows, this is the value that stands here.
-    const auto here = std::find_if(entries.begin(), entries.end(),
-                                   [&](const EntryPtr& entry) { return payload.substr(put + before.size()).starts_with(entry->text); });
+    const std::size_t at = put + before.size();
+    const std::string_view text = payload.substr(at);
+    const auto here = std::find_if(entries.begin(), entries.end(), [&](const EntryPtr& entry) { return text.starts_with(entry->text); });
     if (here == entries.end()) continue;
-    found.push_back({put + before.size(), *here});
+    found.push_back({at, *here});
     entries.splice(entries.begin(), entries, here);
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.at < b.at; });
