@@ -82,9 +82,9 @@ std::optional<Document> KnownEntries::Replay(const Event& event, const Document&
   const std::string canonical_rest = CanonicalJson(*payload);
   Replaced canonical(canonical_rest);
   for (const Found& one : found) {  // operations keep their order
-    const std::string before = Before(one.entry->leaf->key);
-    const std::size_t put = canonical_rest.find(before + std::string(kQuotedMark));
-    if (put == std::string::npos || !canonical.Part(put + before.size(), kQuotedMark.size(), one.entry->canonical)) return std::nullopt;
+    const Entry& entry = *one.entry;
+    const std::size_t put = canonical_rest.find(entry.before + std::string(kQuotedMark));
+    if (put == std::string::npos || !canonical.Part(put + entry.before.size(), kQuotedMark.size(), entry.canonical)) return std::nullopt;
   }
   if (Sha256(std::move(canonical).Take()) != event.checksum) return std::nullopt;
 
@@ -128,17 +128,17 @@ void KnownEntries::Learn(const Event& event, const Document& state) {
       std::lock_guard lock(mutex_);
       if (before.empty() || !SeenBefore(leaf)) continue;
     }
-    auto entry = std::make_shared<const Entry>(Entry{DumpJson(leaf->value), CanonicalJson(leaf->value), leaf});
+    auto entry = std::make_shared<const Entry>(Entry{before, DumpJson(leaf->value), CanonicalJson(leaf->value), leaf});
     const std::size_t put = event.payload->find(before);
     if (put != std::string::npos && std::string_view(*event.payload).substr(put + before.size()).starts_with(entry->text)) {
-      Keep(before, std::move(entry));
+      Keep(std::move(entry));
     }
   }
 }
 
-void KnownEntries::Keep(const std::string& before, EntryPtr entry) {
+void KnownEntries::Keep(EntryPtr entry) {
   std::lock_guard lock(mutex_);
-  std::list<EntryPtr>& entries = known_[before];
+  std::list<EntryPtr>& entries = known_[entry->before];
   if (std::any_of(entries.begin(), entries.end(), [&](const EntryPtr& one) { return one->text == entry->text; })) return;
   entries.push_front(std::move(entry));
   if (++count_ <= max_) return;

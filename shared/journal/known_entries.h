@@ -38,6 +38,7 @@ class KnownEntries {
  private:
   using LeafPtr = std::shared_ptr<const trie::Leaf>;
   struct Entry {
+    std::string before;           // how a payload puts it: what stands in front of its value
     std::string text, canonical;  // of its value
     LeafPtr leaf;
   };
@@ -49,11 +50,11 @@ class KnownEntries {
 
   std::vector<Found> Find(std::string_view payload);
   bool SeenBefore(const LeafPtr& leaf);
-  void Keep(const std::string& before, EntryPtr entry);
+  void Keep(EntryPtr entry);
 
   const std::size_t max_;
   mutable std::mutex mutex_;
-  // By what stands before the value in a payload ("path":"/spec","value":), the one asked for last in front.
+  // By `before`; of each, the one asked for last in front.
   std::map<std::string, std::list<EntryPtr>> known_;
   std::size_t count_ = 0;
   std::vector<std::uint64_t> seen_;  // once: the beginnings of their hashes, each in its place
