@@ -101,6 +101,9 @@ int CurlMulti::OnSocket(CURL* easy, curl_socket_t socket, int what, void* self, 
   auto& multi = *static_cast<CurlMulti*>(self);
   if (what == CURL_POLL_REMOVE) {
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.fd = socket}};
+#ifdef ACL_MUTANT_RESTING_UNWATCHED
+    event.events = 0;
+#endif
     if (known != nullptr && ::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0) multi.resting_.insert(socket);
     ::curl_multi_assign(multi.multi_, socket, nullptr);
     multi.closed_.push_back(easy);

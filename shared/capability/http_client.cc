@@ -200,6 +200,8 @@ class HttpClient::Loop {
   explicit Loop(HttpConfig config) : config_(std::move(config)) {
     static std::once_flag once;
     std::call_once(once, [] { ::curl_global_init(CURL_GLOBAL_DEFAULT); });
+    ACL_CHECK(handshakes_, "no memory is left for an HTTP client");
+    ::curl_share_setopt(handshakes_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);  // no locks: all is done by one thread
     multi_ = std::make_unique<CurlMulti>();
     ::curl_multi_setopt(multi_->handle(), CURLMOPT_MAXCONNECTS, kKept);
     // One call at a time on each, also where HTTP/2 would carry more: the end of one is nothing to another.
@@ -280,6 +282,7 @@ class HttpClient::Loop {
     }
     const bool keep = exchange.call.repeatable && active_.size() <= std::size_t(kKept);
     SetUp(exchange, checked->origin() == exchange.first_origin, keep);
+    exchange.Set(CURLOPT_SHARE, handshakes_.get());
     multi_->Add(exchange.easy);
   }
 
@@ -349,6 +352,8 @@ class HttpClient::Loop {
   }
 
   const HttpConfig config_;
+  // Tickets of TLS, by server: a connection of its own for every POST costs a handshake, but not the server's certificate each time.
+  const std::unique_ptr<CURLSH, decltype(&::curl_share_cleanup)> handshakes_{::curl_share_init(), &::curl_share_cleanup};
   std::unique_ptr<CurlMulti> multi_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpExchange>> incoming_;
