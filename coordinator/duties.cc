@@ -13,6 +13,7 @@ constexpr int kTimersAtOnce = 256;
 constexpr int kLeasesAtOnce = 256;
 constexpr int kPrunedAtOnce = 1'000;
 constexpr int kContentsAtOnce = 500;
+constexpr milliseconds kSoonestDeath{20};  // what is over and still there is in somebody's hands: its heartbeat's, or a grant's
 constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
 void RingReady(const TurnContext& context, const std::function<void(const std::string&)>& ring) {
@@ -41,12 +42,12 @@ Turn TimersTurn(const TurnContext& context, milliseconds longest) {
   };
 }
 
-Turn ReaperTurn(const TurnContext& context, milliseconds period) {
+Turn ReaperTurn(const TurnContext& context, milliseconds longest) {
   Counter reaps = context.metrics.counter(names::kReaps), died = context.metrics.counter(names::kSessionsDied);
   Counter lost = context.metrics.counter(names::kTasks, {{"outcome", "lost"}});
   Counter withdrawn = context.metrics.counter(names::kTasks, {{"outcome", "withdrawn"}});
   const Logger log("reaper");
-  return [context, period, reaps, died, lost, withdrawn, log]() mutable -> Result<milliseconds> {
+  return [context, longest, reaps, died, lost, withdrawn, log]() mutable -> Result<milliseconds> {
     auto answer = context.store.Reap(kLeasesAtOnce);
     if (!answer) return answer.error();
     reaps.Add(answer->leases_freed);
@@ -60,7 +61,8 @@ Turn ReaperTurn(const TurnContext& context, milliseconds period) {
     if (answer->leases_freed > 0 || answer->tasks_lost > 0 || answer->tasks_withdrawn > 0) {
       RingReady(context, context.look ? context.look : context.ring);
     }
-    return answer->more ? milliseconds(0) : period;
+    if (answer->more) return milliseconds(0);
+    return answer->next_death ? std::clamp(*answer->next_death, std::min(kSoonestDeath, longest), longest) : longest;
   };
 }
 

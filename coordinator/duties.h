@@ -19,8 +19,9 @@ using Turn = std::function<Result<std::chrono::milliseconds>()>;
 
 // Fires due timers; then waits for the next one, at most `longest`: a timer set meanwhile may be earlier.
 Turn TimersTurn(const TurnContext& context, std::chrono::milliseconds longest);
-// Frees leases of dead sessions in bounded batches; looks again after `period`.
-Turn ReaperTurn(const TurnContext& context, std::chrono::milliseconds period);
+// Frees leases of dead sessions in bounded batches; then waits for the next death, at most `longest`: a session opened meanwhile may die
+// earlier.
+Turn ReaperTurn(const TurnContext& context, std::chrono::milliseconds longest);
 // Removes what no process needs any more, in bounded batches; looks again after an hour.
 struct Retention {
   std::chrono::milliseconds sessions, request_keys;  // how long each is kept; tasks that ended, as long as sessions

@@ -260,7 +260,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
       List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
            "names this API is reached by (Host headers); on loopback its own names are always taken"),
-      Millis("reap_ms", kCoordinator, &Settings::reap, 50, 60'000, "how often dead sessions are looked for"),
+      Millis("reap_ms", kCoordinator, &Settings::reap, 50, 60'000, "the longest wait between two looks for dead sessions"),
       Millis("timers_ms", kCoordinator, &Settings::timers, 20, 60'000,
              "the longest wait between two looks at the timers, and at the schedules"),
       Millis("loop_ttl_ms", kCoordinator, &Settings::loop_ttl, 500, 60'000,

@@ -347,6 +347,8 @@ struct ReapAnswer {
   int leases_freed = 0;
   int tasks_lost = 0, tasks_withdrawn = 0;
   bool more = false;  // call again
+  // Until the first of the living sessions dies, by the database's clock, if nothing is heard of it. 0: one is over, or was just ended.
+  std::optional<std::chrono::milliseconds> next_death = std::nullopt;
 };
 
 struct FireAnswer {

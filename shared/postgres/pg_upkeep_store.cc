@@ -10,10 +10,12 @@ using pg::Params;
 using pg::Statement;
 
 // Whether any died now, and whether there were some before whose leases are not all freed yet: else the second transaction has nothing to
-// do.
+// do. And in how many milliseconds the next will have died, of those that lived when the question was asked.
 const Statement kReapSessions("reap.sessions", Statement::Kind::kWrite, R"(
 SELECT reap_sessions(), EXISTS (SELECT FROM worker_sessions s WHERE s.dead_at IS NOT NULL AND NOT s.reaped),
-       EXISTS (SELECT FROM tasks t WHERE t.state = 'queued' AND t.cancel_requested))",
+       EXISTS (SELECT FROM tasks t WHERE t.state = 'queued' AND t.cancel_requested),
+       (SELECT ceil(extract(epoch FROM greatest(min(s.expires_at) - clock_timestamp(), interval '0')) * 1000)::bigint
+        FROM worker_sessions s WHERE s.dead_at IS NULL HAVING min(s.expires_at) IS NOT NULL))",
                               true);
 const Statement kSettleTasks("tasks.settle", Statement::Kind::kWrite,
                              "SELECT lost, withdrawn, more FROM settle_tasks(($subject::uuid[])[1], $max::int)", true);
@@ -37,7 +39,8 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   Params none, limit;
   auto died = pg::RunOne(*pool_, kReapSessions, none);
   if (!died) return died.error();
-  if (died->Int(0, 0) == 0 && !died->Bool(0, 1) && !died->Bool(0, 2)) return ReapAnswer{};
+  const auto next_death = died->IsNull(0, 3) ? std::nullopt : std::optional(milliseconds(died->Int(0, 3)));
+  if (died->Int(0, 0) == 0 && !died->Bool(0, 1) && !died->Bool(0, 2)) return ReapAnswer{.next_death = next_death};
   if (died->Int(0, 0) > 0) FailPoint("reaper.after_select");
   // Tasks first: a session is done with once neither a lease nor a task names it.
   auto settled = SettleTasks(std::nullopt, max_leases);
@@ -45,7 +48,8 @@ Result<ReapAnswer> PgStore::Reap(int max_leases) {
   auto freed = pg::RunOne(*pool_, kReapLeases, limit.Int32("max", max_leases));
   if (!freed) return freed.error();
   return pg::Decoded<ReapAnswer>("reap", [&] {
-    return ReapAnswer{int(died->Int(0, 0)), int(freed->Int(0, 0)), settled->lost, settled->withdrawn, freed->Bool(0, 1) || settled->more};
+    return ReapAnswer{
+        int(died->Int(0, 0)), int(freed->Int(0, 0)), settled->lost, settled->withdrawn, freed->Bool(0, 1) || settled->more, next_death};
   });
 }
 

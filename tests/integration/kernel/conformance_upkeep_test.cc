@@ -51,6 +51,22 @@ TEST_P(UpkeepConformance, ReapingNothingIsNothing) {
   EXPECT_FALSE(answer.more);
 }
 
+TEST_P(UpkeepConformance, ReapingTellsWhenTheNextOneDies) {
+  EXPECT_EQ(Reap().next_death, std::nullopt) << "nobody lives";
+  const SessionId first = Open(milliseconds(100'000));
+  Open(milliseconds(600'000));
+  const auto in = [this](int from, int to) {
+    const auto next = Reap().next_death;
+    return next && *next > milliseconds(from) && *next <= milliseconds(to);
+  };
+  EXPECT_TRUE(in(60'000, 100'000)) << "by the earlier of the two";
+  EXPECT_TRUE(store().Heartbeat(first, milliseconds(300'000)));
+  EXPECT_TRUE(in(200'000, 300'000)) << "later: it was heard of";
+  Advance(milliseconds(300'001));
+  EXPECT_EQ(Reap().next_death, milliseconds(0)) << "just ended: look again";
+  EXPECT_TRUE(in(200'000, 300'000)) << "the dead one does not count";
+}
+
 TEST_P(UpkeepConformance, AnExpiredSessionDiesAndItsLeasesGetANewToken) {
   SessionId dying = Open(milliseconds(100'000)), living = Open(milliseconds(600'000));
   Holder lost = ClaimNew(dying), kept = ClaimNew(living);

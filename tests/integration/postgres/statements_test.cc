@@ -142,7 +142,7 @@ TEST(NumberParametersTest, NamesBecomeNumbersOncePerName) {
 TEST_F(StatementsTest, OverrideReplacesAStatementByName) {
   PgStoreOptions options;
   options.conninfo = db().conninfo();
-  options.override_sql["reap.sessions"] = "SELECT 42::bigint, true";
+  options.override_sql["reap.sessions"] = "SELECT 42::bigint, true, false, NULL::bigint";
   PgStore other(options);
   auto answer = other.Reap(1);
   ASSERT_TRUE(answer.ok()) << answer.error();
