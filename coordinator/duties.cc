@@ -62,7 +62,7 @@ Turn ReaperTurn(const TurnContext& context, milliseconds longest) {
       RingReady(context, context.look ? context.look : context.ring);
     }
     if (answer->more) return milliseconds(0);
-    return answer->next_death ? std::clamp(*answer->next_death, std::min(kSoonestDeath, longest), longest) : longest;
+    return answer->next_death ? std::clamp(*answer->next_death, kSoonestDeath, longest) : longest;
   };
 }
 

@@ -1,7 +1,6 @@
 -- migrate:up
--- What ANALYZE looks at. It read 30,000 rows of the journal with their payloads, sorted eight columns of hashes and texts that nobody ever asks
--- by, and took half a second of a processor every time the journal had grown by a tenth: that was the slowest hundredth of the runs
--- of a busy minute. Columns that are asked by have 3,000 rows looked at; all others none. (docs/decisions.md, "Speed")
+-- What ANALYZE looks at. It read 30,000 rows of the journal with their payloads, sorted hashes and texts that nobody ever asks by, and took half a
+-- second of a processor every time the journal had grown by a tenth. Columns that are asked by have 3,000 rows looked at; all others none. (docs/decisions.md, "Speed")
 SET LOCAL ROLE acl_owner;
 
 ALTER TABLE event_rows

@@ -98,9 +98,6 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     if (session.row.dead) continue;
     ++live;
     if (session.row.expires_at <= Now() && !locked_sessions_.contains(id)) dying.push_back(&session);
-  }
-  for (const auto& [id, session] : sessions_) {
-    if (session.row.dead) continue;
     const auto left = std::max(std::chrono::ceil<milliseconds>(session.row.expires_at - Now()), milliseconds(0));
     answer.next_death = std::min(answer.next_death.value_or(left), left);
   }

@@ -4,44 +4,23 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <fstream>
-
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "shared/postgres/connection.h"
-#include "shared/postgres/pg_store.h"
-#include "tests/support/test_database.h"
+#include "tests/bench/backend.h"
 
 namespace acl {
 namespace {
 
 constexpr int kCommitsOfARun = 11, kPayloadBytes = 1'000;
 
-template <class T>
-T Must(Result<T> result) {
-  ACL_CHECK(result.ok(), result.ok() ? "" : result.error().message.c_str());
-  return std::move(*result);
-}
-
 class CommitBench {
  public:
-  CommitBench(int runs, bool mixed) : mixed_(mixed), database_(Must(test::TestDatabase::Create())) {
-    database_->Exec("ALTER DATABASE \"" + database_->name() + "\" SET synchronous_commit = off");
-    PgStoreOptions options;
-    options.conninfo = database_->conninfo();
-    options.application_name = "bench";
-    options.commit_connections = 1;
-    store_ = std::make_unique<PgStore>(options);
+  CommitBench(int runs, bool mixed) : mixed_(mixed) {
     pg::ConnectionSettings beside;
-    beside.conninfo = database_->conninfo();
+    beside.conninfo = backend_.database().conninfo();
     beside.application_name = "beside", beside.role = "";
     beside_ = Must(pg::Connection::Open(beside));
-    SessionRequest request;
-    request.worker_name = "bench", request.host = "here", request.version = "1", request.slots = 1'000;
-    request.queues = {"default"};
-    request.ttl = milliseconds(3'600'000);
-    session_ = Must(store_->OpenSession(request)).session;
     for (int i = 0; i < runs; ++i) runs_.push_back(Begin());
     // Runs that are at different steps.
     for (int round = 0; mixed_ && round < kCommitsOfARun - 1; ++round) {
@@ -63,21 +42,11 @@ class CommitBench {
     return items;
   }
   void Commit(const std::vector<CommitItem>& items) {
-    for (const CommitOutcome& outcome : Must(store_->Commit(items)))
+    for (const CommitOutcome& outcome : Must(backend_.store().Commit(items)))
       ACL_CHECK(outcome.kind == CommitOutcome::Kind::kCommitted, outcome.error.c_str());
   }
 
-  double BackendSeconds() {
-    if (stat_.empty()) {
-      stat_ =
-          "/proc/" +
-          database_->Value("SELECT pid FROM pg_stat_activity WHERE application_name = 'bench-commit' AND datname = current_database()") +
-          "/schedstat";
-    }
-    double nanos = 0;
-    std::ifstream(stat_) >> nanos;
-    return nanos / 1e9;
-  }
+  double BackendSeconds() { return backend_.Seconds(); }
   std::int64_t WalBytes() { return Must(beside_->RunScript("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")).Int(0, 0); }
 
  private:
@@ -96,12 +65,12 @@ class CommitBench {
     item.events.push_back(event);
     item.listing = ListingRow{"bench", "1", "bench", "PENDING", "", "{}"};
     item.timers.push_back({"deadline", WallTime(std::chrono::hours(1'000'000))});
-    (void)Must(store_->Create({&item, 1}));
+    (void)Must(backend_.store().Create({&item, 1}));
     ClaimRequest request;
-    request.session = session_;
+    request.session = backend_.session();
     request.queues = {"default"};
     request.max = 1;
-    return {std::move(Must(store_->Claim(request)).claimed.at(0)), 0};
+    return {std::move(Must(backend_.store().Claim(request)).claimed.at(0)), 0};
   }
 
   void AddEvent(Run& run, CommitItem& item, const std::string& type, std::size_t bytes) {
@@ -120,7 +89,7 @@ class CommitBench {
     const int n = ++run.commits;
     const bool first = mixed_ && n == 1, last = mixed_ && n == kCommitsOfARun;
     CommitItem item;
-    item.subject = run.on.subject, item.session = session_, item.token = run.on.token, item.base_seq = run.on.head.seq;
+    item.subject = run.on.subject, item.session = backend_.session(), item.token = run.on.token, item.base_seq = run.on.head.seq;
     item.expected_wake = run.on.wake;
     item.last_timestamp = std::max(run.on.db_now, run.on.head.last_timestamp);
     AddEvent(run, item, n == 1 ? "workflow.started" : "step.completed", kPayloadBytes);
@@ -135,12 +104,9 @@ class CommitBench {
   }
 
   const bool mixed_;
-  std::unique_ptr<test::TestDatabase> database_;
+  Backend backend_{"application_name = 'bench-commit'"};
   std::unique_ptr<pg::Connection> beside_;
-  std::unique_ptr<PgStore> store_;
-  SessionId session_;
   std::vector<Run> runs_;
-  std::string stat_;
 };
 
 void Commit(benchmark::State& state, bool mixed) {
@@ -159,8 +125,7 @@ void Commit(benchmark::State& state, bool mixed) {
     state.SetIterationTime(spent);
   }
   const double items = double(state.iterations()) * double(state.range(0));
-  std::sort(each.begin(), each.end());  // a quarter of the batches took less: beside other work the mean says little
-  state.counters["us_an_item"] = each[each.size() / 4] * 1e6 / double(state.range(0));
+  state.counters["us_an_item"] = Backend::LowerQuartile(each) / double(state.range(0));
   state.counters["wal_an_item"] = wal / items;
 }
 BENCHMARK_CAPTURE(Commit, keep, false)->Arg(1)->Arg(24)->Arg(64)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(500);

@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,6 +84,11 @@ class TlsFront {
   }
 
   void Accept() {
+    // What is said to who has gone is an error, not the end of the process; threads made here have it so too.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     std::vector<std::thread> peers;
     while (!stop_) {
       pollfd wait{listener_, POLLIN, 0};
