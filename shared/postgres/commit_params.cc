@@ -7,6 +7,7 @@
 #include "shared/kernel/task.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
+#include "shared/postgres/packed_payload.h"
 
 namespace acl::pg {
 namespace {
@@ -58,16 +59,24 @@ void AddEntry(RowArray& entries, int n, const CommitItem& item, const Event& e, 
   entries.Int32(e.schema_version).Text(e.producer_version).Time(e.timestamp).Bytes(e.checksum);
   e.content_hash == e.checksum ? entries.Null(Oid::kBytea) : entries.Bytes(e.content_hash);
   entries.Bytes(e.chain);
-  e.apart || !e.payload ? entries.Null(Oid::kText) : entries.Text(*e.payload);
+  const CompletionRow* completion = room.completion >= 0 ? &item.completions[std::size_t(room.completion)] : nullptr;
+  const AttemptRow* attempt = room.attempt >= 0 ? &item.attempts[std::size_t(room.attempt)] : nullptr;
+  if (e.apart || !e.payload) {
+    entries.Null(Oid::kText).Null(Oid::kBytea);
+  } else if (const auto packed = Pack(*e.payload, {e.timestamp, completion ? completion->step_id : "", attempt ? attempt->step_id : ""})) {
+    entries.Text(packed->text).Bytes(packed->root);
+  } else {
+    entries.Text(*e.payload).Null(Oid::kBytea);
+  }
   entries.Bool(e.apart);
-  if (room.completion >= 0) {
-    const CompletionRow& c = item.completions[std::size_t(room.completion)];
+  if (completion != nullptr) {
+    const CompletionRow& c = *completion;
     entries.Text(c.step_id).Int32(c.attempt_id).Bool(Fused(item, c)).Bytes(c.result_checksum);
   } else {
     entries.Null(Oid::kText).Null(Oid::kInt4).Null(Oid::kBool).Null(Oid::kBytea);
   }
-  if (room.attempt >= 0) {
-    const AttemptRow& a = item.attempts[std::size_t(room.attempt)];
+  if (attempt != nullptr) {
+    const AttemptRow& a = *attempt;
     entries.Text(a.step_id).Int32(a.attempt_id);
     a.started_at == e.timestamp ? entries.Null(Oid::kTimestamptz) : entries.Time(a.started_at);
   } else {
@@ -76,7 +85,7 @@ void AddEntry(RowArray& entries, int n, const CommitItem& item, const Event& e, 
 }
 
 void BindEvents(std::span<const CommitItem> items, CommitForm form, const RowTypes& types, Params& params) {
-  RowArray entries(types.at("commit_entry"), 21);
+  RowArray entries(types.at("packed_entry"), 22);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;

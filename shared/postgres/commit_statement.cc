@@ -62,28 +62,28 @@ moved AS (
   FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
 done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),)";
 
-// `from`: rows of commit_entry. `landed`: whether the item of one was moved.
+// `from`: rows of packed_entry. `landed`: whether the item of one was moved.
 std::string Events(const std::string& from, const std::string& landed) {
   // Instead of a foreign key: an attempt that is neither in the item nor in a table becomes 0, which the row's check refuses; so does one
   // of a step whose completion stands in the table of before. Scalar subqueries: EXISTS has a hashed form, which reads the whole table, and
   // a generic plan took it.
   return R"(
 w_events AS (
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
-                          apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
-  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, coalesce(e.content, e.checksum), e.chain, e.payload,
-         e.apart, e.completed,
+  INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain,
+                            payload, root, apart, completed, completed_attempt, result_checksum, begun, begun_attempt, begun_at)
+  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, e.content, e.chain, e.payload,
+         e.root, e.apart, e.completed,
          CASE WHEN e.completed IS NULL THEN e.attempt
               WHEN (SELECT c.attempt_id FROM other_completions c WHERE c.subject_id = e.subject AND c.step_id = e.completed) IS NOT NULL THEN 0
               WHEN e.held THEN e.attempt
-              ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
+              ELSE coalesce((SELECT r.begun_attempt FROM journal_rows r
                              WHERE r.subject_id = e.subject AND r.begun = e.completed AND r.begun_attempt = e.attempt),
                             attempt_beside(e.subject, e.completed, e.attempt), 0) END,
          e.result, e.begun, e.begun_attempt, e.begun_at
   FROM )" +
          from + " AS e WHERE " + landed + ")";
 }
-const std::string kWrites = kMoved + Events("unnest($events::commit_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
+const std::string kWrites = kMoved + Events("unnest($events::packed_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
 
 // One event of one item that keeps its lease, as values instead of arrays of rows: the steps of a run that nobody runs beside. The same
 // proof and the same writes; a fifth less CPU.
@@ -107,16 +107,16 @@ constexpr const char* kOtherRows = R"(,
 w_attempts AS (
   INSERT INTO other_attempts (subject_id, step_id, attempt_id, token, started_at)
   SELECT a.subject, a.step,
-         CASE WHEN (SELECT r.begun_attempt FROM event_rows r
+         CASE WHEN (SELECT r.begun_attempt FROM journal_rows r
                     WHERE r.subject_id = a.subject AND r.begun = a.step AND r.begun_attempt = a.attempt) IS NULL THEN a.attempt ELSE 0 END,
          a.token, a.at
   FROM unnest($attempts::commit_attempt[]) AS a WHERE get_bit((SELECT ok FROM done), a.item) = 1),
 w_completions AS (
   INSERT INTO other_completions (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum)
   SELECT c.subject, c.step,
-         CASE WHEN (SELECT r.completed_attempt FROM event_rows r WHERE r.subject_id = c.subject AND r.completed = c.step) IS NOT NULL THEN 0
+         CASE WHEN (SELECT r.completed_attempt FROM journal_rows r WHERE r.subject_id = c.subject AND r.completed = c.step) IS NOT NULL THEN 0
               WHEN c.fused THEN c.attempt
-              ELSE coalesce((SELECT r.begun_attempt FROM event_rows r
+              ELSE coalesce((SELECT r.begun_attempt FROM journal_rows r
                              WHERE r.subject_id = c.subject AND r.begun = c.step AND r.begun_attempt = c.attempt),
                             (SELECT r.attempt_id FROM other_attempts r
                              WHERE r.subject_id = c.subject AND r.step_id = c.step AND r.attempt_id = c.attempt), 0) END,
@@ -236,7 +236,7 @@ const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
 const Statement kCommitOne("commit.one", Statement::Kind::kWrite,
-                           Text(std::string(kOneItem) + Events("(SELECT ($event::commit_entry).*)", "(SELECT ok FROM moved)") + kOneAnswer),
+                           Text(std::string(kOneItem) + Events("(SELECT ($event::packed_entry).*)", "(SELECT ok FROM moved)") + kOneAnswer),
                            true);
 
 }  // namespace

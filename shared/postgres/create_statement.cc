@@ -1,8 +1,10 @@
 #include "shared/postgres/create_statement.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
+#include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 #include "shared/postgres/commit_statement.h"
 
@@ -25,11 +27,11 @@ first AS MATERIALIZED (
   SELECT c.keys FROM (SELECT count(*) AS keys FROM keyed) AS c WHERE true -- hold: create_keyed
 ),
 item AS MATERIALIZED (
-  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT keys FROM first) > 0),)";
+  SELECT * FROM unnest($items::create_row[]) AS i WHERE (SELECT keys FROM first) > 0),)";
 
 constexpr const char* kWithoutKeys = R"(
 WITH item AS MATERIALIZED (
-  SELECT * FROM unnest($items::create_item[]) AS i WHERE (SELECT first_token()) = $token::bigint),)";
+  SELECT * FROM unnest($items::create_row[]) AS i WHERE (SELECT first_token()) = $token::bigint),)";
 
 // The sessions first, each locked: none of them is marked dead beside this. Whose session died meanwhile becomes ready. A subject that
 // exists already breaks the key of its lease, and the whole is refused.
@@ -46,16 +48,20 @@ w_leases AS (
   INSERT INTO leases (subject_id, token, required_version, session_id, acquired_at)
   SELECT m.subject, $token::bigint, m.version, CASE WHEN m.given THEN m.session END, CASE WHEN m.given THEN m.now END
   FROM made m ORDER BY m.subject),
+w_specs AS (  -- in order: a text that another transaction is just storing is waited for
+  INSERT INTO spec_texts (hash, text)
+  SELECT x.hash, x.text FROM unnest($x_hash::bytea[], $x_text::text[]) AS x(hash, text) WHERE (SELECT count(*) FROM made) > 0
+  ORDER BY x.hash ON CONFLICT DO NOTHING),
 w_subjects AS (
-  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_text)
+  INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at, traceparent, spec_hash)
   SELECT m.subject, m.project, m.kind, m.queue, m.band, m.at, m.traceparent, m.spec FROM made m),
 w_head AS (
   INSERT INTO subject_head (subject_id, head_seq, chain, state_root, journal_id, last_timestamp, run_deadline)
   SELECT m.subject, m.head, m.chain, m.root, m.journal, m.at, m.deadline FROM made m),
 w_events AS (
-  INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
-                          apart)
-  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, e.content, e.chain, e.payload, e.apart
+  INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload,
+                            apart)
+  SELECT e.subject, e.seq, e.journal, e.type, e.schema, e.producer, e.token, e.at, e.checksum, nullif(e.content, e.checksum), e.chain, e.payload, e.apart
   FROM unnest($events::commit_event[]) AS e WHERE (SELECT count(*) FROM made) > 0),
 w_listings AS (
   INSERT INTO listings (subject_id, project_id, kind, name, version, owner, status, labels, created_at, updated_at)
@@ -70,6 +76,23 @@ SELECT m.n, m.given, clock_timestamp() FROM made m)";
 
 const Statement kPlain("create.plain", Statement::Kind::kWrite, std::string(kWithoutKeys) + kMakeThem, true);
 const Statement kKeyed("create.keyed", Statement::Kind::kWrite, std::string(kKeysFirst) + kMakeThem, true);
+
+// The workflows of a batch as submitted, each once.
+class SpecTexts {
+ public:
+  const Hash256& Add(const std::string& text) {
+    const auto known = std::find_if(texts_.begin(), texts_.end(), [&](const auto& one) { return *one.second == text; });
+    return known != texts_.end() ? known->first : texts_.emplace_back(Sha256(text), &text).first;
+  }
+  void Bind(Params& params) const {
+    Array hash(Oid::kBytea), text(Oid::kText);
+    for (const auto& [its_hash, its_text] : texts_) hash.Bytes(its_hash), text.Text(*its_text);
+    params.List("x_hash", hash).List("x_text", text);
+  }
+
+ private:
+  std::deque<std::pair<Hash256, const std::string*>> texts_;  // of the items
+};
 
 }  // namespace
 
@@ -105,9 +128,10 @@ bool FitsOneStatement(std::span<const CreateItem> items) {
 }
 
 BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types) {
-  RowArray rows(types.at("create_item"), 22), events(types.at("commit_event"), 14);
+  RowArray rows(types.at("create_row"), 22), events(types.at("commit_event"), 14);
   Array scope(Oid::kUuid), key(Oid::kText), hash(Oid::kBytea), subject(Oid::kUuid);
   std::set<SessionId> sessions;
+  SpecTexts specs;
   bool keyed = false;
   int n = 0;
   for (const SealedItem& one : items) {
@@ -123,9 +147,11 @@ BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime 
     }
     if (item.listing) {
       const ListingRow& row = *item.listing;
-      rows.Text(row.name).Text(row.version).Text(row.owner).Text(row.status).Text(row.spec_text).Text(row.labels_json);
+      rows.Text(row.name).Text(row.version).Text(row.owner).Text(row.status);
+      rows.Bytes(specs.Add(row.spec_text)).Text(row.labels_json);
     } else {
-      for (int column = 0; column < 6; ++column) rows.Null(Oid::kText);
+      for (int column = 0; column < 4; ++column) rows.Null(Oid::kText);
+      rows.Null(Oid::kBytea).Null(Oid::kText);
     }
     rows.MaybeText(item.traceparent.empty() ? std::nullopt : std::optional(item.traceparent));
     for (const Event& e : one.events) AddEvent(events, n, e);
@@ -136,6 +162,7 @@ BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime 
   Array named(Oid::kUuid);
   for (const SessionId& session : sessions) named.Id(session.uuid);
   Params params;
+  specs.Bind(params);
   params.Int64("token", token.value).List("items", rows).List("events", events).List("sessions", named);
   if (keyed) params.List("k_scope", scope).List("k_key", key).List("k_hash", hash).List("k_subject", subject);
   return {keyed ? &kKeyed : &kPlain, std::move(params)};

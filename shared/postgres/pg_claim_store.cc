@@ -28,7 +28,7 @@ FROM due_ready($shards::int[], $shard::int[], $queue::text[], $band::int[], $at:
 // Granted as it was made, and nothing written since: the head is where the grant found it, and the first events are of the lease's token.
 // So no snapshot, attempt or timer can be there; an inbox row has raised the wake-up counter. Each lease by its key (LIMIT): a plan made
 // while there were few took all of the session's instead, with all that the index had not yet forgotten.
-const Statement kGrants("grants", Statement::Kind::kRead, R"(
+const Statement kGrantsHeard("grants", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
        h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum, e.content_hash,
        e.chain, e.at, e.apart
@@ -40,7 +40,7 @@ JOIN subjects s ON s.subject_id = l.subject_id
 JOIN event_rows e ON e.subject_id = l.subject_id AND e.token = l.token
 WHERE l.session_id = $session::uuid AND l.state = 0
 ORDER BY i.n, e.seq)",
-                        true);
+                             true);
 
 Claimed ReadGrant(const pg::Rows& rows, int i) {
   Claimed claimed;
@@ -128,7 +128,7 @@ Result<std::vector<Claimed>> PgStore::ReadGrants(const SessionId& session, std::
   pg::Array subject(pg::Oid::kUuid);
   for (const SubjectId& id : subjects) subject.Id(id.uuid);
   pg::Params params;
-  auto rows = pg::RunOne(*pool_, kGrants, params.Id("session", session).List("subject", subject));
+  auto rows = pg::RunOne(*pool_, kGrantsHeard, params.Id("session", session).List("subject", subject));
   if (!rows) return rows.error();
   return pg::Decoded<std::vector<Claimed>>("grants", [&] {
     std::vector<Claimed> granted;

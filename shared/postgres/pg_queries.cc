@@ -13,7 +13,7 @@ using pg::Rows;
 using pg::Statement;
 
 constexpr const char* kView = R"(
-SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y.owner, y.status, coalesce(s.spec_text, y.spec_text), y.labels, y.error_message,
+SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y.owner, y.status, coalesce(s.spec_text, x.text, y.spec_text), y.labels, y.error_message,
        s.created_at, greatest(y.updated_at, h.last_timestamp), y.started_at, y.completed_at, h.head_seq, h.chain, h.state_root, h.journal_id,
        h.last_timestamp, l.token, l.session_id, w.worker_name, l.state, l.acquired_at, l.waiting_reason, l.waiting_since,
        coalesce((SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), l.next_wake),
@@ -22,6 +22,7 @@ SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y
        (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL)
 FROM subjects s JOIN leases l USING (subject_id) JOIN subject_head h USING (subject_id)
 LEFT JOIN listings y ON y.subject_id = s.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
+LEFT JOIN spec_texts x ON x.hash = s.spec_hash
 )";
 enum Column {
   kSubject,

@@ -57,7 +57,7 @@ class Array {
 // The row types a program sends, by name: each database numbers them as it made them.
 using RowTypes = std::map<std::string, Oid>;
 inline constexpr const char* kSentTypes[] = {"commit_item",  "commit_event",   "commit_attempt", "commit_completion",
-                                             "commit_timer", "commit_listing", "create_item",    "commit_entry"};
+                                             "commit_timer", "commit_listing", "create_row",     "packed_entry"};
 
 // An array of rows of such a type, each column in its place with its type.
 class RowArray {

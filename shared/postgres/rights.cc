@@ -13,7 +13,7 @@ SELECT current_user::text, pg_has_role(current_user, 'acl_service', 'MEMBER'), p
 // What is written once may be added to and read, nothing else (DESIGN.md section 2, invariant 1).
 const Statement kTooMuch("rights.too_much", Statement::Kind::kRead, R"(
 SELECT p.name || ' on ' || t.name
-FROM unnest(ARRAY['event_rows', 'attempt_rows', 'completion_rows', 'other_attempts', 'other_completions']) AS t(name), unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS p(name)
+FROM unnest(ARRAY['journal_rows', 'event_rows', 'attempt_rows', 'completion_rows', 'other_attempts', 'other_completions']) AS t(name), unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS p(name)
 WHERE to_regclass('public.' || t.name) IS NOT NULL AND has_table_privilege('acl_service', 'public.' || t.name, p.name)
 ORDER BY 1)");
 

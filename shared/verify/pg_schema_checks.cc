@@ -105,8 +105,9 @@ constexpr Column kDocumented[] = {
 };
 
 // Written once: no right to change them, and a trigger as the second line.
-constexpr const char* kImmutable[] = {"event_rows", "other_attempts", "other_completions", "lease_history", "compensation_rows"};
-constexpr const char* kImmutableViews[] = {"attempt_rows", "completion_rows"};
+constexpr const char* kImmutable[] = {"journal_rows",      "spec_texts",    "other_attempts",
+                                      "other_completions", "lease_history", "compensation_rows"};
+constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "completion_rows"};
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.

@@ -55,6 +55,10 @@ const TableCheck kRequestScope("request.scope", "request_keys", "verify.request_
 const TableCheck kProjects("subject.project", "subjects", "verify.projects", "SELECT count(*) FROM subjects", R"(
   x.subject_id::text, 'a project that exists', x.project_id::text FROM subjects x
   WHERE NOT EXISTS (SELECT FROM projects p WHERE p.project_id = x.project_id))");
+const TableCheck kSpecTexts("subject.spec", "subjects", "verify.spec_texts", "SELECT count(*) FROM subjects WHERE spec_hash IS NOT NULL",
+                            R"(
+  x.subject_id::text, 'a row of spec_texts with that hash', 'none, or another text' FROM subjects x
+  WHERE x.spec_hash IS NOT NULL AND NOT EXISTS (SELECT FROM spec_texts t WHERE t.hash = x.spec_hash AND sha256(convert_to(t.text, 'UTF8')) = t.hash))");
 const TableCheck kListed("listing.subject", "listings", "verify.listings", "SELECT count(*) FROM listings", R"(
   x.subject_id::text, s.project_id || ' ' || s.kind, x.project_id || ' ' || x.kind FROM listings x JOIN subjects s USING (subject_id)
   WHERE x.project_id <> s.project_id OR x.kind <> s.kind)");
@@ -105,34 +109,12 @@ const TableCheck kCluster("epoch.cluster", "fleet_epoch", "verify.cluster", "SEL
   'the row', 'one row of cluster ' || c.system_identifier, coalesce('cluster ' || f.system_identifier || ' (restored or copied: airun db new-epoch)', 'none')
   FROM pg_control_system() c LEFT JOIN fleet_epoch f ON true WHERE f.system_identifier IS DISTINCT FROM c.system_identifier)");
 
-const TableCheck* const kAll[] = {&kOrphanHead,
-                                  &kOrphanLeases,
-                                  &kOrphanHistory,
-                                  &kOrphanEvents,
-                                  &kOrphanAttempts,
-                                  &kOrphanCompletions,
-                                  &kOrphanSnapshots,
-                                  &kOrphanListings,
-                                  &kOrphanCompensations,
-                                  &kOrphanReadyRows,
-                                  &kOrphanTimers,
-                                  &kOrphanInbox,
-                                  &kOrphanTasks,
-                                  &kOrphanOutbox,
-                                  &kOrphanQuarantine,
-                                  &kOrphanRequestKeys,
-                                  &kRequestScope,
-                                  &kProjects,
-                                  &kListed,
-                                  &kSessions,
-                                  &kReadyPlace,
-                                  &kTaskAttempts,
-                                  &kTaskReady,
-                                  &kTaskSession,
-                                  &kTaskClosed,
-                                  &kTaskResult,
-                                  &kEpoch,
-                                  &kCluster};
+const TableCheck* const kAll[] = {
+    &kOrphanHead,       &kOrphanLeases,        &kOrphanHistory,   &kOrphanEvents, &kOrphanAttempts, &kOrphanCompletions, &kOrphanSnapshots,
+    &kOrphanListings,   &kOrphanCompensations, &kOrphanReadyRows, &kOrphanTimers, &kOrphanInbox,    &kOrphanTasks,       &kOrphanOutbox,
+    &kOrphanQuarantine, &kOrphanRequestKeys,   &kRequestScope,    &kProjects,     &kListed,         &kSpecTexts,         &kSessions,
+    &kReadyPlace,       &kTaskAttempts,        &kTaskReady,       &kTaskSession,  &kTaskClosed,     &kTaskResult,        &kEpoch,
+    &kCluster};
 
 }  // namespace
 

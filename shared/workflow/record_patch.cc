@@ -1,5 +1,9 @@
 #include "shared/workflow/record_patch.h"
 
+#include <algorithm>
+
+#include "shared/base/canonical_json.h"
+#include "shared/base/json_object.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -20,6 +24,26 @@ std::size_t TextBytes(const Json& value) {
   if (!value.is_array()) return 6;
   for (const Json& item : value.get_ref<const Json::array_t&>()) bytes += TextBytes(item) + 1;
   return bytes;
+}
+
+// With its members in canonical order: what is stored is then what is hashed, one text and one hash instead of two.
+Json Ordered(Json record) {
+  if (!record.is_object()) return record;
+  auto& members = record.get_ref<Json::object_t&>();
+  const auto less = [](const auto& a, const auto& b) { return CanonicalLess(a.first, b.first); };
+  if (std::is_sorted(members.begin(), members.end(), less)) return record;
+  Json ordered = ObjectFor(members.size());
+  auto& in_order = ordered.get_ref<Json::object_t&>();
+  while (in_order.size() < members.size()) {  // few: the least of those behind the last
+    auto next = members.end();
+    for (auto it = members.begin(); it != members.end(); ++it) {
+      if (!in_order.empty() && !less(in_order.back(), *it)) continue;
+      if (next == members.end() || less(*it, *next)) next = it;
+    }
+    AddMember(ordered, next->first, std::move(next->second));
+  }
+  members.clear();  // json_object.h, Dismiss
+  return ordered;
 }
 
 // Which members of `after` are new or others, and which of `before` are gone.
@@ -43,7 +67,7 @@ void PatchMembers(Delta& delta, std::string_view record, const Json& before, Jso
 }
 
 void PatchRecord(Delta& delta, const std::string& record, const Json* before, Json after) {
-  if (before == nullptr) return delta.Add(record, std::move(after));
+  if (before == nullptr) return delta.Add(record, Ordered(std::move(after)));
   std::size_t bytes = 0;
   int operations = 0;
   const auto count = [&](const std::string& key, std::size_t more) {
@@ -54,7 +78,7 @@ void PatchRecord(Delta& delta, const std::string& record, const Json* before, Js
       *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
       [&](const std::string& key) { count(key, kGoneBytes); });
   if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
-    delta.Add(record, std::move(after));
+    delta.Add(record, Ordered(std::move(after)));
   } else {
     PatchMembers(delta, record, *before, std::move(after));
   }

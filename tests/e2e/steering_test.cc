@@ -95,7 +95,7 @@ TEST_F(Steering, AQuarantineIsReleasedByAPersonAndJournaled) {
   run.Open(1);
   ASSERT_TRUE(WaitUntil([&] { return fleet.HolderOf(run.id()) < 0; }));
   const auto rewrite = [&](const std::string& payload) {
-    Psql(fleet.database_url(), "set session_replication_role = replica; update event_rows set payload = " + payload +
+    Psql(fleet.database_url(), "set session_replication_role = replica; update journal_rows set payload = " + payload +
                                    " where subject_id = '" + run.id() + "' and seq = 2");
   };
   rewrite("payload || ' '");

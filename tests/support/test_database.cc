@@ -60,6 +60,11 @@ Status MakeTemplate(const std::string& server, const std::string& name) {
 std::string AsTables(const std::string& damage) {
   std::string sql;
   if (damage.find(" VIEW ") != std::string::npos || damage.find(" TRIGGER ") != std::string::npos) return sql;
+  if (damage.find("UPDATE journal_rows") != std::string::npos) {
+    sql +=
+        "UPDATE journal_rows j SET payload = e.payload, root = NULL FROM event_rows e "
+        "WHERE e.subject_id = j.subject_id AND e.seq = j.seq AND j.root IS NOT NULL; ";
+  }
   for (const std::string name : {"attempt_rows", "completion_rows"}) {
     if (damage.find(name) == std::string::npos) continue;
     sql += "ALTER VIEW " + name + " RENAME TO shown_" + name + "; CREATE TABLE " + name + " AS SELECT * FROM shown_" + name +

@@ -52,7 +52,7 @@ Checked CheckRuns(const CheckOptions& options) {
   }
   if (options.own_commits) {
     MustBeNone(&database, "runs with fewer commits than steps and a start",
-               fmt::format("SELECT FROM event_rows GROUP BY subject_id HAVING count(DISTINCT age(xmin)) < {}", options.steps + 1));
+               fmt::format("SELECT FROM journal_rows GROUP BY subject_id HAVING count(DISTINCT age(xmin)) < {}", options.steps + 1));
   }
   MustBeNone(&database, "journals that end elsewhere than their head says",
              "SELECT FROM subject_head h LEFT JOIN event_rows e ON e.subject_id = h.subject_id AND e.seq = h.head_seq "

@@ -123,15 +123,16 @@ const Violation kViolations[] = {
      "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, state, token, created_at, ended_at) SELECT subject_id, "
      "step_id, 9, queue, band, '', state, token, created_at, ended_at FROM tasks WHERE subject_id = {s}"},
     {"i03", "a commit of the holder of before", Of::kFleet, "",
-     "UPDATE event_rows SET token = (SELECT min(token) FROM lease_history WHERE subject_id = {s}) WHERE subject_id = {s} AND seq = (SELECT "
+     "UPDATE journal_rows SET token = (SELECT min(token) FROM lease_history WHERE subject_id = {s}) WHERE subject_id = {s} AND seq = "
+     "(SELECT "
      "max(seq) FROM event_rows WHERE subject_id = {s})"},
     {"i04", "an event under a token of nobody", Of::kFleet, "",
-     "UPDATE event_rows SET token = token + 1000 WHERE subject_id = {s} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id = "
+     "UPDATE journal_rows SET token = token + 1000 WHERE subject_id = {s} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id = "
      "{s})"},
     {"i04", "a grant that left no trace", Of::kFleet, "",
      "DELETE FROM lease_history WHERE subject_id = {s} AND token = (SELECT max(token) FROM event_rows WHERE subject_id = {s})"},
     {"i05", "a step completed again", Of::kFleet, "",
-     "INSERT INTO event_rows SELECT subject_id, (SELECT max(seq) + 1 FROM event_rows WHERE subject_id = {s}), journal_id, type, "
+     "INSERT INTO journal_rows SELECT subject_id, (SELECT max(seq) + 1 FROM event_rows WHERE subject_id = {s}), journal_id, type, "
      "schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} "
      "AND "
      "type = 'step.completed' ORDER BY seq DESC LIMIT 1"},
@@ -141,17 +142,17 @@ const Violation kViolations[] = {
      "UPDATE completion_rows SET event_seq = event_seq + 1 WHERE subject_id = {s} AND step_id = 'last'"},
     {"i06", "a completion under another token", Of::kFleet, "",
      "UPDATE completion_rows SET token = token - 1 WHERE subject_id = {s} AND step_id = 'last'"},
-    {"i07", "a gap", Of::kFleet, "", "DELETE FROM event_rows WHERE subject_id = {s} AND seq = 4"},
+    {"i07", "a gap", Of::kFleet, "", "DELETE FROM journal_rows WHERE subject_id = {s} AND seq = 4"},
     {"i08", "a head ahead of the journal", Of::kFleet, "", "UPDATE subject_head SET head_seq = head_seq + 1 WHERE subject_id = {s}"},
     {"i08", "a head of another chain", Of::kFleet, "", "UPDATE subject_head SET chain = sha256('x') WHERE subject_id = {s}"},
-    {"i09", "a token that falls", Of::kFleet, "", "UPDATE event_rows SET token = token + 5 WHERE subject_id = {s} AND seq = 3"},
+    {"i09", "a token that falls", Of::kFleet, "", "UPDATE journal_rows SET token = token + 5 WHERE subject_id = {s} AND seq = 3"},
     {"i10", "a payload that was edited", Of::kFleet, "",
-     "UPDATE event_rows SET payload = payload || ' ' WHERE subject_id = {s} AND seq = 5"},
+     "UPDATE journal_rows SET payload = payload || ' ' WHERE subject_id = {s} AND seq = 5"},
     {"i10", "a time that was edited", Of::kFleet, "",
-     "UPDATE event_rows SET at = at + interval '1 microsecond' WHERE subject_id = {s} AND seq = 5"},
+     "UPDATE journal_rows SET at = at + interval '1 microsecond' WHERE subject_id = {s} AND seq = 5"},
     {"i10", "a type that was edited", Of::kStory, "counted",
-     "UPDATE event_rows SET type = 'signal.received' WHERE subject_id = {s} AND seq = 2"},
-    {"i11", "an end in the middle", Of::kFleet, "", "UPDATE event_rows SET type = 'workflow.ended' WHERE subject_id = {s} AND seq = 4"},
+     "UPDATE journal_rows SET type = 'signal.received' WHERE subject_id = {s} AND seq = 2"},
+    {"i11", "an end in the middle", Of::kFleet, "", "UPDATE journal_rows SET type = 'workflow.ended' WHERE subject_id = {s} AND seq = 4"},
     {"i11", "closed without an end", Of::kStory, "paused", "UPDATE leases SET state = 1 WHERE subject_id = {s}"},
     {"i11", "ended and open", Of::kFleet, "", "UPDATE leases SET state = 0 WHERE subject_id = {s}"},
     {"i12", "no attempt", Of::kFleet, "", "DELETE FROM attempt_rows WHERE subject_id = {s} AND step_id = 'last'"},
@@ -176,20 +177,20 @@ const Violation kViolations[] = {
      "UPDATE content_chunks SET bytes = set_byte(bytes, 3, get_byte(bytes, 3) # 1) WHERE hash = (SELECT hash FROM content_refs WHERE "
      "subject_id = {s} LIMIT 1)"},
     {"i28", "a wait that was cut short", Of::kFleet, "",
-     "UPDATE event_rows SET at = at - interval '10 seconds' WHERE subject_id = {s} AND type = 'step.completed' AND payload LIKE "
+     "UPDATE journal_rows SET at = at - interval '10 seconds' WHERE subject_id = {s} AND type = 'step.completed' AND payload LIKE "
      "'%due_at%'"},
     {"i28", "a retry before its time", Of::kFleet, "",
-     "UPDATE event_rows SET at = at - interval '10 seconds' WHERE subject_id = {s} AND type = 'step.retry_due'"},
+     "UPDATE journal_rows SET at = at - interval '10 seconds' WHERE subject_id = {s} AND type = 'step.retry_due'"},
     {"i28", "a timer that fired twice", Of::kFleet, "",
-     "INSERT INTO event_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
+     "INSERT INTO journal_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
      "content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} AND type = 'step.retry_due'"},
     {"i29", "a decision nobody asked for", Of::kFleet, "",
-     "UPDATE event_rows SET type = 'step.failed' WHERE subject_id = {s} AND type = 'step.uncertain'"},
+     "UPDATE journal_rows SET type = 'step.failed' WHERE subject_id = {s} AND type = 'step.uncertain'"},
     {"i29", "a decision used twice", Of::kFleet, "",
-     "INSERT INTO event_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
+     "INSERT INTO journal_rows SELECT subject_id, seq + 1000, journal_id, type, schema_version, producer_version, token, at, checksum, "
      "content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} AND type = 'step.resolved'"},
     {"i31", "a secret in an event", Of::kFleet, "",
-     "UPDATE event_rows SET payload = '{{\"text\":\"the canary''s secret\"}}' WHERE subject_id = {s} AND seq = 2"},
+     "UPDATE journal_rows SET payload = '{{\"text\":\"the canary''s secret\"}}' WHERE subject_id = {s} AND seq = 2"},
     {"i31", "a secret in hex in a content", Of::kFleet, "",
      "INSERT INTO content_chunks VALUES (sha256('x'), 0, convert_to('x' || encode('the canary''s secret', 'hex'), 'UTF8'))"},
     {"i34", "a message that was not sent", Of::kFleet, "",

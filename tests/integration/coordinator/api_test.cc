@@ -63,7 +63,7 @@ TEST_F(CoordinatorApi, ContentsAndFiles) {
 TEST_F(CoordinatorApi, ADamagedJournalIsShownNotServed) {
   StartApp();
   const std::string run = "/v1/workflows/" + Submit();
-  database_->Exec("SET session_replication_role = replica; UPDATE event_rows SET payload = replace(payload, 'greet', 'great')");
+  database_->Exec("SET session_replication_role = replica; UPDATE journal_rows SET payload = replace(payload, 'greet', 'great')");
   const auto got = Ask("GET", run);
   EXPECT_EQ(got.status, 200) << got.body;
   EXPECT_NE(got.json().value("damage", ""), "") << got.body;

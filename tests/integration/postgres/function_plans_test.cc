@@ -33,7 +33,7 @@ INSERT INTO leases (subject_id, session_id, token, acquired_at) SELECT pg_temp.i
   CASE WHEN n % 4 = 0 THEN pg_temp.id(100000 + CASE n % 8 WHEN 0 THEN 4 * (n % 100) + 4 ELSE 4 * (n % 100) + 1 END) END, 5, now() FROM generate_series(1, 4000) n;
 INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
   SELECT pg_temp.id(n), t, pg_temp.id(100001), 1, 0, now() FROM generate_series(1, 4000) n, generate_series(1, 5) t;
-INSERT INTO event_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}', false,
+INSERT INTO journal_rows SELECT pg_temp.id(n), s, pg_temp.id(n), 't', 1, 'p', 5, now(), sha256('a'), sha256('a'), sha256('a'), '{}', false,
   CASE WHEN s > 1 THEN 'e' || s - 1 END, CASE WHEN s > 1 THEN 1 END, CASE WHEN s > 1 THEN sha256('a') END, 'e' || s, 1
   FROM generate_series(1, 4000) n, generate_series(1, 40) s WHERE n <= 1000;
 INSERT INTO snapshot_rows SELECT pg_temp.id(n), 35, pg_temp.id(n), 1, 5, sha256('r'), sha256('c'), '{}', NULL, now() FROM generate_series(1, 4000) n;
@@ -155,15 +155,16 @@ class AnalyzeTest : public FunctionPlansTest {};
 TEST_F(AnalyzeTest, ReadsFewRowsOfTheJournal) {
   const char* unlimited = R"(
 SELECT a.attrelid::regclass || '.' || a.attname FROM pg_attribute a
-WHERE a.attrelid IN ('event_rows'::regclass, 'subjects'::regclass, 'subject_head'::regclass)
+WHERE a.attrelid IN ('journal_rows'::regclass, 'subjects'::regclass, 'subject_head'::regclass)
   AND a.attnum > 0 AND NOT a.attisdropped AND a.attstattarget NOT BETWEEN 0 AND 10)";
   EXPECT_TRUE(db().Query(unlimited).empty()) << db().Query(unlimited).front().at(0).value();
   Fill();
-  db().Exec("ANALYZE event_rows");
-  EXPECT_EQ(db().Value("SELECT count(*) FROM pg_stats WHERE tablename = 'event_rows' AND attname IN ('payload', 'checksum', 'chain')"),
+  db().Exec("ANALYZE journal_rows");
+  EXPECT_EQ(db().Value("SELECT count(*) FROM pg_stats WHERE tablename = 'journal_rows' AND attname IN ('payload', 'checksum', 'chain')"),
             "0");
-  EXPECT_EQ(db().Value("SELECT count(*) FROM pg_stats WHERE tablename = 'event_rows' AND attname IN ('subject_id', 'seq', 'begun')"), "3");
-  db().Exec("ALTER TABLE event_rows ADD COLUMN another int");  // seen
+  EXPECT_EQ(db().Value("SELECT count(*) FROM pg_stats WHERE tablename = 'journal_rows' AND attname IN ('subject_id', 'seq', 'begun')"),
+            "3");
+  db().Exec("ALTER TABLE journal_rows ADD COLUMN another int");  // seen
   EXPECT_EQ(db().Query(unlimited).size(), 1U);
 }
 

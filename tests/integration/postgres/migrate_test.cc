@@ -120,13 +120,13 @@ TEST(MigrateTest, DbmatesOwnRunIsAdopted) {
 class GuardsTest : public test::DatabaseTest {};
 
 TEST_F(GuardsTest, ServiceRoleMayNotChangeWhatIsWrittenOnce) {
-  for (const char* table : {"event_rows", "other_attempts", "other_completions", "lease_history", "compensation_rows"}) {
+  for (const char* table : {"journal_rows", "other_attempts", "other_completions", "lease_history", "compensation_rows"}) {
     for (std::string sql : {std::string("DELETE FROM ") + table, std::string("TRUNCATE ") + table,
                             std::string("UPDATE ") + table + " SET subject_id = subject_id"}) {
       EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
     }
   }
-  for (const char* view : {"attempt_rows", "completion_rows"}) {
+  for (const char* view : {"event_rows", "attempt_rows", "completion_rows"}) {
     for (std::string sql : {std::string("DELETE FROM ") + view, std::string("UPDATE ") + view + " SET subject_id = subject_id"}) {
       EXPECT_EQ(db().Refusal(sql, "acl_service").code, Code::kDenied) << sql;
     }
@@ -153,7 +153,7 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
     EXPECT_EQ(db().Refusal(sql).code, Code::kDenied) << sql;
     EXPECT_EQ(db().Refusal(sql, "acl_owner").code, Code::kDenied) << sql;
   };
-  for (const std::string table : {"event_rows", "other_attempts", "other_completions", "lease_history"}) {
+  for (const std::string table : {"journal_rows", "other_attempts", "other_completions", "lease_history"}) {
     for (const std::string& sql : {"DELETE FROM " + table, "TRUNCATE " + table, "UPDATE " + table + " SET token = token + 1"})
       expect_refused(sql);
   }
@@ -161,9 +161,10 @@ TEST_F(GuardsTest, TriggersStopEvenTheOwner) {
     EXPECT_EQ(db().Count("SELECT count(*) FROM " + view), 2) << "one of each form";
     for (const std::string& sql : {"DELETE FROM " + view, "UPDATE " + view + " SET token = token + 1"}) expect_refused(sql);
   }
-  EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL").code, Code::kDenied)
+  for (const std::string sql : {"DELETE FROM event_rows", "UPDATE event_rows SET token = token + 1"}) expect_refused(sql);
+  EXPECT_EQ(db().Refusal("UPDATE journal_rows SET payload = NULL").code, Code::kDenied)
       << "a superuser by hand is not the maintenance function";
-  EXPECT_EQ(db().Refusal("UPDATE event_rows SET payload = NULL, seq = 9", "acl_owner").code, Code::kDenied);
+  EXPECT_EQ(db().Refusal("UPDATE journal_rows SET payload = NULL, seq = 9", "acl_owner").code, Code::kDenied);
   EXPECT_EQ(db().Refusal("DELETE FROM leases").code, Code::kDenied);
   EXPECT_EQ(db().Refusal("UPDATE leases SET token = 99").code, Code::kDenied);
   db().Exec("UPDATE leases SET state = 1 WHERE subject_id = '00000000-0000-7000-8000-0000000000a1'");

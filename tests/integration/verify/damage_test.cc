@@ -77,35 +77,43 @@ std::map<std::string, SubjectId> VerifyDamage::subjects_;
 
 const Damage kJournalDamages[] = {
     {"PayloadByte", "journal.hashes", "event_rows", "completed",
-     "UPDATE event_rows SET payload = replace(payload, 's2', 'sX') WHERE subject_id = {subject} AND seq = (SELECT min(seq) FROM event_rows "
+     "UPDATE journal_rows SET payload = replace(payload, 's2', 'sX') WHERE subject_id = {subject} AND seq = (SELECT min(seq) FROM "
+     "event_rows "
      "WHERE "
      "subject_id = {subject} AND payload LIKE '%s2%' AND seq > 1)"},
+    {"PackedByte", "journal.hashes", "event_rows", "completed",
+     "UPDATE ONLY journal_rows SET payload = replace(payload, chr(2), '17') WHERE subject_id = {subject} AND seq = (SELECT min(seq) FROM "
+     "journal_rows WHERE subject_id = {subject} AND root IS NOT NULL)"},
+    {"PackedRoot", "journal.hashes", "event_rows", "completed",
+     "UPDATE ONLY journal_rows SET root = sha256('x') WHERE subject_id = {subject} AND seq = (SELECT min(seq) FROM journal_rows WHERE "
+     "subject_id = {subject} AND root IS NOT NULL)"},
     {"PayloadSpace", "journal.hashes", "event_rows", "completed",
-     "UPDATE event_rows SET payload = payload || ' ' WHERE subject_id = {subject} AND seq = 3"},
+     "UPDATE journal_rows SET payload = payload || ' ' WHERE subject_id = {subject} AND seq = 3"},
     {"Checksum", "journal.hashes", "event_rows", "completed",
-     "UPDATE event_rows SET checksum = sha256('x') WHERE subject_id = {subject} AND seq = 4"},
+     "UPDATE journal_rows SET checksum = sha256('x') WHERE subject_id = {subject} AND seq = 4"},
     {"ContentHashOfAnErasedEvent", "journal.hashes", "event_rows", "erased",
-     "UPDATE event_rows SET content_hash = sha256('x') WHERE subject_id = {subject} AND seq = 2"},
+     "UPDATE journal_rows SET content_hash = sha256('x') WHERE subject_id = {subject} AND seq = 2"},
     {"Chain", "journal.hashes", "event_rows", "counted",
-     "UPDATE event_rows SET chain = sha256('x') WHERE subject_id = {subject} AND seq = 2"},
+     "UPDATE journal_rows SET chain = sha256('x') WHERE subject_id = {subject} AND seq = 2"},
     {"Type", "journal.hashes", "event_rows", "counted",
-     "UPDATE event_rows SET type = 'signal.received' WHERE subject_id = {subject} AND seq = 2"},
+     "UPDATE journal_rows SET type = 'signal.received' WHERE subject_id = {subject} AND seq = 2"},
     {"Timestamp", "journal.timestamps", "event_rows", "counted",
-     "UPDATE event_rows SET at = at - interval '1 hour' WHERE subject_id = {subject} AND seq = 4"},
-    {"Gap", "journal.sequence", "event_rows", "completed", "DELETE FROM event_rows WHERE subject_id = {subject} AND seq = 5"},
-    {"FirstEventGone", "journal.start", "event_rows", "completed", "DELETE FROM event_rows WHERE subject_id = {subject} AND seq = 1"},
+     "UPDATE journal_rows SET at = at - interval '1 hour' WHERE subject_id = {subject} AND seq = 4"},
+    {"Gap", "journal.sequence", "event_rows", "completed", "DELETE FROM journal_rows WHERE subject_id = {subject} AND seq = 5"},
+    {"FirstEventGone", "journal.start", "event_rows", "completed", "DELETE FROM journal_rows WHERE subject_id = {subject} AND seq = 1"},
     {"LastEventGone", "head.seq", "subject_head", "completed",
-     "DELETE FROM event_rows WHERE subject_id = {subject} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id = {subject})"},
-    {"WholeJournalGone", "head.seq", "subject_head", "counted", "DELETE FROM event_rows WHERE subject_id = {subject}"},
+     "DELETE FROM journal_rows WHERE subject_id = {subject} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id = {subject})"},
+    {"WholeJournalGone", "head.seq", "subject_head", "counted", "DELETE FROM journal_rows WHERE subject_id = {subject}"},
     {"ForeignToken", "token.granted", "event_rows", "taken_over",
-     "UPDATE event_rows SET token = token + 100 WHERE subject_id = {subject} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id = "
+     "UPDATE journal_rows SET token = token + 100 WHERE subject_id = {subject} AND seq = (SELECT max(seq) FROM event_rows WHERE subject_id "
+     "= "
      "{subject})"},
     {"OldToken", "token.order", "event_rows", "taken_over",
-     "UPDATE event_rows SET token = (SELECT min(token) FROM lease_history WHERE subject_id = {subject}) WHERE subject_id = {subject} AND "
+     "UPDATE journal_rows SET token = (SELECT min(token) FROM lease_history WHERE subject_id = {subject}) WHERE subject_id = {subject} AND "
      "seq = (SELECT "
      "max(seq) FROM event_rows WHERE subject_id = {subject})"},
     {"SegmentMixed", "journal.segment", "event_rows", "counted",
-     "UPDATE event_rows SET journal_id = subject_id WHERE subject_id = {subject} AND seq = 3"},
+     "UPDATE journal_rows SET journal_id = subject_id WHERE subject_id = {subject} AND seq = 3"},
 };
 
 TEST_F(VerifyDamage, Journal) { ExpectFound(kJournalDamages); }
@@ -198,15 +206,16 @@ const Damage kStepDamages[] = {
      "IS NOT "
      "NULL LIMIT 1"},
     {"EventCompletesNothing", "completion.row", "completion_rows", "completed",
-     "UPDATE event_rows SET completed = NULL, completed_attempt = NULL, result_checksum = NULL WHERE subject_id = {subject} AND completed "
+     "UPDATE journal_rows SET completed = NULL, completed_attempt = NULL, result_checksum = NULL WHERE subject_id = {subject} AND "
+     "completed "
      "= "
      "'s4'"},
     {"EventCompletesAnother", "completion.step", "completion_rows", "completed",
-     "UPDATE event_rows SET completed = 's9' WHERE subject_id = {subject} AND completed = 's1'"},
+     "UPDATE journal_rows SET completed = 's9' WHERE subject_id = {subject} AND completed = 's1'"},
     {"EventOfAnotherResult", "completion.result", "completion_rows", "completed",
-     "UPDATE event_rows SET result_checksum = sha256('x') WHERE subject_id = {subject} AND completed = 's4'"},
+     "UPDATE journal_rows SET result_checksum = sha256('x') WHERE subject_id = {subject} AND completed = 's4'"},
     {"EventBeginsNothing", "attempt.row", "attempt_rows", "held",
-     "UPDATE event_rows SET begun = NULL, begun_attempt = NULL, begun_at = NULL WHERE subject_id = {subject} AND begun IS NOT NULL"},
+     "UPDATE journal_rows SET begun = NULL, begun_attempt = NULL, begun_at = NULL WHERE subject_id = {subject} AND begun IS NOT NULL"},
 };
 
 TEST_F(VerifyDamage, Step) { ExpectFound(kStepDamages); }
@@ -317,7 +326,7 @@ const Damage kOrphanDamages[] = {
      "step_id, attempt_id, 'q', 1, '', now(), 'lost', 1, now() FROM attempt_rows WHERE subject_id = {subject} LIMIT 1 RETURNING task_id), "
      "i AS (INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) SELECT {subject}, task_id, 'task_result', '{{}}', now() "
      "FROM t) "
-     "INSERT INTO event_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
+     "INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
      "chain, "
      "payload) SELECT {subject}, 1000000, gen_random_uuid(), 't', 1, 'p', 1, now(), sha256('a'), sha256('a'), sha256('a'), "
      "format('{{\"inbox_id\":\"%s\"}}', task_id) FROM t"},
@@ -329,7 +338,7 @@ const Damage kOrphanDamages[] = {
 TEST_F(VerifyDamage, Orphan) { ExpectFound(kOrphanDamages); }
 
 const Damage kGuardDamages[] = {
-    {"TriggerOff", "guard.trigger", "event_rows", "", "ALTER TABLE event_rows DISABLE TRIGGER immutable"},
+    {"TriggerOff", "guard.trigger", "journal_rows", "", "ALTER TABLE journal_rows DISABLE TRIGGER immutable"},
     {"MayBeEmptied", "guard.trigger", "snapshot_rows", "", "DROP TRIGGER not_truncated ON snapshot_rows"},
     {"HeadsMayBeEmptied", "guard.trigger", "subject_head", "", "ALTER TABLE subject_head DISABLE TRIGGER not_truncated"},
     {"SubjectsMayChange", "guard.trigger", "subjects", "", "DROP TRIGGER immutable ON subjects"},
