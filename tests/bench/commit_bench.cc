@@ -12,7 +12,7 @@
 namespace acl {
 namespace {
 
-constexpr int kCommitsOfARun = 11, kPayloadBytes = 1'000;
+constexpr int kCommitsOfARun = 11, kPayloadBytes = 120;
 
 class CommitBench {
  public:
@@ -78,7 +78,12 @@ class CommitBench {
     event.subject = item.subject, event.seq = ++run.on.head.seq, event.journal = run.on.head.journal, event.token = item.token;
     event.type = type;
     event.timestamp = item.last_timestamp;
-    event.payload = R"({"text":")" + std::string(bytes, 'x') + R"("})";
+    // As a step's: packed on its way (shared/postgres/packed_payload.h).
+    event.payload =
+        R"({"attempt":1,"state_delta":[{"op":"add","path":"/step:s1","value":{"attempts":1,"completed_at":1795576060070770,"order":5,)"
+        R"("started_at":1795576060066367,"status":"COMPLETED"}},{"op":"add","path":"/progress","value":{"done":5,"open":["s2"]}},)"
+        R"({"op":"add","path":"/var:s1","value":{"text":")" +
+        std::string(bytes, 'x') + R"("}}],"state_root":")" + ToHex(run.on.head.chain) + R"(","step_id":"s1"})";
     Seal(event, run.on.head.chain);
     run.on.head.chain = item.chain = event.chain;
     item.events.push_back(std::move(event));
