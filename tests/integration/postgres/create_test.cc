@@ -37,6 +37,28 @@ class PgCreateTest : public test::PgStoreTest {
 constexpr const char* kRefuses = "SELECT 1, true, clock_timestamp() WHERE false";
 constexpr const char* kFails = "SELECT 1 / 0";
 
+// A workflow as submitted is stored once, whoever makes runs of it, in one batch or in many.
+TEST_F(PgCreateTest, RunsOfOneWorkflowShareItsText) {
+  const auto with = [&](const std::string& text) {
+    CreateItem item = NewItem();
+    item.kind = "workflow";
+    item.listing = ListingRow{"n", "1", "o", "PENDING", text, "{}"};
+    return item;
+  };
+  const std::string mine = "name: shared by " + NewUuid7().ToString(), other = mine + "\n";
+  for (int batch = 0; batch < 2; ++batch) {
+    const std::vector<CreateItem> items = {with(mine), with(other), with(mine)};
+    auto outcomes = store().Create(items);
+    ASSERT_TRUE(outcomes.ok()) << outcomes.message();
+    for (std::size_t n = 0; n < items.size(); ++n) {
+      EXPECT_EQ(db().Value("SELECT spec_yaml FROM workflows WHERE id = " + Sql((*outcomes)[n].subject)), n == 1 ? other : mine);
+    }
+  }
+  EXPECT_EQ(db().Count("SELECT count(*) FROM spec_texts WHERE text IN ('" + mine + "', '" + other + "')"), 2);
+  EXPECT_EQ(db().Refusal("UPDATE spec_texts SET text = ''", "acl_service").code, Code::kDenied);
+  EXPECT_EQ(db().Refusal("DELETE FROM spec_texts", "acl_owner").code, Code::kDenied);
+}
+
 // The token that new subjects are sealed with is remembered; an epoch that moved since is noticed by the statement, which writes nothing,
 // and they are sealed anew.
 TEST_F(PgCreateTest, AfterANewEpochWhatIsMadeHasItsToken) {

@@ -302,6 +302,10 @@ const Damage kOrphanDamages[] = {
     {"SubjectGone", "subject.exists", "leases", "counted", "DELETE FROM subjects WHERE subject_id = {subject}"},
     {"SubjectOfNoProject", "subject.project", "subjects", "counted",
      "UPDATE subjects SET project_id = gen_random_uuid() WHERE subject_id = {subject}"},
+    {"SpecTextGone", "subject.spec", "subjects", "completed",
+     "DELETE FROM spec_texts WHERE hash = (SELECT spec_hash FROM subjects WHERE subject_id = {subject})"},
+    {"SpecTextChanged", "subject.spec", "subjects", "completed",
+     "UPDATE spec_texts SET text = text || ' ' WHERE hash = (SELECT spec_hash FROM subjects WHERE subject_id = {subject})"},
     {"TaskWithoutAnAttempt", "task.attempt", "tasks", "held",
      "INSERT INTO tasks (subject_id, step_id, attempt_id, queue, band, payload, created_at) VALUES ({subject}, 'none', 1, 'q', 1, '', "
      "now())"},
