@@ -5,7 +5,7 @@ kafka_nodes=(1 2 3)
 kafka_cluster_create() {  # NAME
   local name=$1 n which id voters='' taken=' ' port dir
   local -A client=() controller=()
-  kafka_install
+  with_lock setup kafka_install
   for n in "${kafka_nodes[@]}"; do
     for which in client controller; do
       port=$(pg_free_port)

@@ -63,11 +63,11 @@ setup() {
   fi
 }
 
-# need SET...: setup that says nothing when there is nothing to do.
+# need SET...: their packages, and nothing said when they are there. What is fetched from elsewhere is fetched by who starts it.
 need() {
   local set
   for set in "$@"; do
     local -n names=packages_$set
-    [ -z "$(missing_packages "${names[@]}")" ] || setup "$set"
+    [ -z "$(missing_packages "${names[@]}")" ] || with_lock setup install_packages "${names[@]}"
   done
 }
