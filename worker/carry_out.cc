@@ -62,8 +62,13 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
   auto answer = context.queue.Claim(claim.request);
   if (answer && !answer->claimed.empty()) FailPoint("claim.after_commit");
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
-  ClaimReport report{Load(context, std::move(answer->claimed), claim.cache.get()), std::move(answer->tasks), sent, answer->dropped,
-                     answer->quarantined};
+  const std::size_t found = answer->claimed.size() + answer->tasks.size() + std::size_t(answer->dropped + answer->quarantined);
+  ClaimReport report{{}, {}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
+  if (claim.room_for_more && found >= std::size_t(claim.request.max)) {
+    report.unread = std::move(answer->claimed);
+  } else {
+    report.loaded = Load(context, std::move(answer->claimed), claim.cache.get());
+  }
   // Reported once: what was restored is handed on, not copied.
   return
       [session, report = std::move(report)](WorkerCore& core, SteadyTime now) mutable { core.OnClaimed(now, session, std::move(report)); };
@@ -98,6 +103,10 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                               [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
                         },
                         [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
+                        [&](const command::Restore& c) -> Report {
+                          return [session = c.session, loaded = Load(context, std::move(*c.granted), c.cache.get())](
+                                     WorkerCore& core, SteadyTime) mutable { core.OnRestored(session, std::move(loaded)); };
+                        },
                         [&](const command::ReadGrants& c) -> Report { return DoReadGrants(context, c); },
                         [&](const command::Commit& c) -> Report {
                           auto answer = store.Commit(*c.items);

@@ -374,6 +374,7 @@ void WorkerCore::OnDoorbell(SteadyTime now, bool connected) {
 }
 
 void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
+  if (const auto waits = unrestored_.find(subject); waits != unrestored_.end()) waits->second.hinted = true;
   SubjectRun* run = subjects_.Change(subject);
   if (!run) return;
   run->WantInbox();
@@ -479,10 +480,11 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
   TellRoom(now);
   for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
   if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim(now);
+  RestoreNext();
   if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
-  } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && grants_read_.empty() &&
-             (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
+  } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && unrestored_.empty() &&
+             grants_read_.empty() && (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
     tasks_.ForgetAll();
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});

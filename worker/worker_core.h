@@ -10,6 +10,7 @@
 // What it never does: start an effect after request_sent_at + ttl - margin of its last granted heartbeat; start an effect whose attempt
 // row is not committed; send a batch again before its unknown outcome was read back; touch a subject it was fenced from.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,6 +65,7 @@ struct LoadedSubject {
 // A claim's whole answer: what was granted, and the work that was found but not got.
 struct ClaimReport {
   std::vector<LoadedSubject> loaded;
+  std::vector<Claimed> unread;  // instead of `loaded`: restored when the claims that follow are answered
   std::vector<ClaimedTask> tasks;
   SteadyTime sent;      // when it was asked for: what was granted is not older than that
   int dropped = 0;      // held or closed by then
@@ -81,6 +83,13 @@ struct Heartbeat {
 };
 struct Claim {
   ClaimRequest request;
+  std::shared_ptr<StickyCache> cache;
+  bool room_for_more = false;  // than it asks for: if it finds as much, the next claim comes before what this one was granted is restored
+};
+// What claims were granted and did not restore. Carried out once: it is handed on, not copied.
+struct Restore {
+  SessionId session;
+  std::shared_ptr<std::vector<Claimed>> granted;
   std::shared_ptr<StickyCache> cache;
 };
 using Items = std::shared_ptr<const std::vector<CommitItem>>;  // shared with the core, which keeps them until their outcome is known
@@ -148,10 +157,10 @@ struct CloseSession {
   SessionId session;
 };
 }  // namespace command
-using Command =
-    std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::ReadGrants, command::Commit, command::ReadBack,
-                 command::ReadInbox, command::RunStep, command::TakeSnapshot, command::Stash, command::Quarantine, command::GiveBack,
-                 command::Reconcile, command::ReconcileTasks, command::FinishTask, command::SettleTasks, command::CloseSession>;
+using Command = std::variant<command::OpenSession, command::Heartbeat, command::Claim, command::Restore, command::ReadGrants,
+                             command::Commit, command::ReadBack, command::ReadInbox, command::RunStep, command::TakeSnapshot,
+                             command::Stash, command::Quarantine, command::GiveBack, command::Reconcile, command::ReconcileTasks,
+                             command::FinishTask, command::SettleTasks, command::CloseSession>;
 
 // Counted for metrics and for the simulator's report.
 struct WorkerCounts {
@@ -176,6 +185,7 @@ class WorkerCore {
   void OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer);
   void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
   void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
+  void OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded);
   void OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
@@ -207,7 +217,7 @@ class WorkerCore {
   bool live() const { return state_ == State::kLive; }
   bool waits_a_round() const { return waits_a_round_; }  // the next round follows at once
   const WorkerCounts& counts() const { return counts_; }
-  int held() const { return int(subjects_.size()); }
+  int held() const { return int(subjects_.size() + unrestored_.size()); }
   const TaskCounts& task_counts() const { return tasks_.counts(); }
   int running_steps() const { return int(running_.size()) + tasks_.busy(); }
   const SessionId& session() const { return session_; }
@@ -278,10 +288,13 @@ class WorkerCore {
   int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
-  int RunRoom() const { return std::max(0, std::min(claim_size_, config_.run_slots - int(subjects_.size()))); }
+  int FreeRuns() const { return std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
+  int RunRoom() const { return std::min(claim_size_, FreeRuns()); }
   int GrantRoom(SteadyTime now) const;
   void TellRoom(SteadyTime now);
   void ReadGrants();
+  void RestoreNext();
+  void ForgetUnrestored();
   void BeginTasks(SteadyTime now);
   void Claim(SteadyTime now);
   BuildContext ContextFor(SteadyTime now) const;
@@ -309,8 +322,15 @@ class WorkerCore {
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
-  milliseconds asked_unheard_for_{0};               // by the reconciliation that is out
-  milliseconds unheard_for_{0};                     // of the next reconciliation, if sooner than the lease's life
+  struct Unrestored {
+    Token token;
+    bool hinted = false;  // an input may have come since it was read
+  };
+  std::map<SubjectId, Unrestored> unrestored_;  // granted by claims, and not taken on yet
+  std::deque<std::vector<Claimed>> unread_;     // of them, those that nobody restores yet: a claim's each
+  bool restore_in_flight_ = false;
+  milliseconds asked_unheard_for_{0};  // by the reconciliation that is out
+  milliseconds unheard_for_{0};        // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;
   HeldSubjects subjects_;
   const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads

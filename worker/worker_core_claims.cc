@@ -29,7 +29,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     counts_.claims_dropped += answer->dropped;
     counts_.claims_quarantined += answer->quarantined;
     observer_.OnClaimMissed(answer->dropped, answer->quarantined);
-  } else if (answer->loaded.empty() && answer->tasks.empty()) {
+  } else if (answer->loaded.empty() && answer->unread.empty() && answer->tasks.empty()) {
     all_claimed_ = true;
     claim_size_ = config_.claim_batch;
     // What was rung for may have come after this claim had looked.
@@ -40,7 +40,7 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     }
     return;
   }
-  const int found = int(answer->loaded.size() + answer->tasks.size());
+  const int found = int(answer->loaded.size() + answer->unread.size() + answer->tasks.size());
   all_claimed_ = found + answer->dropped + answer->quarantined < claim_asked_;
   if (!all_claimed_) {
     if (claim_asked_ >= claim_size_) claim_size_ = std::min(claim_size_ * 2, std::max(config_.largest_claim, config_.claim_batch));
@@ -52,6 +52,8 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     rung ? pace_.Hint(now) : pace_.FoundAll(now, random_);
   }
   for (LoadedSubject& loaded : answer->loaded) TakeOn(loaded);
+  for (const Claimed& claimed : answer->unread) unrestored_[claimed.subject] = {claimed.token};
+  if (!answer->unread.empty()) unread_.push_back(std::move(answer->unread));
   // A grant older than this is given back by reconciliation, or its session is dead: nothing may begin under it.
   const SteadyTime start_until = answer->sent + config_.session.ttl - config_.trust_margin;
   for (ClaimedTask& task : answer->tasks) tasks_.Take(now, std::move(task), start_until);

@@ -47,6 +47,7 @@ void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<Session
   heartbeat_at_ = sent + config_.heartbeat_every;
   reconcile_at_ = now + config_.reconcile_every;
   heartbeat_in_flight_ = claim_in_flight_ = rung_in_flight_ = all_claimed_ = false;
+  ForgetUnrestored();
   told_room_ = 0;
   unheard_for_ = milliseconds(0);
   pace_.Hint(now);
@@ -94,6 +95,7 @@ void WorkerCore::FinishLoss(SteadyTime now) {
   inbox_in_flight_.clear();
   grants_heard_.clear();
   grants_read_.clear();
+  ForgetUnrestored();
   losing_ = claim_in_flight_ = heartbeat_in_flight_ = false;
   session_ = SessionId{};
   state_ = ends_after_loss_ ? State::kFinished : State::kNoSession;
@@ -120,6 +122,7 @@ void WorkerCore::OnReconciled(SteadyTime now, const SessionId& session, Result<s
   for (const auto& [subject, token] : *held) {
     const SubjectRun* run = subjects_.Find(subject);
     if (run && run->token() == token) continue;
+    if (const auto waits = unrestored_.find(subject); waits != unrestored_.end() && waits->second.token == token) continue;
     if (grants_heard_.contains(subject) || grants_read_.contains(subject) || Mutant("unheard_grant_kept")) continue;
     ++counts_.given_back;
     observer_.OnGiveBack(subject, token, "granted but never heard of");

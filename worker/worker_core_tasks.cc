@@ -17,7 +17,8 @@ void WorkerCore::Claim(SteadyTime now) {
   request.kinds = RunRoom() > 0 ? kinds_.Names() : std::vector<std::string>{std::string(kTaskReadyKind)};
   claim_asked_ = request.max;
   request.given_back = [sticky = sticky_](const SubjectId& subject) { return sticky->GivenBack(subject); };
-  commands_.push_back(command::Claim{std::move(request), sticky_});
+  const bool room_for_more = FreeRuns() > request.max;
+  commands_.push_back(command::Claim{std::move(request), sticky_, room_for_more});
 }
 
 void WorkerCore::BeginTasks(SteadyTime now) {

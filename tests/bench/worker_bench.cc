@@ -136,7 +136,7 @@ class Bench {
     } else if (auto* beat = std::get_if<command::Heartbeat>(&command)) {
       core.OnHeartbeat(Now(), Now(), beat->session, HeartbeatAnswer{clock_.Wall(), {}, {}});
     } else if (auto* claim = std::get_if<command::Claim>(&command)) {
-      core.OnClaimed(Now(), claim->request.session, ClaimReport{{}, {}, Now()});
+      core.OnClaimed(Now(), claim->request.session, ClaimReport{{}, {}, {}, Now()});
     } else if (auto* commit = std::get_if<command::Commit>(&command)) {
       benchmark::DoNotOptimize(pg::BindCommit(*commit->items, pg::FormOf(*commit->items), false, types_));
       core.OnCommitted(Now(), commit->batch, std::vector<CommitOutcome>(commit->items->size()));

@@ -1,0 +1,34 @@
+// Leases first: while claims find all that they ask for, the next one goes before what they were granted is restored. After a takeover much
+// is waiting, and until it has a holder again nobody knows that it will go on. What waits is bounded by the room for runs.
+
+#include <utility>
+
+#include "worker/worker_core.h"
+
+namespace acl {
+
+// A claim's at a time, and none while the next claim is out.
+void WorkerCore::RestoreNext() {
+  if (unread_.empty() || restore_in_flight_ || losing_ || (claim_in_flight_ && !all_claimed_)) return;
+  restore_in_flight_ = true;
+  commands_.push_back(command::Restore{session_, std::make_shared<std::vector<Claimed>>(std::move(unread_.front())), sticky_});
+  unread_.pop_front();
+}
+
+void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded) {
+  if (session != session_) return;
+  restore_in_flight_ = false;
+  for (LoadedSubject& subject : loaded) {
+    if (const auto waited = unrestored_.extract(subject.claimed.subject); waited && waited.mapped().hinted)
+      subject.claimed.inbox_left = true;
+    if (!losing_) TakeOn(subject);
+  }
+}
+
+void WorkerCore::ForgetUnrestored() {
+  unread_.clear();
+  unrestored_.clear();
+  restore_in_flight_ = false;
+}
+
+}  // namespace acl
