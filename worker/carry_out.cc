@@ -1,5 +1,7 @@
 #include "worker/carry_out.h"
 
+#include <algorithm>
+
 #include "shared/base/fail_point.h"
 #include "shared/kernel/stored_chunks.h"
 
@@ -45,6 +47,20 @@ std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> g
   return loaded;
 }
 
+// Of leases that were claimed without what is in their subjects.
+Status ReadContents(CarryOutContext& context, std::vector<Claimed>& granted) {
+  const bool read = std::none_of(granted.begin(), granted.end(), [](const Claimed& claimed) { return claimed.unread; });
+  return read ? Status() : context.store.ReadClaimed(granted);
+}
+
+Report DoRestore(CarryOutContext& context, const command::Restore& restore) {
+  if (Status read = ReadContents(context, *restore.granted); !read) {
+    return [restore, read](WorkerCore& core, SteadyTime now) { core.OnNotRestored(now, restore, read); };
+  }
+  return [session = restore.session, loaded = Load(context, std::move(*restore.granted), restore.cache.get())](
+             WorkerCore& core, SteadyTime) mutable { core.OnRestored(session, std::move(loaded)); };
+}
+
 Report DoReadGrants(CarryOutContext& context, const command::ReadGrants& read) {
   FailPoint("grants.before_read");
   auto answer = context.store.ReadGrants(read.session, read.subjects);
@@ -64,7 +80,8 @@ Report DoClaim(CarryOutContext& context, const command::Claim& claim, SteadyTime
   if (!answer) return [session, error = answer.error()](WorkerCore& core, SteadyTime now) { core.OnClaimed(now, session, error); };
   const std::size_t found = answer->claimed.size() + answer->tasks.size() + std::size_t(answer->dropped + answer->quarantined);
   ClaimReport report{{}, {}, std::move(answer->tasks), sent, answer->dropped, answer->quarantined};
-  if (claim.room_for_more && found >= std::size_t(claim.request.max)) {
+  const bool next_first = claim.room_for_more && found >= std::size_t(claim.request.max);
+  if (next_first || !ReadContents(context, answer->claimed)) {
     report.unread = std::move(answer->claimed);
   } else {
     report.loaded = Load(context, std::move(answer->claimed), claim.cache.get());
@@ -103,10 +120,7 @@ Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sen
                               [=, session = c.session](WorkerCore& core, SteadyTime now) { core.OnHeartbeat(now, sent, session, answer); };
                         },
                         [&](const command::Claim& c) -> Report { return DoClaim(context, c, sent); },
-                        [&](const command::Restore& c) -> Report {
-                          return [session = c.session, loaded = Load(context, std::move(*c.granted), c.cache.get())](
-                                     WorkerCore& core, SteadyTime) mutable { core.OnRestored(session, std::move(loaded)); };
-                        },
+                        [&](const command::Restore& c) -> Report { return DoRestore(context, c); },
                         [&](const command::ReadGrants& c) -> Report { return DoReadGrants(context, c); },
                         [&](const command::Commit& c) -> Report {
                           auto answer = store.Commit(*c.items);

@@ -442,6 +442,7 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
       if (!aside.sent) consider(aside.retry_at);
     }
     consider(inbox_retry_at_);
+    if (!unread_.empty() && !restore_in_flight_) consider(restore_retry_at_);
     consider(look_at_steps_);
     if (waits_a_round_) return now;
     if (OnTheirWay() > 0) return std::max(next, now);  // an answer comes first: no timer is taken before
@@ -480,7 +481,7 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
   TellRoom(now);
   for (TaskReport& report : tasks_.TakeReports(now)) commands_.push_back(command::FinishTask{std::move(report)});
   if (state_ == State::kLive && !claim_in_flight_ && (RunRoom() > 0 || TaskRoom() > 0) && trust_.Holds(now) && pace_.Due(now)) Claim(now);
-  RestoreNext();
+  RestoreNext(now);
   if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
   } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && unrestored_.empty() &&

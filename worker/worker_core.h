@@ -186,6 +186,7 @@ class WorkerCore {
   void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
   void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
   void OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded);
+  void OnNotRestored(SteadyTime now, const command::Restore& restore, const Status& why);  // asked for again
   void OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
   void OnReadBack(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
@@ -293,7 +294,7 @@ class WorkerCore {
   int GrantRoom(SteadyTime now) const;
   void TellRoom(SteadyTime now);
   void ReadGrants();
-  void RestoreNext();
+  void RestoreNext(SteadyTime now);
   void ForgetUnrestored();
   void BeginTasks(SteadyTime now);
   void Claim(SteadyTime now);
@@ -311,7 +312,7 @@ class WorkerCore {
   SessionId session_;
   Trust trust_;
   PollPace pace_;
-  std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_;
+  std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_, restore_retry_at_;
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again
   bool losing_ = false, ends_after_loss_ = false;  // the session is dead; what is finished is offered once more
@@ -329,6 +330,7 @@ class WorkerCore {
   std::map<SubjectId, Unrestored> unrestored_;  // granted by claims, and not taken on yet
   std::deque<std::vector<Claimed>> unread_;     // of them, those that nobody restores yet: a claim's each
   bool restore_in_flight_ = false;
+  int restore_failures_ = 0;
   milliseconds asked_unheard_for_{0};  // by the reconciliation that is out
   milliseconds unheard_for_{0};        // of the next reconciliation, if sooner than the lease's life
   int open_failures_ = 0, commit_failures_ = 0;

@@ -8,8 +8,9 @@
 namespace acl {
 
 // A claim's at a time, and none while the next claim is out.
-void WorkerCore::RestoreNext() {
+void WorkerCore::RestoreNext(SteadyTime now) {
   if (unread_.empty() || restore_in_flight_ || losing_ || (claim_in_flight_ && !all_claimed_)) return;
+  if (restore_retry_at_ && *restore_retry_at_ > now) return;
   restore_in_flight_ = true;
   commands_.push_back(command::Restore{session_, std::make_shared<std::vector<Claimed>>(std::move(unread_.front())), sticky_});
   unread_.pop_front();
@@ -18,6 +19,8 @@ void WorkerCore::RestoreNext() {
 void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded) {
   if (session != session_) return;
   restore_in_flight_ = false;
+  restore_retry_at_.reset();
+  restore_failures_ = 0;
   for (LoadedSubject& subject : loaded) {
     if (const auto waited = unrestored_.extract(subject.claimed.subject); waited && waited.mapped().hinted)
       subject.claimed.inbox_left = true;
@@ -25,10 +28,19 @@ void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject>
   }
 }
 
+void WorkerCore::OnNotRestored(SteadyTime now, const command::Restore& restore, const Status& why) {
+  if (restore.session != session_) return;
+  restore_in_flight_ = false;
+  restore_retry_at_ = Backoff(now, restore_failures_);
+  observer_.OnUnavailable("read what was claimed", why.error());
+  unread_.push_front(std::move(*restore.granted));
+}
+
 void WorkerCore::ForgetUnrestored() {
   unread_.clear();
   unrestored_.clear();
   restore_in_flight_ = false;
+  restore_retry_at_.reset();
 }
 
 }  // namespace acl

@@ -18,6 +18,7 @@ void WorkerCore::Claim(SteadyTime now) {
   claim_asked_ = request.max;
   request.given_back = [sticky = sticky_](const SubjectId& subject) { return sticky->GivenBack(subject); };
   const bool room_for_more = FreeRuns() > request.max;
+  request.contents_later = room_for_more && claim_size_ > config_.claim_batch;  // the last one found all that it asked for
   commands_.push_back(command::Claim{std::move(request), sticky_, room_for_more});
 }
 

@@ -267,6 +267,20 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   return answer;
 }
 
+Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
+  std::lock_guard lock(mutex_);
+  for (Claimed& claimed : granted) {
+    const MemorySubject* subject = Find(claimed.subject);
+    if (subject == nullptr) continue;
+    Claimed read = Read(*subject);
+    read.token = claimed.token, read.wake = claimed.wake;  // of the grant: an input since then makes the holder look again
+    read.barren_takeovers = claimed.barren_takeovers, read.db_now = claimed.db_now, read.sticky = claimed.sticky;
+    if (read.sticky) read.snapshot.reset(), read.events.clear(), read.attempts.clear();
+    claimed = std::move(read);
+  }
+  return {};
+}
+
 Result<std::vector<Claimed>> MemoryStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
   std::lock_guard lock(mutex_);
   std::vector<Claimed> granted;
@@ -317,11 +331,19 @@ void MemoryStore::GrantPicked(MemorySubject& subject, const ClaimRequest& reques
   }
   const Token given_back = request.keys && request.given_back ? request.given_back(subject.id) : Token{};
   const bool sticky = given_back.value > 0 && given_back == subject.token;
-  answer.claimed.push_back(Grant(subject, request.session, barren));
-  if (!sticky) return;
-  Claimed& claimed = answer.claimed.back();
-  claimed.sticky = true;
-  claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear();
+  Claimed claimed = Grant(subject, request.session, barren);
+  if (sticky) {
+    claimed.sticky = true;
+    claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear();
+  }
+  if (request.contents_later) {
+    Claimed later;
+    later.subject = claimed.subject, later.token = claimed.token, later.wake = claimed.wake;
+    later.barren_takeovers = barren, later.db_now = claimed.db_now;
+    later.sticky = sticky, later.unread = true;
+    claimed = std::move(later);
+  }
+  answer.claimed.push_back(std::move(claimed));
 }
 
 Result<DueAnswer> MemoryStore::DueReady(std::span<const DueLook> looks, int max) {

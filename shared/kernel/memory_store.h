@@ -101,6 +101,7 @@ class MemoryStore : public KernelStore {
   Status CloseSession(const SessionId& session) override;
   Result<std::vector<CreateOutcome>> Create(std::span<const CreateItem> items) override;
   Result<ClaimAnswer> Claim(const ClaimRequest& request) override;
+  Status ReadClaimed(std::vector<Claimed>& granted) override;
   Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) override;
   Result<DueAnswer> DueReady(std::span<const DueLook> looks, int max) override;
   Result<std::vector<CommitOutcome>> Commit(std::span<const CommitItem> items) override;

@@ -35,6 +35,9 @@ class KernelStore {
   // Token first, reading in a later statement. kLeaseLost if the session is dead. A subject whose journal does not load is the caller's
   // to quarantine.
   virtual Result<ClaimAnswer> Claim(const ClaimRequest& request) = 0;
+  // Reads what a claim with `contents_later` left; as it is now, for the lease may be gone by now, and then the fence decides. On an error
+  // nothing is changed. One that is not there any more stays unread.
+  virtual Status ReadClaimed(std::vector<Claimed>& granted) = 0;
   // Of these subjects those that were granted to this session as they were made, with nothing written since, as a claim reads them but for
   // the inbox (Claimed::inbox_left). The others are left out: the hint that named them was wrong, late, or came twice.
   virtual Result<std::vector<Claimed>> ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) = 0;

@@ -196,6 +196,7 @@ struct ClaimRequest {
   // By keys only: the token under which this process last gave the subject back, if it still has its state; Token{} if not. May be empty,
   // is asked from the thread that claims.
   std::function<Token(const SubjectId&)> given_back;
+  bool contents_later = false;  // leases alone; what is in the subjects is read by ReadClaimed
 };
 
 // A ready row as the relay sends it on; sequence and token are hints, of when it was read.
@@ -243,6 +244,7 @@ struct Claimed {
   bool inbox_left = false;   // there may be unread rows that were not read here; `wake` is of before them
   // Nobody held it since the claimer gave it back (ClaimRequest::given_back): snapshot, events and attempts are as they were, and not read.
   bool sticky = false;
+  bool unread = false;  // ClaimRequest::contents_later: token, wake-up counter and takeovers are known, the rest is not yet
 };
 
 // A task of a dispatched step, granted under a token of its own (scope `run/step`).

@@ -3,11 +3,14 @@
 #include <map>
 #include <stdexcept>
 
+#include "shared/postgres/packed_payload.h"
+
 namespace acl::pg {
 namespace {
 
-enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1 };
-enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kBarren = 7, kTask = 8 };
+// From kN5 on: of claims alone.
+enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1, kN5, kN6, kT3, kT4, kB4 };
+enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kTask = 8 };
 
 Snapshot ReadSnapshot(const Rows& rows, int i) {
   Snapshot snapshot;
@@ -36,17 +39,26 @@ Event ReadEvent(const Rows& rows, int i, const SubjectId& subject) {
   if (line == std::string_view::npos || line + 1 >= both.size()) throw std::invalid_argument("event without a producer version");
   event.producer_version = std::string(both.substr(0, line));
   event.apart = both[line + 1] == '@';
-  if (both[line + 1] == '+') event.payload = std::string(both.substr(line + 2));
   event.checksum = rows.Hash(i, kB1);
   event.content_hash = rows.Hash(i, kB2);
   event.chain = rows.Hash(i, kB3);
   event.timestamp = rows.Time(i, kAt1);
+  if (both[line + 1] == '+') {
+    both.remove_prefix(line + 2);
+    event.payload = rows.columns() > kN5 ? PayloadOf(rows, i, both, {kB4, event.timestamp, kT3, kT4}) : std::string(both);
+  }
   return event;
 }
 
 void ReadHead(const Rows& rows, int i, Claimed& claimed) {
   claimed.token = Token{rows.Int(i, kN1)};
   claimed.wake = rows.Int(i, kN2);
+  if (rows.columns() > kN5) {
+    claimed.barren_takeovers = int(rows.Int(i, kN5));
+    claimed.sticky = rows.Int(i, kN6) == 1;
+  }
+  claimed.unread = rows.IsNull(i, kN3);
+  if (claimed.unread) return;
   claimed.head.seq = rows.Int(i, kN3);
   claimed.band = int(rows.Int(i, kN4));
   claimed.project = ProjectId{rows.Id(i, kU1)};
@@ -78,6 +90,13 @@ ClaimedTask ReadTask(const Rows& rows, int i, const SubjectId& subject) {
 }
 
 }  // namespace
+
+std::string PayloadOf(const Rows& rows, int i, std::string_view stored, const PackedWith& with) {
+  if (rows.IsNull(i, with.root)) return std::string(stored);
+  return Unpack({std::string(stored), rows.Hash(i, with.root)},
+                {with.at, rows.IsNull(i, with.completed) ? "" : rows.View(i, with.completed),
+                 rows.IsNull(i, with.begun) ? "" : rows.View(i, with.begun)});
+}
 
 std::vector<Hash256> SplitHashes(const std::string& joined) {
   std::vector<Hash256> hashes(joined.size() / sizeof(Hash256));
@@ -123,10 +142,6 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
         break;
       case kInbox: claimed.inbox.push_back({InboxId{rows.Id(i, kU1)}, rows.Text(i, kT1), rows.Text(i, kT2), rows.Time(i, kAt1)}); break;
       case kTimer: claimed.timers.push_back({rows.Text(i, kT1), rows.Time(i, kAt1)}); break;
-      case kBarren:
-        claimed.barren_takeovers = int(rows.Int(i, kN1));
-        claimed.sticky = !rows.IsNull(i, kN2) && rows.Int(i, kN2) == 1;
-        break;
       default: throw std::invalid_argument("claim: unknown part " + std::to_string(part));
     }
   }

@@ -1,5 +1,9 @@
 #pragma once
-// Reads the rows of read_subjects() (migrations/0007_claim.sql) back into values: shared by claim and direct command.
+// Reads the rows of read_granted() (migrations/0150_grant_then_read.sql) and read_subjects() (0123) back into values: claims get the one,
+// direct commands the other, whose first columns are the same.
+
+#include <string>
+#include <string_view>
 
 #include "shared/kernel/types.h"
 #include "shared/postgres/connection.h"
@@ -8,6 +12,15 @@ namespace acl::pg {
 
 // Throws std::exception if a row does not decode.
 ClaimAnswer DecodeClaim(const Rows& rows);
+
+// The columns beside an event's stored payload that it may be packed with (shared/postgres/packed_payload.h); it is if `root` is not null.
+struct PackedWith {
+  int root;
+  WallTime at;
+  int completed, begun;
+};
+// As it was written.
+std::string PayloadOf(const Rows& rows, int i, std::string_view stored, const PackedWith& with);
 
 // An event and a snapshot from their text forms; used by the queries too.
 std::vector<Hash256> SplitHashes(const std::string& joined);

@@ -1,4 +1,4 @@
-// Claim: one round trip; the function raises the token first and reads in later statements (migrations/0108_claim_parts.sql).
+// Claim: one round trip; the functions raise the token first and read in later statements (migrations/0150_grant_then_read.sql).
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
@@ -8,17 +8,24 @@ namespace {
 
 using pg::Statement;
 
-#define ACL_CLAIM_COLUMNS "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM "
+#define ACL_CLAIM_COLUMNS \
+  "SELECT r.part, r.subject, r.n1, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1, r.n5, r.n6, r.t3, r.t4, r.b4 FROM "
 const Statement kClaim("claim", Statement::Kind::kWrite,
                        ACL_CLAIM_COLUMNS
-                       "claim_subjects($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
-                       "$tasks::int)",
+                       "grant_waiting($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
+                       "$tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
                        true);
 const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
                            ACL_CLAIM_COLUMNS
-                           "claim_keys($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
-                           "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[])",
+                           "grant_named($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
+                           "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[]) g CROSS JOIN LATERAL read_granted(g, "
+                           "$later::boolean) r",
                            true);
+const Statement kReadClaimed("claim.contents", Statement::Kind::kRead,
+                             ACL_CLAIM_COLUMNS
+                             "read_granted(ROW(clock_timestamp(), $subject::uuid[], $token::bigint[], $wake::bigint[], $barren::int[], "
+                             "$sticky::boolean[], '{}'::uuid[], 0, 0, NULL)::granted) r",
+                             true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
 SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent, shard
@@ -30,14 +37,14 @@ FROM due_ready($shards::int[], $shard::int[], $queue::text[], $band::int[], $at:
 // while there were few took all of the session's instead, with all that the index had not yet forgotten.
 const Statement kGrantsHeard("grants", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.token, l.wake, h.head_seq, s.band, s.project_id, h.journal_id, s.kind, s.queue, h.chain, h.state_root,
-       h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum, e.content_hash,
-       e.chain, e.at, e.apart
+       h.last_timestamp, clock_timestamp(), e.seq, e.schema_version, e.producer_version, e.type, e.payload, e.checksum,
+       coalesce(e.content_hash, e.checksum), e.chain, e.at, e.apart, e.root, e.completed, e.begun
 FROM unnest($subject::uuid[]) WITH ORDINALITY AS i(subject, n)
 CROSS JOIN LATERAL (SELECT * FROM leases x WHERE x.subject_id = i.subject LIMIT 1) l
 JOIN lease_history g ON g.subject_id = l.subject_id AND g.token = l.token
 JOIN subject_head h ON h.subject_id = l.subject_id AND h.head_seq = g.head_seq
 JOIN subjects s ON s.subject_id = l.subject_id
-JOIN event_rows e ON e.subject_id = l.subject_id AND e.token = l.token
+JOIN journal_rows e ON e.subject_id = l.subject_id AND e.token = l.token
 WHERE l.session_id = $session::uuid AND l.state = 0
 ORDER BY i.n, e.seq)",
                              true);
@@ -69,12 +76,12 @@ Event GrantedEvent(const pg::Rows& rows, int i, const Claimed& claimed) {
   event.schema_version = int(rows.Int(i, 14));
   event.producer_version = rows.Text(i, 15);
   event.type = rows.Text(i, 16);
-  event.payload = rows.MaybeText(i, 17);
   event.checksum = rows.Hash(i, 18);
   event.content_hash = rows.Hash(i, 19);
   event.chain = rows.Hash(i, 20);
   event.timestamp = rows.Time(i, 21);
   event.apart = rows.Bool(i, 22);
+  if (!rows.IsNull(i, 17)) event.payload = pg::PayloadOf(rows, i, rows.View(i, 17), {23, event.timestamp, 24, 25});
   return event;
 }
 
@@ -104,6 +111,7 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   for (const std::string& kind : request.kinds) kinds.Text(kind);
   pg::Params params;
   params.Id("session", request.session).Int32("version", request.known_version).List("kinds", kinds).Int32("tasks", request.max_tasks);
+  params.Bool("later", request.contents_later);
   if (request.keys) {
     const KeyArrays keys(*request.keys);
     pg::Array given_back(pg::Oid::kInt8);
@@ -122,6 +130,31 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
   auto rows = pg::RunOne(*pool_, request.keys ? kClaimKeys : kClaim, params);
   if (!rows) return rows.error();
   return pg::Decoded<ClaimAnswer>("claim", [&] { return pg::DecodeClaim(*rows); });
+}
+
+Status PgStore::ReadClaimed(std::vector<Claimed>& granted) {
+  pg::Array subject(pg::Oid::kUuid), token(pg::Oid::kInt8), wake(pg::Oid::kInt8), barren(pg::Oid::kInt4), sticky(pg::Oid::kBool);
+  std::map<SubjectId, Claimed*> of;
+  for (Claimed& claimed : granted) {
+    subject.Id(claimed.subject.uuid);
+    token.Int64(claimed.token.value);
+    wake.Int64(claimed.wake);
+    barren.Int32(claimed.barren_takeovers);
+    sticky.Bool(claimed.sticky);
+    of[claimed.subject] = &claimed;
+  }
+  pg::Params params;
+  params.List("subject", subject).List("token", token).List("wake", wake).List("barren", barren).List("sticky", sticky);
+  auto rows = pg::RunOne(*pool_, kReadClaimed, params);
+  if (!rows) return rows.error();
+  auto read = pg::Decoded<ClaimAnswer>("claim.contents", [&] { return pg::DecodeClaim(*rows); });
+  if (!read) return read.error();
+  for (Claimed& one : read->claimed) {
+    Claimed& claimed = *of.at(one.subject);
+    one.db_now = claimed.db_now;  // of the grant
+    claimed = std::move(one);
+  }
+  return {};
 }
 
 Result<std::vector<Claimed>> PgStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {

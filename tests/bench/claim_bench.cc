@@ -116,7 +116,7 @@ class ClaimBench {
       ACL_CHECK(outcome.kind == CommitOutcome::Kind::kCommitted, outcome.error.c_str());
   }
 
-  Backend backend_{"application_name = 'bench' AND query ~ 'due_ready|claim_|reap_'"};
+  Backend backend_{"application_name = 'bench' AND query ~ 'due_ready|grant_|reap_'"};
   SessionId holder_;
   std::map<SubjectId, Token> given_back_;
 };

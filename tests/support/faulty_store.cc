@@ -67,6 +67,10 @@ Result<std::vector<CreateOutcome>> FaultyStore::Create(std::span<const CreateIte
 Result<ClaimAnswer> FaultyStore::Claim(const ClaimRequest& request) {
   return Through<Result<ClaimAnswer>>("Claim", true, [&] { return inner_.Claim(request); });
 }
+Status FaultyStore::ReadClaimed(std::vector<Claimed>& granted) {
+  return Through<Status>("ReadClaimed", false, [&] { return inner_.ReadClaimed(granted); });
+}
+
 Result<std::vector<Claimed>> FaultyStore::ReadGrants(const SessionId& session, std::span<const SubjectId> subjects) {
   return Through<Result<std::vector<Claimed>>>("ReadGrants", false, [&] { return inner_.ReadGrants(session, subjects); });
 }

@@ -61,6 +61,73 @@ TEST_P(ClaimConformance, TwoClaimersNeverShare) {
   }
 }
 
+// Leases first: what is in the subjects is read when they are held.
+TEST_P(ClaimConformance, ContentsCanBeReadLater) {
+  const SessionId before = Open();
+  Holder worked = ClaimNew(before);
+  CommitItem step = worked.Item(2);
+  step.attempts = {Attempt("s")};
+  step.timers_set = {{"t", WallTimeFromMicros(4'000'000'000'000'000)}};
+  MustCommit(worked, step);
+  ASSERT_TRUE(store().GiveBack(worked.subject(), before, worked.token()));
+  const InboxPost first = NewPost(worked.subject(), "one");
+  MustPost(first);
+  const SubjectId fresh = Create();
+
+  const SessionId session = Open();
+  ClaimRequest request = Request(session, 10);
+  request.contents_later = true;
+  auto answer = store().Claim(request);
+  ASSERT_TRUE(answer) << answer.error();
+  std::vector<Claimed>& claimed = answer->claimed;
+  ASSERT_EQ(claimed.size(), 2u);
+  for (const Claimed& one : claimed) {
+    EXPECT_TRUE(one.unread && one.events.empty() && one.inbox.empty() && one.timers.empty());
+    EXPECT_EQ(View(one.subject).holder, session) << "the lease is held";
+    EXPECT_EQ(queries().Grants(one.subject)->back().token, one.token);
+  }
+  const InboxPost second = NewPost(worked.subject(), "two");
+  MustPost(second);
+  const auto granted = claimed;
+  ASSERT_TRUE(store().ReadClaimed(claimed));
+  ASSERT_EQ(claimed.size(), 2u);
+  for (std::size_t i = 0; i < claimed.size(); ++i) {
+    const Claimed& one = claimed[i];
+    EXPECT_FALSE(one.unread);
+    EXPECT_EQ(one.subject, granted[i].subject);
+    EXPECT_EQ(one.token, granted[i].token);
+    EXPECT_EQ(one.wake, granted[i].wake) << "of before what was read: who gives back over an unread input is told";
+    EXPECT_EQ(one.db_now, granted[i].db_now);
+    EXPECT_EQ(one.kind, "counter");
+    EXPECT_EQ(one.queue, queue_);
+    Hash256 chain = ChainStart(one.subject);
+    for (const Event& event : one.events) {
+      EXPECT_TRUE(Verify(event, chain));
+      chain = event.chain;
+    }
+    EXPECT_EQ(chain, one.head.chain);
+    if (one.subject == fresh) continue;
+    EXPECT_EQ(one.head.seq, worked.seq());
+    EXPECT_EQ(one.attempts.size(), 1u);
+    EXPECT_EQ(one.timers.size(), 1u);
+    ASSERT_EQ(one.inbox.size(), 2u);
+    EXPECT_EQ(one.inbox[0].id, first.id);
+    EXPECT_EQ(one.inbox[1].id, second.id);
+  }
+  // Who lost the lease meanwhile reads too, and is fenced.
+  ExpireAndReap();
+  Holder late(claimed[0], session);
+  Holder next = ClaimOne(Open(), claimed[0].subject);
+  MustCommit(next, next.Item());
+  ASSERT_TRUE(store().ReadClaimed(claimed));
+  EXPECT_EQ(CommitKind(Holder(claimed[0], session).Item()), CommitOutcome::Kind::kFenced);
+  EXPECT_EQ(CommitKind(late.Item()), CommitOutcome::Kind::kFenced);
+  std::vector<Claimed> nobody(1);
+  nobody[0].subject = SubjectId{NewUuid7()}, nobody[0].token = Token{1}, nobody[0].unread = true;
+  ASSERT_TRUE(store().ReadClaimed(nobody));
+  EXPECT_TRUE(nobody[0].unread);
+}
+
 TEST_P(ClaimConformance, AsksOnlyItsQueues) {
   CreateItem here = NewItem(), there = NewItem();
   there.queue = "elsewhere";

@@ -85,14 +85,16 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
   // What the store's connections ask.
   static std::vector<Call> Calls() {
     const std::string living = Id(100'001), held = Id(4 * 25 + 4), free = Id(2);
+    const std::string by_keys =
+        ", (SELECT array_agg(queue) FROM keys), (SELECT array_agg(band::int) FROM keys), (SELECT array_agg(shard::int) FROM keys), "
+        "(SELECT array_agg(ready_at) FROM keys), (SELECT array_agg(subject_id) FROM keys), 1, '{}', 0, (SELECT array_agg(5::bigint) FROM "
+        "keys)";
     const std::string holder = "(SELECT session_id FROM leases WHERE subject_id = " + held + ")";
     return {
-        {"claim", "SELECT count(*) FROM claim_subjects(" + living + ", '{q}', 8, 1, '{}')"},
-        {"claim by keys",
-         "SELECT count(*) FROM claim_keys(" + living +
-             ", (SELECT array_agg(queue) FROM keys), (SELECT array_agg(band::int) FROM keys), (SELECT array_agg(shard::int) FROM keys), "
-             "(SELECT array_agg(ready_at) FROM keys), (SELECT array_agg(subject_id) FROM keys), 1, '{}', 0, (SELECT array_agg(5::bigint) "
-             "FROM keys))"},
+        {"claim", "SELECT count(*) FROM grant_waiting(" + living + ", '{q}', 8, 1, '{}', 0, 0) g CROSS JOIN LATERAL read_granted(g) r"},
+        {"claim by keys", "SELECT count(*) FROM grant_named(" + living + by_keys + ") g CROSS JOIN LATERAL read_granted(g) r"},
+        {"claim, as programs of before ask", "SELECT count(*) FROM claim_subjects(" + living + ", '{q}', 8, 1, '{}')"},
+        {"claim by keys, as programs of before ask", "SELECT count(*) FROM claim_keys(" + living + by_keys + ")"},
         {"due",
          "SELECT count(*) FROM due_ready('{0,1,3}', '{1}', '{q}', '{1}', ARRAY[now() - interval '1 h'], ARRAY[" + free + "]::uuid[], 100)"},
         {"due, as programs of before ask",

@@ -71,6 +71,37 @@ TEST_F(CoreRestores, AClaimThatFailsHoldsUpNothing) {
   EXPECT_EQ(core->counts().claimed, 2);
 }
 
+TEST_F(CoreRestores, BehindAFullClaimLeasesAloneAreAskedFor) {
+  config.run_slots = 20;
+  CreateMany(8);
+  Start();
+  const auto first = Await<command::Claim>();
+  EXPECT_FALSE(first.request.contents_later) << "it may be the only one";
+  CarryOutOne(first);
+  const auto second = Await<command::Claim>();
+  EXPECT_TRUE(second.request.contents_later);
+  CarryOutOne(second);
+  EXPECT_EQ(core->held(), 6);
+  store.FailNext("ReadClaimed", FaultyStore::Fault::kUnavailable);
+  CarryOutOne(Await<command::Claim>());
+  EXPECT_EQ(core->held(), 8) << "what could not be read is held all the same";
+  EXPECT_EQ(core->counts().claimed, 0);
+  CarryOutOne(Await<command::Restore>());
+  EXPECT_EQ(core->counts().claimed, 2);
+  store.FailNext("ReadClaimed", FaultyStore::Fault::kUnavailable);
+  CarryOutOne(Await<command::Restore>());
+  EXPECT_EQ(core->counts().claimed, 2);
+  EXPECT_EQ(told.unavailable.size(), 1u);
+  Live(milliseconds(500));
+  EXPECT_EQ(core->counts().claimed, 8) << "and asked for again";
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_FALSE(steps.empty());
+    EndStep();
+    Settle();
+  }
+  ExpectAllClosed();
+}
+
 TEST_F(CoreRestores, WhatWaitsIsKnownToReconciliation) {
   config.reconcile_every = milliseconds(1'000);
   CreateMany(3);
