@@ -17,11 +17,10 @@ constexpr milliseconds kSoonestDeath{20};  // what is over and still there is in
 constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
 void RingReady(const TurnContext& context, const std::function<void(const std::string&)>& ring) {
-  auto depth = context.queries.ReadyDepth();
-  if (!depth) return;  // the ready duty counts, and says what is wrong
-  for (const auto& [queue, rows] : *depth) {
-    if (rows > 0 && ring) ring(queue);
-  }
+  if (!ring) return;
+  const auto queues = context.queries.ReadyQueues();
+  if (!queues) return;  // the ready duty counts, and says what is wrong
+  for (const std::string& queue : *queues) ring(queue);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace acl {
 
@@ -190,12 +191,10 @@ Result<std::vector<TimerRow>> MemoryQueries::Timers(const SubjectId& id) {
   return timers;
 }
 
-Result<std::map<std::string, std::int64_t>> MemoryQueries::ReadyDepth() {
-  std::map<std::string, std::int64_t> depth;
-  for (const auto& row : store_.Ready()) {
-    if (row.ready_at <= clock_.Wall()) ++depth[row.queue];
-  }
-  return depth;
+Result<std::vector<std::string>> MemoryQueries::ReadyQueues() {
+  std::set<std::string> queues;
+  for (const auto& row : store_.Ready()) queues.insert(row.queue);
+  return std::vector<std::string>(queues.begin(), queues.end());
 }
 
 Result<Backlog> MemoryQueries::ReadBacklog() {

@@ -24,7 +24,7 @@ class MemoryQueries : public Queries {
   Result<std::vector<SessionRow>> Sessions(bool include_dead) override;
   Result<std::vector<QuarantineView>> Quarantined(bool include_released) override;
   Result<std::vector<TimerRow>> Timers(const SubjectId& subject) override;
-  Result<std::map<std::string, std::int64_t>> ReadyDepth() override;
+  Result<std::vector<std::string>> ReadyQueues() override;
   Result<Backlog> ReadBacklog() override;
 
  private:

@@ -128,7 +128,7 @@ class Queries {
   virtual Result<std::vector<SessionRow>> Sessions(bool include_dead) = 0;
   virtual Result<std::vector<QuarantineView>> Quarantined(bool include_released) = 0;
   virtual Result<std::vector<TimerRow>> Timers(const SubjectId& subject) = 0;
-  virtual Result<std::map<std::string, std::int64_t>> ReadyDepth() = 0;  // by queue
+  virtual Result<std::vector<std::string>> ReadyQueues() = 0;  // those that have a ready row
   virtual Result<Backlog> ReadBacklog() = 0;
 };
 

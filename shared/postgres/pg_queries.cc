@@ -72,7 +72,8 @@ FROM unnest($subjects::uuid[]) AS i(subject) JOIN leases l ON l.subject_id = i.s
 const Statement kPrefix("query.prefix", Statement::Kind::kRead,
                         "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
                         true);
-const Statement kDepth("query.ready_depth", Statement::Kind::kRead, "SELECT queue, count(*) FROM ready GROUP BY queue ORDER BY queue");
+// Not counted: it is asked after every batch of timers and freed leases, which may be many.
+const Statement kReadyQueues("query.ready_queues", Statement::Kind::kRead, "SELECT DISTINCT queue FROM ready_lanes() ORDER BY queue");
 // The last row is the outbox's; its first message is found by the primary key.
 const Statement kBacklog("query.backlog", Statement::Kind::kRead, R"(
 SELECT queue, count(*), greatest(extract(epoch FROM clock_timestamp() - min(ready_at)) * 1000, 0)::bigint FROM ready GROUP BY queue
@@ -204,14 +205,14 @@ Result<std::vector<EndView>> PgQueries::Ends(std::span<const SubjectId> subjects
   });
 }
 
-Result<std::map<std::string, std::int64_t>> PgQueries::ReadyDepth() {
+Result<std::vector<std::string>> PgQueries::ReadyQueues() {
   Params none;
-  auto rows = pg::RunOne(pool_, kDepth, none);
+  auto rows = pg::RunOne(pool_, kReadyQueues, none);
   if (!rows) return rows.error();
-  return pg::Decoded<std::map<std::string, std::int64_t>>("query.ready_depth", [&] {
-    std::map<std::string, std::int64_t> depth;
-    for (int i = 0; i < rows->size(); ++i) depth[rows->Text(i, 0)] = rows->Int(i, 1);
-    return depth;
+  return pg::Decoded<std::vector<std::string>>("query.ready_queues", [&] {
+    std::vector<std::string> queues;
+    for (int i = 0; i < rows->size(); ++i) queues.push_back(rows->Text(i, 0));
+    return queues;
   });
 }
 

@@ -25,11 +25,11 @@ bool WakesWithWork(const std::string& duty) { return duty.starts_with("relay-");
 class SimWorld::AwaitedQueries final : public MemoryQueries {
  public:
   explicit AwaitedQueries(SimWorld& world) : MemoryQueries(world.store_, world.clock_), world_(world) {}
-  Result<std::map<std::string, std::int64_t>> ReadyDepth() override {
+  Result<std::vector<std::string>> ReadyQueues() override {
     world_.OnTheWay(false);
-    auto depth = MemoryQueries::ReadyDepth();
+    auto queues = MemoryQueries::ReadyQueues();
     world_.OnTheWay(true);
-    return depth;
+    return queues;
   }
   Result<Backlog> ReadBacklog() override {
     world_.OnTheWay(false);

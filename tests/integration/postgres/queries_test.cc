@@ -20,7 +20,7 @@ TEST_F(PgQueriesTest, StatesOfASubject) {
   };
   EXPECT_EQ(state().state, OpenState::kReady);
   EXPECT_EQ(state().listing->labels_json, R"({"a":"b"})");
-  EXPECT_EQ(queries.ReadyDepth()->at(queue()), 1);
+  EXPECT_EQ(*queries.ReadyQueues(), std::vector{queue()});
 
   SessionId session = OpenSession();
   Claimed claimed = ClaimOne(session);
