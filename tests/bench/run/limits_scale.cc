@@ -164,9 +164,10 @@ double MeasureTakeover(const Stage& stage, int leases) {
   const double went_on =
       std::stod(database.Value("SELECT extract(epoch FROM max(a.started_at) - (SELECT max(heartbeat_at) FROM worker_sessions WHERE dead_at "
                                "IS NOT NULL)) FROM attempt_rows a"));
-  stage.tell(fmt::format("{} leases: the last was granted again {:.2f} s after the last heartbeat of their worker, whose time was {} s; the "
-                         "last run went on after {:.2f} s",
-                         leases, seconds, kTtl.count(), went_on));
+  stage.tell(
+      fmt::format("{} leases: the last was granted again {:.2f} s after the last heartbeat of their worker, whose time was {} s; the "
+                  "last run went on after {:.2f} s",
+                  leases, seconds, kTtl.count(), went_on));
   handler->End(SIGKILL);  // no run needs to end
   return seconds - static_cast<double>(kTtl.count());
 }
