@@ -108,7 +108,7 @@ TEST_F(CoreRestores, WhatWaitsIsKnownToReconciliation) {
   Start();
   CarryOutOne(Await<command::Claim>());
   const auto restore = Await<command::Restore>();
-  Live(3 * kTtl);
+  Live(5 * kTtl, milliseconds(7));  // no claim is out at each of its answers
   EXPECT_TRUE(told.given_back.empty());
   CarryOutOne(restore);
   EXPECT_EQ(core->counts().claimed, 3);
