@@ -89,7 +89,7 @@ CONF
 
 kafka_start_locked() {  # DIR
   local dir=$1
-  kafka_install
+  with_lock setup kafka_install
   [ -f "$dir/server.properties" ] || kafka_create "$dir"
   [ -z "$(server_pid kafka "$dir")" ] || return 0
   (kafka_java kafka.Kafka "$dir/server.properties") >>"$dir/server.log" 2>&1 </dev/null &

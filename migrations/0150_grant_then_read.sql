@@ -1,7 +1,8 @@
 -- migrate:up
 -- Claims at less cost (docs/decisions.md, "Speed"). A claim is two functions in one statement: one grants and gives back arrays, the other reads what they name. Rows with
 -- payloads are put down once (they went through three functions, each of which put them down), what a statement knows is not looked up again by the next, and payloads
--- are handed out as they are stored (shared/postgres/packed_payload.h). The rules are those of 0108, 0122 and 0123, whose functions stay for programs of before.
+-- are handed out as they are stored (shared/postgres/packed_payload.h). The rules are those of 0108, 0122 and 0123. Programs of before ask through
+-- the same functions.
 SET LOCAL ROLE acl_owner;
 
 -- By subject: token, wake-up counter, takeovers without progress, and whether nobody held it since the claimer gave it back. `task`: tasks that it took.
@@ -92,7 +93,7 @@ BEGIN
   RETURN (v_now, v_open, v_tokens, v_wakes, v_barren, v_sticky, v_taken, v_dropped + cardinality(v_tasks) - cardinality(v_taken), v_poisoned, p_missing)::granted;
 END $$;
 
--- As pick_ready (0122), with places.
+-- Locks up to `p_max` rows that are ready, band by band, of any kind but tasks beyond the room for them.
 CREATE FUNCTION pick_places(p_queues text[], p_max int, p_version int, p_kinds text[], p_until timestamptz, p_tasks int, p_without uuid[], OUT place tid[], OUT id uuid[], OUT task boolean[])
 LANGUAGE plpgsql VOLATILE SET enable_sort = off AS $$
 BEGIN
@@ -233,6 +234,38 @@ BEGIN
                       NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, t.fire_at
     FROM unnest(p_granted.subject) AS p(id) CROSS JOIN LATERAL (SELECT * FROM timers r WHERE r.subject_id = p.id OFFSET 0) t ORDER BY t.subject_id, t.fire_at, t.timer_id;
 END $$;
+
+-- For programs of before: payloads as they were written, and what a grant says of a subject in a row of part 7.
+CREATE FUNCTION read_granted_unpacked(p_granted granted)
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN QUERY SELECT r.part, r.subject, r.n1, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1,
+                      CASE WHEN r.b4 IS NULL THEN r.t2
+                           ELSE split_part(r.t2, E'\n', 1) || E'\n+' || unpack_payload(substr(r.t2, strpos(r.t2, E'\n') + 2), r.b4, r.at1, r.t3, r.t4) END,
+                      r.b1, r.b2, r.b3, r.at1
+    FROM read_granted(p_granted) r;
+  RETURN QUERY SELECT 7, g.id, g.barren::bigint, g.sticky::int::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, NULL::text, NULL::text,
+                      NULL::bytea, NULL::bytea, NULL::bytea, p_granted.at
+    FROM unnest(p_granted.subject, p_granted.barren, p_granted.sticky) AS g(id, barren, sticky);
+END $$;
+
+CREATE OR REPLACE FUNCTION claim_subjects(p_session uuid, p_queues text[], p_max int, p_version int, p_kinds text[], p_min_age_ms bigint DEFAULT 0, p_tasks int DEFAULT 0)
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN QUERY SELECT r.* FROM grant_waiting(p_session, p_queues, p_max, p_version, p_kinds, p_min_age_ms, p_tasks) g CROSS JOIN LATERAL read_granted_unpacked(g) r;
+END $$;
+
+CREATE OR REPLACE FUNCTION claim_keys(p_session uuid, k_queue text[], k_band int[], k_shard int[], k_at timestamptz[], k_subject uuid[], p_version int, p_kinds text[], p_tasks int, k_given_back bigint[])
+RETURNS TABLE (part int, subject uuid, n1 bigint, n2 bigint, n3 bigint, n4 bigint, u1 uuid, u2 uuid, t1 text, t2 text, b1 bytea, b2 bytea,
+               b3 bytea, at1 timestamptz) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN QUERY SELECT r.* FROM grant_named(p_session, k_queue, k_band, k_shard, k_at, k_subject, p_version, p_kinds, p_tasks, k_given_back) g CROSS JOIN LATERAL read_granted_unpacked(g) r;
+END $$;
+
+DROP FUNCTION grant_ready(uuid, ready[], uuid[], bigint[]);
+DROP FUNCTION pick_ready(text[], int, int, text[], timestamptz, int, uuid[]);
 
 RESET ROLE;
 

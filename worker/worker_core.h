@@ -247,6 +247,12 @@ class WorkerCore {
     bool waits_aside() const { return busy && !sent; }
   };
 
+  // A lease that is held, of a subject whose state is not here yet.
+  struct Unrestored {
+    Token token;
+    bool hinted = false;  // an input may have come since it was read
+  };
+
   // An item whose large payloads are on their way to the content store. Its subject waits for it; nothing else does.
   struct Aside {
     CommitItem item;
@@ -323,12 +329,8 @@ class WorkerCore {
   bool all_claimed_ = false;                       // the last claim found less than it asked for: nothing waits that a grant would pass by
   int told_room_ = 0;
   std::set<SubjectId> grants_heard_, grants_read_;  // to be read; being read
-  struct Unrestored {
-    Token token;
-    bool hinted = false;  // an input may have come since it was read
-  };
-  std::map<SubjectId, Unrestored> unrestored_;  // granted by claims, and not taken on yet
-  std::deque<std::vector<Claimed>> unread_;     // of them, those that nobody restores yet: a claim's each
+  std::map<SubjectId, Unrestored> unrestored_;      // granted by claims, and not taken on yet
+  std::deque<std::vector<Claimed>> unread_;         // of them, those that nobody restores yet: a claim's each
   bool restore_in_flight_ = false;
   int restore_failures_ = 0;
   milliseconds asked_unheard_for_{0};  // by the reconciliation that is out

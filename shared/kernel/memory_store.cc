@@ -267,6 +267,11 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   return answer;
 }
 
+namespace {
+// Its claimer has the state.
+void LeaveOutState(Claimed& claimed) { claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear(); }
+}  // namespace
+
 Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
   std::lock_guard lock(mutex_);
   for (Claimed& claimed : granted) {
@@ -275,7 +280,7 @@ Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
     Claimed read = Read(*subject);
     read.token = claimed.token, read.wake = claimed.wake;  // of the grant: an input since then makes the holder look again
     read.barren_takeovers = claimed.barren_takeovers, read.db_now = claimed.db_now, read.sticky = claimed.sticky;
-    if (read.sticky) read.snapshot.reset(), read.events.clear(), read.attempts.clear();
+    if (read.sticky) LeaveOutState(read);
     claimed = std::move(read);
   }
   return {};
@@ -332,10 +337,8 @@ void MemoryStore::GrantPicked(MemorySubject& subject, const ClaimRequest& reques
   const Token given_back = request.keys && request.given_back ? request.given_back(subject.id) : Token{};
   const bool sticky = given_back.value > 0 && given_back == subject.token;
   Claimed claimed = Grant(subject, request.session, barren);
-  if (sticky) {
-    claimed.sticky = true;
-    claimed.snapshot.reset(), claimed.events.clear(), claimed.attempts.clear();
-  }
+  claimed.sticky = sticky;
+  if (sticky) LeaveOutState(claimed);
   if (request.contents_later) {
     Claimed later;
     later.subject = claimed.subject, later.token = claimed.token, later.wake = claimed.wake;

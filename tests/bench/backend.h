@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/uuid7.h"
 #include "shared/postgres/pg_store.h"
 #include "tests/support/test_database.h"
 
@@ -18,6 +19,19 @@ template <class T>
 T Must(Result<T> result) {
   ACL_CHECK(result.ok(), result.ok() ? "" : result.error().message.c_str());
   return std::move(*result);
+}
+
+// A run with a first event of this payload, which waits to be claimed.
+inline CreateItem NewBenchRun(std::string payload) {
+  CreateItem item;
+  item.subject = SubjectId{NewUuid7()};
+  item.kind = "workflow", item.queue = "default";
+  Event event;
+  event.type = "workflow.created";
+  event.payload = std::move(payload);
+  item.events.push_back(std::move(event));
+  item.listing = ListingRow{"bench", "1", "bench", "PENDING", "", "{}"};
+  return item;
 }
 
 class Backend {

@@ -81,14 +81,7 @@ class ClaimBench {
 
  private:
   void Begin() {
-    CreateItem item;
-    item.subject = SubjectId{NewUuid7()};
-    item.kind = "workflow", item.queue = "default";
-    Event event;
-    event.type = "workflow.created";
-    event.payload = R"({"spec":")" + std::string(1'500, 'x') + R"("})";
-    item.events.push_back(event);
-    item.listing = ListingRow{"bench", "1", "bench", "PENDING", "", "{}"};
+    CreateItem item = NewBenchRun(R"({"spec":")" + std::string(1'500, 'x') + R"("})");
     item.timers.push_back({"deadline", WallTime(std::chrono::hours(1'000'000))});
     given_back_[item.subject] = Token{};
     (void)Must(backend_.store().Create({&item, 1}));

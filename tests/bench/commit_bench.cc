@@ -56,14 +56,7 @@ class CommitBench {
   };
 
   Run Begin() {
-    CreateItem item;
-    item.subject = SubjectId{NewUuid7()};
-    item.kind = "workflow", item.queue = "default";
-    Event event;
-    event.type = "workflow.created";
-    event.payload = "{}";
-    item.events.push_back(event);
-    item.listing = ListingRow{"bench", "1", "bench", "PENDING", "", "{}"};
+    CreateItem item = NewBenchRun("{}");
     item.timers.push_back({"deadline", WallTime(std::chrono::hours(1'000'000))});
     (void)Must(backend_.store().Create({&item, 1}));
     ClaimRequest request;

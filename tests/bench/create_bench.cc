@@ -14,14 +14,8 @@ constexpr int kPayloadBytes = 1'900, kSpecBytes = 600;
 std::vector<CreateItem> Runs(int count, const SessionId& grant_to) {
   std::vector<CreateItem> items;
   for (int i = 0; i < count; ++i) {
-    CreateItem item;
-    item.subject = SubjectId{NewUuid7()};
-    item.kind = "workflow", item.queue = "default";
-    Event event;
-    event.type = "workflow.created";
-    event.payload = R"({"text":")" + std::string(kPayloadBytes, 'x') + R"("})";
-    item.events.push_back(event);
-    item.listing = ListingRow{"bench", "1", "bench", "PENDING", std::string(kSpecBytes, 's'), "{}"};
+    CreateItem item = NewBenchRun(R"({"text":")" + std::string(kPayloadBytes, 'x') + R"("})");
+    item.listing->spec_text = std::string(kSpecBytes, 's');
     item.grant_to = grant_to;
     items.push_back(std::move(item));
   }

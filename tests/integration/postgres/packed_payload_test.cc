@@ -36,6 +36,21 @@ class PackedPayloadTest : public test::PgStoreTest {
     return db().Value(fmt::format("SELECT unpack_payload({}, '\\x{}', to_timestamp({} / 1e6::numeric), {}, {})", Literal(packed.text),
                                   ToHex(packed.root), MicrosOf(beside.at), step(beside.completed), step(beside.begun)));
   }
+  // Of a new subject, whose event `kStep` is packed in its row.
+  CommitItem CommitStep(const SessionId& session) {
+    CreateOne();
+    Claimed claimed = ClaimOne(session);
+    const Hash256 before = claimed.head.chain;
+    CommitItem item = Append(claimed, session);
+    Event& event = item.events.front();
+    event.payload = std::string(kStep);
+    Seal(event, before);
+    item.chain = event.chain;
+    item.attempts = {{"step_5", 1, {}, item.last_timestamp}, {"step_6", 1, {}, item.last_timestamp}};
+    item.completions = {{"step_5", 1, item.last_timestamp, Sha256("out"), event.seq}};
+    EXPECT_EQ(CommitOne(item).kind, CommitOutcome::Kind::kCommitted);
+    return item;
+  }
 };
 
 TEST_F(PackedPayloadTest, AStepTakesAThirdAndIsReadAsItWas) {
@@ -99,18 +114,8 @@ TEST_F(PackedPayloadTest, WhatCannotBePackedStaysAsItIs) {
 }
 
 TEST_F(PackedPayloadTest, ARowIsReadThroughTheViewAndItsContentGoesWhole) {
-  const SessionId session = OpenSession();
-  CreateOne();
-  Claimed claimed = ClaimOne(session);
-  const Hash256 before = claimed.head.chain;
-  CommitItem item = Append(claimed, session);
-  Event& event = item.events.front();
-  event.payload = std::string(kStep);
-  Seal(event, before);
-  item.chain = event.chain;
-  item.attempts = {{"step_5", 1, {}, item.last_timestamp}, {"step_6", 1, {}, item.last_timestamp}};
-  item.completions = {{"step_5", 1, item.last_timestamp, Sha256("out"), event.seq}};
-  ASSERT_EQ(CommitOne(item).kind, CommitOutcome::Kind::kCommitted);
+  const CommitItem item = CommitStep(OpenSession());
+  const Event& event = item.events.front();
   const std::string its = " WHERE seq = " + std::to_string(event.seq) + " AND subject_id = " + Sql(item.subject);
   EXPECT_EQ(db().Value("SELECT payload FROM event_rows" + its), kStep);
   EXPECT_EQ(db().Value("SELECT encode(content_hash, 'hex') FROM event_rows" + its), ToHex(event.content_hash));
@@ -124,6 +129,42 @@ TEST_F(PackedPayloadTest, ARowIsReadThroughTheViewAndItsContentGoesWhole) {
   db().Exec("UPDATE leases SET state = 1 WHERE subject_id = " + Sql(item.subject));
   db().Exec("SELECT remove_contents(" + Sql(item.subject) + ", " + std::to_string(event.seq) + ")");
   EXPECT_EQ(db().Value("SELECT count(*) FROM journal_rows WHERE root IS NULL AND payload IS NULL AND" + its.substr(6)), "1");
+}
+
+TEST_F(PackedPayloadTest, AClaimUnpacks) {
+  const SessionId session = OpenSession();
+  const CommitItem item = CommitStep(session);
+  ASSERT_TRUE(store().GiveBack(item.subject, session, item.token));
+  const Claimed claimed = ClaimOne(session);
+  ASSERT_EQ(claimed.events.size(), 2u);
+  EXPECT_EQ(claimed.events[1].payload, kStep);
+  EXPECT_EQ(claimed.events[1].content_hash, item.events[0].content_hash);
+}
+
+// Programs of before claim by functions that give payloads as they were written.
+TEST_F(PackedPayloadTest, AClaimOfBeforeIsReadAsItWas) {
+  const SessionId session = OpenSession();
+  const CommitItem item = CommitStep(session);
+  const std::string who = Sql(session), subject = Sql(item.subject);
+  const std::string row = " FROM ready WHERE subject_id = " + subject;
+  const std::string claims[] = {
+      "claim_subjects(" + who + ", '{" + queue() + "}', 1, 1, '{}')",
+      "claim_keys(" + who + ", ARRAY(SELECT queue" + row + "), ARRAY(SELECT band::int" + row + "), ARRAY(SELECT shard::int" + row +
+          "), ARRAY(SELECT ready_at" + row + "), ARRAY[" + subject + "]::uuid[], 1, '{}')",
+  };
+  for (const std::string& claim : claims) {
+    SCOPED_TRACE(claim);
+    const Token held{db().Count("SELECT token FROM leases WHERE subject_id = " + subject)};
+    ASSERT_TRUE(store().GiveBack(item.subject, session, held));
+    db().Exec("CREATE TABLE claimed_before AS SELECT * FROM " + claim);
+    EXPECT_EQ(db().Value("SELECT string_agg(part::text, ' ' ORDER BY part, n1) FROM claimed_before"), "0 1 3 3 4 7");
+    EXPECT_EQ(db().Value("SELECT t2 FROM claimed_before WHERE part = 3 AND n1 = 2"),
+              db().Value("SELECT producer_version || E'\n+' || payload FROM event_rows WHERE seq = 2 AND subject_id = " + subject));
+    EXPECT_EQ(db().Value("SELECT n1 FROM claimed_before WHERE part = 7"), "0");
+    EXPECT_EQ(db().Value("SELECT n1 FROM claimed_before WHERE part = 1"),
+              db().Value("SELECT token FROM leases WHERE subject_id = " + subject));
+    db().Exec("DROP TABLE claimed_before");
+  }
 }
 
 // Programs of before write into the view.
