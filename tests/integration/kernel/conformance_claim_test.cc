@@ -117,9 +117,13 @@ TEST_P(ClaimConformance, ContentsCanBeReadLater) {
   // Who lost the lease meanwhile reads too, and is fenced.
   ExpireAndReap();
   Holder late(claimed[0], session);
-  Holder next = ClaimOne(Open(), claimed[0].subject);
-  MustCommit(next, next.Item());
+  const SessionId other = Open();
+  for (Claimed& again : ClaimUpTo(other, 10)) {
+    Holder next(std::move(again), other);
+    MustCommit(next, next.Item());
+  }
   ASSERT_TRUE(store().ReadClaimed(claimed));
+  EXPECT_EQ(claimed[0].head.seq, late.claimed().head.seq + 1);
   EXPECT_EQ(CommitKind(Holder(claimed[0], session).Item()), CommitOutcome::Kind::kFenced);
   EXPECT_EQ(CommitKind(late.Item()), CommitOutcome::Kind::kFenced);
   std::vector<Claimed> nobody(1);
