@@ -39,14 +39,20 @@ bool RunCreator::Add(CreateItem item, Done done) {
   return true;
 }
 
-// Until there is one, and then for as long as it is worth to wait for more.
+// Until there is one, and then while more are close behind.
 void RunCreator::AwaitSome(std::unique_lock<std::mutex>& lock) {
   wake_at_ = 1;
   changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
   if (!options_.crowd) return;
   const Crowd crowd = options_.crowd();
-  wake_at_ = pace_.Enough(crowd);
-  changed_.wait_until(lock, pace_.Latest(crowd), [this] { return stopping_ || queue_.size() >= wake_at_; });
+  wake_at_ = flock_.Enough(crowd);
+  const auto enough = [this] { return stopping_ || queue_.size() >= wake_at_; };
+  SteadyTime now = SystemClock().Steady();
+  const SteadyTime latest = flock_.Latest(crowd, now);
+  for (std::size_t seen = 0; !enough() && seen < queue_.size() && now < latest; now = SystemClock().Steady()) {
+    seen = queue_.size();
+    changed_.wait_until(lock, std::min(latest, now + flock_.Gap(crowd)), enough);
+  }
 }
 
 void RunCreator::RunUntilStopped() {
@@ -64,7 +70,6 @@ void RunCreator::RunUntilStopped() {
     }
     wake_at_ = 0;  // nobody has to
     lock.unlock();
-    pace_.Went(asked.size(), SystemClock().Steady());
     Make(std::move(asked));
     lock.lock();
   }

@@ -72,7 +72,7 @@ class RunCreator final : public Service {
   std::vector<Asked> queue_;
   std::size_t wake_at_ = 1;  // so many in the queue wake the thread
   bool stopping_ = false;
-  Pace pace_{8};  // the thread's
+  const Flock flock_{8};
   std::thread thread_;
 };
 

@@ -33,6 +33,24 @@ TEST(Pace, AShareOfTheCrowdOrOfItsTime) {
   EXPECT_EQ(pace.Latest({64, milliseconds(60'000)}), now + milliseconds(10));  // runs of a minute are no reason to wait for seconds
 }
 
+TEST(Flock, FewAreNoCrowd) {
+  const Flock flock(8);
+  EXPECT_EQ(flock.Enough({0, milliseconds(0)}), 1U);
+  EXPECT_EQ(flock.Enough({7, milliseconds(80)}), 1U);
+}
+
+TEST(Flock, HalfOfTheCrowdWhileTheyCome) {
+  const SteadyTime now{std::chrono::hours(1)};
+  const Flock flock(8);
+  const Crowd crowd{64, milliseconds(40)};
+  EXPECT_EQ(flock.Enough(crowd), 32U);
+  EXPECT_EQ(flock.Gap(crowd), std::chrono::microseconds(1'250));
+  EXPECT_EQ(flock.Latest(crowd, now), now + milliseconds(5));
+  const Crowd slow{64, milliseconds(60'000)};  // runs of a minute are no reason to wait for seconds
+  EXPECT_EQ(flock.Gap(slow), std::chrono::microseconds(2'500));
+  EXPECT_EQ(flock.Latest(slow, now), now + milliseconds(10));
+}
+
 // However many come, and whenever: nobody is forgotten by who waits for more.
 struct PacedTest : ApiFixture {};
 
