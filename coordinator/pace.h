@@ -1,7 +1,7 @@
 #pragma once
 // When those who came together go to the database together. A statement for three costs nearly as much as one for ten, so while many runs
-// are in flight the next statement waits a moment for more: a small share of what these runs take anyway. Who is alone is never kept
-// waiting. Values only; time comes from its user.
+// are in flight the next statement waits a moment for more: a small share of what these runs take anyway. While few are in flight
+// nobody is kept waiting. Values only; time comes from its user.
 //
 // Pace:  a share of the crowd, or a share of its time since the last statement.
 // Flock: while others come close behind each other, up to half of the crowd; runs whose steps are committed together end together, and
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "shared/base/clock.h"
 
@@ -19,6 +20,12 @@ struct Crowd {
   std::size_t runs = 0;
   SteadyTime::duration each{0};
 };
+
+// That share of the time that runs take, but never long: runs of a minute are no reason to wait for seconds.
+inline SteadyTime::duration ShareOfTime(const Crowd& crowd, int share) {
+  constexpr std::chrono::milliseconds kLongest{10};
+  return std::min<SteadyTime::duration>(crowd.each / share, kLongest);
+}
 
 class Pace {
  public:
@@ -33,13 +40,9 @@ class Pace {
   // So many need not wait for more.
   std::size_t Enough(const Crowd& crowd) const { return std::max<std::size_t>(1, crowd.runs / std::size_t(share_)); }
   // Fewer go then.
-  SteadyTime Latest(const Crowd& crowd) const {
-    if (count_ <= 1) return began_;
-    return began_ + std::min<SteadyTime::duration>(crowd.each / share_, kLongest);
-  }
+  SteadyTime Latest(const Crowd& crowd) const { return count_ <= 1 ? began_ : began_ + ShareOfTime(crowd, share_); }
 
  private:
-  static constexpr std::chrono::milliseconds kLongest{10};
   const int share_;
   std::size_t count_ = 0;
   SteadyTime began_{};
@@ -52,18 +55,17 @@ class Flock {
 
   // So many need not wait for more.
   std::size_t Enough(const Crowd& crowd) const { return crowd.runs < kFew ? 1 : crowd.runs / 2; }
-  // If for so long nobody came, nobody is close behind.
-  SteadyTime::duration Gap(const Crowd& crowd) const { return Part(crowd, 4 * share_, kLongest / 4); }
-  // Those of whom the first came then go at the latest.
-  SteadyTime Latest(const Crowd& crowd, SteadyTime first) const { return first + Part(crowd, share_, kLongest); }
-
- private:
-  static SteadyTime::duration Part(const Crowd& crowd, int share, SteadyTime::duration longest) {
-    return std::min<SteadyTime::duration>(crowd.each / share, longest);
+  // When to ask again whether the `count` go that are there, the first of them since `first`; `before`: how many there were when this was
+  // last asked, 0 if it was not. None: they go.
+  std::optional<SteadyTime> Await(const Crowd& crowd, SteadyTime first, SteadyTime now, std::size_t before, std::size_t count) const {
+    const SteadyTime latest = first + ShareOfTime(crowd, share_);
+    if (count >= Enough(crowd) || count <= before || now >= latest) return std::nullopt;
+    return std::min(latest, now + ShareOfTime(crowd, share_) / kGaps);  // who comes later than that is not close behind
   }
 
+ private:
   static constexpr std::size_t kFew = 8;  // are no crowd
-  static constexpr SteadyTime::duration kLongest = std::chrono::milliseconds(10);
+  static constexpr int kGaps = 4;
   const int share_;
 };
 

@@ -46,12 +46,12 @@ void RunCreator::AwaitSome(std::unique_lock<std::mutex>& lock) {
   if (!options_.crowd) return;
   const Crowd crowd = options_.crowd();
   wake_at_ = flock_.Enough(crowd);
-  const auto enough = [this] { return stopping_ || queue_.size() >= wake_at_; };
-  SteadyTime now = SystemClock().Steady();
-  const SteadyTime latest = flock_.Latest(crowd, now);
-  for (std::size_t seen = 0; !enough() && seen < queue_.size() && now < latest; now = SystemClock().Steady()) {
-    seen = queue_.size();
-    changed_.wait_until(lock, std::min(latest, now + flock_.Gap(crowd)), enough);
+  const SteadyTime first = SystemClock().Steady();
+  for (std::size_t before = 0; !stopping_;) {
+    const auto until = flock_.Await(crowd, first, SystemClock().Steady(), before, queue_.size());
+    if (!until) return;
+    before = queue_.size();
+    changed_.wait_until(lock, *until, [this] { return stopping_ || queue_.size() >= wake_at_; });
   }
 }
 

@@ -33,22 +33,35 @@ TEST(Pace, AShareOfTheCrowdOrOfItsTime) {
   EXPECT_EQ(pace.Latest({64, milliseconds(60'000)}), now + milliseconds(10));  // runs of a minute are no reason to wait for seconds
 }
 
-TEST(Flock, FewAreNoCrowd) {
-  const Flock flock(8);
-  EXPECT_EQ(flock.Enough({0, milliseconds(0)}), 1U);
-  EXPECT_EQ(flock.Enough({7, milliseconds(80)}), 1U);
+struct FlockTest : ::testing::Test {
+  const SteadyTime now_{std::chrono::hours(1)};
+  const Flock flock_{8};
+  const Crowd crowd_{64, milliseconds(40)};
+};
+
+TEST_F(FlockTest, FewAreNoCrowd) {
+  EXPECT_EQ(flock_.Await({0, milliseconds(0)}, now_, now_, 0, 1), std::nullopt);
+  EXPECT_EQ(flock_.Await({7, milliseconds(80)}, now_, now_, 0, 1), std::nullopt);
 }
 
-TEST(Flock, HalfOfTheCrowdWhileTheyCome) {
-  const SteadyTime now{std::chrono::hours(1)};
-  const Flock flock(8);
-  const Crowd crowd{64, milliseconds(40)};
-  EXPECT_EQ(flock.Enough(crowd), 32U);
-  EXPECT_EQ(flock.Gap(crowd), std::chrono::microseconds(1'250));
-  EXPECT_EQ(flock.Latest(crowd, now), now + milliseconds(5));
-  const Crowd slow{64, milliseconds(60'000)};  // runs of a minute are no reason to wait for seconds
-  EXPECT_EQ(flock.Gap(slow), std::chrono::microseconds(2'500));
-  EXPECT_EQ(flock.Latest(slow, now), now + milliseconds(10));
+TEST_F(FlockTest, WaitsWhileTheyCome) {
+  const auto gap = std::chrono::microseconds(1'250);
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_, 0, 1), now_ + gap);
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_ + gap, 1, 3), now_ + 2 * gap);
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_ + 2 * gap, 3, 3), std::nullopt) << "nobody was close behind";
+}
+
+TEST_F(FlockTest, HalfOfTheCrowdIsEnough) {
+  EXPECT_NE(flock_.Await(crowd_, now_, now_, 0, 31), std::nullopt);
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_, 0, 32), std::nullopt);
+}
+
+TEST_F(FlockTest, NobodyIsKeptForLong) {
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_ + milliseconds(4), 3, 4), now_ + milliseconds(5));
+  EXPECT_EQ(flock_.Await(crowd_, now_, now_ + milliseconds(5), 4, 5), std::nullopt);
+  const Crowd slow{64, milliseconds(60'000)};
+  EXPECT_EQ(flock_.Await(slow, now_, now_, 0, 1), now_ + std::chrono::microseconds(2'500));
+  EXPECT_EQ(flock_.Await(slow, now_, now_ + milliseconds(10), 1, 2), std::nullopt);
 }
 
 // However many come, and whenever: nobody is forgotten by who waits for more.
