@@ -24,7 +24,7 @@ std::vector<CreateItem> Runs(int count, const SessionId& grant_to) {
 
 void Create(benchmark::State& state) {
   const int runs = int(state.range(0));
-  Backend backend("query LIKE '%create_row%'");
+  Backend backend("application_name = 'bench' AND query LIKE '%INSERT INTO leases%'");
   const auto create = [&] { (void)Must(backend.store().Create(Runs(runs, backend.session()))); };
   for (int i = 0; i < 30; ++i) create();  // plans are made and caches filled
   std::vector<double> each;
