@@ -42,7 +42,7 @@ void BindItems(std::span<const CommitItem> items, bool direct, const RowTypes& t
 void BindOne(const CommitItem& item, Params& params) {
   params.Id("subject", item.subject).Id("session", item.session).Int64("token", item.token.value);
   params.Int64("base", item.base_seq).Int64("head", item.base_seq + std::int64_t(item.events.size()));
-  params.Bytes("chain", item.chain).Bytes("root", item.state_root).Time("at", item.last_timestamp);
+  params.Bytes("chain", item.chain).Bytes("root", item.state_root).Time("at", item.last_timestamp).Int64("wake", item.expected_wake);
 }
 
 bool IsOf(const AttemptRow& attempt, const CompletionRow& completion) {
@@ -92,7 +92,7 @@ void BindEvents(std::span<const CommitItem> items, CommitForm form, const RowTyp
     const std::vector<EventRoom> rooms = RoomInEvents(item);
     for (std::size_t i = 0; i < item.events.size(); ++i) AddEntry(entries, n, item, item.events[i], rooms[i]);
   }
-  if (form == CommitForm::kOne) {
+  if (form == CommitForm::kOne || form == CommitForm::kFirst) {
     params.Set("event", entries.EncodeOne());
   } else {
     params.List("events", entries);
@@ -231,16 +231,41 @@ void BindContents(std::span<const CommitItem> items, Params& params) {
   params.List("x_item", x_item).List("x_hash", x_hash).List("x_snapshot", x_snapshot);
 }
 
+void AddListing(RowArray& listings, int n, const CommitItem& item) {
+  listings.Row().Int32(n).Id(item.subject.uuid).Text(item.listing->status).MaybeText(item.listing->error_message);
+  listings.MaybeTime(item.listing->started_at).MaybeTime(item.listing->completed_at).Time(item.last_timestamp);
+}
+
 void BindListing(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
   RowArray listings(types.at("commit_listing"), 7);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    if (!item.listing) continue;
-    listings.Row().Int32(n).Id(item.subject.uuid).Text(item.listing->status).MaybeText(item.listing->error_message);
-    listings.MaybeTime(item.listing->started_at).MaybeTime(item.listing->completed_at).Time(item.last_timestamp);
+    if (item.listing) AddListing(listings, n, item);
   }
   params.List("listings", listings);
+}
+
+// The timer and the listing of one item; rows of nulls if there are none.
+void BindOnesTimer(const CommitItem& item, const RowTypes& types, Params& params) {
+  RowArray timer(types.at("commit_timer"), 4);
+  if (item.timers_set.empty()) {
+    timer.Row().Null(Oid::kInt4).Null(Oid::kUuid).Null(Oid::kText).Null(Oid::kTimestamptz);
+  } else {
+    timer.Row().Int32(1).Id(item.subject.uuid).Text(item.timers_set.front().timer_id).Time(item.timers_set.front().fire_at);
+  }
+  params.Set("timer", timer.EncodeOne());
+}
+
+void BindOnesListing(const CommitItem& item, const RowTypes& types, Params& params) {
+  RowArray listing(types.at("commit_listing"), 7);
+  if (item.listing) {
+    AddListing(listing, 1, item);
+  } else {
+    listing.Row().Null(Oid::kInt4).Null(Oid::kUuid).Null(Oid::kText).Null(Oid::kText);
+    listing.Null(Oid::kTimestamptz).Null(Oid::kTimestamptz).Null(Oid::kTimestamptz);
+  }
+  params.Set("listing", listing.EncodeOne());
 }
 
 void BindSnapshots(std::span<const CommitItem> items, Params& params) {
@@ -297,12 +322,14 @@ void AddEvent(RowArray& events, int item, const Event& e) {
 
 Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direct, const RowTypes& types) {
   Params params;
-  if (form == CommitForm::kOne) {
+  if (form < CommitForm::kKeep) {
     BindOne(items.front(), params);
   } else {
     BindItems(items, direct, types, params);
   }
   BindEvents(items, form, types, params);
+  if (form == CommitForm::kFirst) BindOnesTimer(items.front(), types, params);
+  if (form == CommitForm::kFirst || form == CommitForm::kLast) BindOnesListing(items.front(), types, params);
   if (form <= CommitForm::kKeep) return params;
   BindTimers(items, direct, types, params);
   BindListing(items, types, params);

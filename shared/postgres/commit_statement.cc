@@ -85,22 +85,59 @@ w_events AS (
 }
 const std::string kWrites = kMoved + Events("unnest($events::packed_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
 
-// One event of one item that keeps its lease, as values instead of arrays of rows: the steps of a run that nobody runs beside. The same
-// proof and the same writes; a fifth less CPU.
-constexpr const char* kOneItem = R"(
+// One item, as values instead of arrays of rows: the commits of a run that nobody runs beside. The same proofs and the same writes for a
+// fifth less CPU, and for two fifths less where a run starts or ends.
+constexpr const char* kOneKept = R"(
 WITH kept AS MATERIALIZED (
   SELECT l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
   FROM (SELECT $subject::uuid AS subject, $session::uuid AS session, $token::bigint AS token) AS i JOIN leases l ON l.subject_id = i.subject
   WHERE true -- hold: commit_snapshot_taken
   FOR KEY SHARE OF l SKIP LOCKED),
+proved AS (
+  SELECT true AS ok FROM kept WHERE mine -- hold: commit_proved
+),)";
+constexpr const char* kOneClosed = R"(
+WITH kept AS MATERIALIZED (
+  SELECT i.wake, l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
+  FROM (SELECT $subject::uuid AS subject, $session::uuid AS session, $token::bigint AS token, $wake::bigint AS wake) AS i
+    JOIN leases l ON l.subject_id = i.subject
+  WHERE true -- hold: commit_snapshot_taken
+  FOR NO KEY UPDATE OF l SKIP LOCKED),
+headed AS MATERIALIZED (
+  SELECT g.wake FROM kept g JOIN subject_head h ON h.subject_id = $subject::uuid
+  WHERE g.mine AND g.now_wake = g.wake AND h.head_seq = $base::bigint FOR UPDATE OF h),
+gave AS (
+  UPDATE leases l SET session_id = NULL, state = 1, last_end = 0, acquired_at = NULL, not_before = NULL, waiting_reason = NULL,
+    waiting_since = NULL, next_wake = NULL
+  FROM headed g
+  WHERE l.subject_id = $subject::uuid AND l.session_id = $session::uuid AND l.token = $token::bigint AND l.wake = g.wake
+  RETURNING true AS ok),
+proved AS (
+  SELECT ok FROM gave WHERE true -- hold: commit_given
+),)";
+constexpr const char* kOneMoved = R"(
 moved AS (
   UPDATE subject_head h SET head_seq = $head::bigint, chain = $chain::bytea, state_root = $root::bytea,
     last_timestamp = greatest(h.last_timestamp, $at::timestamptz)
-  WHERE h.subject_id = $subject::uuid AND h.head_seq = $base::bigint AND (SELECT mine FROM kept WHERE true -- hold: commit_proved
-  ) RETURNING true AS ok),)";
+  WHERE h.subject_id = $subject::uuid AND h.head_seq = $base::bigint AND (SELECT ok FROM proved) RETURNING true AS ok),)";
+constexpr const char* kOneTimer = R"(,
+w_timer AS (
+  INSERT INTO timers (subject_id, timer_id, fire_at)
+  SELECT t.subject, t.id, t.at FROM (SELECT ($timer::commit_timer).*) AS t WHERE t.subject IS NOT NULL AND (SELECT ok FROM moved)
+  ON CONFLICT (subject_id, timer_id) DO UPDATE SET fire_at = excluded.fire_at))";
+constexpr const char* kNoTimers = R"(,
+w_timers_cleared AS (DELETE FROM timers t WHERE t.subject_id = $subject::uuid AND (SELECT ok FROM moved)))";
+constexpr const char* kOneListing = R"(,
+w_listing AS (
+  UPDATE listings l SET status = y.status, error_message = coalesce(y.error, l.error_message), started_at = coalesce(y.started, l.started_at),
+    completed_at = coalesce(y.completed, l.completed_at), updated_at = greatest(l.updated_at, y.at)
+  FROM (SELECT ($listing::commit_listing).*) AS y
+  WHERE l.subject_id = y.subject AND (SELECT ok FROM moved)))";
 constexpr const char* kOneAnswer = R"(
 SELECT 1, coalesce((SELECT ok FROM moved), false), k.mine, k.now_wake, k.mine IS NULL AND has_lease($subject::uuid)
 FROM (VALUES (true)) AS one LEFT JOIN kept k ON true)";
+const std::string kOneEvent = kOneMoved + Events("(SELECT ($event::packed_entry).*)", "(SELECT ok FROM moved)");
+const std::string kOnesEvents = kOneMoved + Events("unnest($events::packed_entry[])", "(SELECT ok FROM moved)");
 
 // Attempts and completions that no event has room for. What stands in an event already becomes 0, too.
 constexpr const char* kOtherRows = R"(,
@@ -235,15 +272,30 @@ const Statement kCommitReady("commit.ready", Statement::Kind::kWrite,
 const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
-const Statement kCommitOne("commit.one", Statement::Kind::kWrite,
-                           Text(std::string(kOneItem) + Events("(SELECT ($event::packed_entry).*)", "(SELECT ok FROM moved)") + kOneAnswer),
-                           true);
+const Statement kCommitOne("commit.one", Statement::Kind::kWrite, Text(kOneKept + kOneEvent + kOneAnswer), true);
+const Statement kCommitFirst("commit.first", Statement::Kind::kWrite, Text(kOneKept + kOneEvent + kOneTimer + kOneListing + kOneAnswer),
+                             true);
+const Statement kCommitLast("commit.last", Statement::Kind::kWrite, Text(kOneClosed + kOnesEvents + kNoTimers + kOneListing + kOneAnswer),
+                            true);
+
+// What a lonely run's commits are, if it is one of those.
+std::optional<CommitForm> FormOfOne(const CommitItem& i) {
+  if (i.disposition == Disposition::kClose) {
+    const bool plain = !i.required_version && !i.not_before && !i.waiting && !i.requeue;
+    return plain ? std::optional(CommitForm::kLast) : std::nullopt;
+  }
+  if (i.disposition != Disposition::kKeep || i.events.size() != 1 || i.timers_set.size() > 1 || !i.timers_cleared.empty())
+    return std::nullopt;
+  return i.timers_set.empty() && !i.listing ? CommitForm::kOne : CommitForm::kFirst;
+}
 
 }  // namespace
 
 const Statement& CommitStatement(CommitForm form) {
   switch (form) {
     case CommitForm::kOne: return kCommitOne;
+    case CommitForm::kFirst: return kCommitFirst;
+    case CommitForm::kLast: return kCommitLast;
     case CommitForm::kKeep: return kCommitKeep;
     case CommitForm::kRun: return kCommitRun;
     case CommitForm::kReady: return kCommitReady;
@@ -254,7 +306,7 @@ const Statement& CommitStatement(CommitForm form) {
 }
 
 CommitForm FormOf(std::span<const CommitItem> items) {
-  CommitForm form = items.size() == 1 && items.front().events.size() == 1 ? CommitForm::kOne : CommitForm::kKeep;
+  CommitForm form = CommitForm::kKeep;
   for (const CommitItem& i : items) {
     if (!i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() ||
         i.snapshot || !i.contents.empty() || std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
@@ -263,6 +315,7 @@ CommitForm FormOf(std::span<const CommitItem> items) {
     const bool run = i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing;
     form = std::max(form, !AllInEvents(i) ? CommitForm::kRows : i.requeue ? CommitForm::kReady : run ? CommitForm::kRun : form);
   }
+  if (items.size() == 1 && form <= CommitForm::kRun) return FormOfOne(items.front()).value_or(form);
   return form;
 }
 

@@ -16,7 +16,7 @@ std::vector<Stage::Edit> OnEach(const std::vector<const char*>& statements, cons
 
 // Every form that gives leases back.
 std::vector<Stage::Edit> CloseWhateverCame() {
-  const std::vector<const char*> forms{"commit.full", "commit.rows", "commit.ready", "commit.run"};
+  const std::vector<const char*> forms{"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.last"};
   auto edits = OnEach(forms, "AND g.now_wake = g.wake ", "");
   for (auto& edit : OnEach(forms, " AND l.wake = g.wake", "")) edits.push_back(edit);
   return edits;
@@ -26,7 +26,8 @@ class MutantIsolation : public IsolationTest {
  protected:
   void SetUp() override { expect_clean_ = false; }
   static std::vector<Stage::Edit> OnCommits(const std::string& from, const std::string& to) {
-    return OnEach({"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.keep", "commit.one"}, from, to);
+    return OnEach({"commit.full", "commit.rows", "commit.ready", "commit.run", "commit.keep", "commit.one", "commit.first", "commit.last"},
+                  from, to);
   }
 };
 
