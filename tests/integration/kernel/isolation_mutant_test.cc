@@ -71,15 +71,19 @@ TEST_F(MutantIsolation, AClaimInOneStatementMissesTheLastCommit) {
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAnAcknowledgedSignalIsLost) {
-  Prepare(CloseWhateverCame());
-  Holder holder = ClaimNew(*a_, Open(*a_));
-  Gate gate(*stage_, "commit_snapshot_taken", *a_);
-  auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
-  ASSERT_TRUE(gate.AwaitArrival());
-  ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "acknowledged";
-  gate.Open();
-  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant closes over it";
-  EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("acknowledged input that nobody read")));
+  for (const bool in_a_batch : {false, true}) {
+    SCOPED_TRACE(in_a_batch ? "in a batch" : "alone");
+    in_a_batch_ = in_a_batch;
+    Prepare(CloseWhateverCame());
+    Holder holder = ClaimNew(*a_, Open(*a_));
+    Gate gate(*stage_, "commit_snapshot_taken", *a_);
+    auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
+    ASSERT_TRUE(gate.AwaitArrival());
+    ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "acknowledged";
+    gate.Open();
+    EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted) << "the mutant closes over it";
+    EXPECT_THAT(stage_->Violations(), Contains(HasSubstr("acknowledged input that nobody read")));
+  }
 }
 
 TEST_F(MutantIsolation, WithoutTheWakeCheckAReleasedSubjectSleepsOnItsSignal) {

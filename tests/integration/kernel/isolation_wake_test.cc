@@ -4,8 +4,10 @@
 namespace acl::test {
 namespace {
 
-class WakeIsolation : public IsolationTest {
+// Commits of one item and of several are made by other statements: everything runs in both ways.
+class WakeIsolation : public IsolationTest, public ::testing::WithParamInterface<bool> {
  protected:
+  WakeIsolation() { in_a_batch_ = GetParam(); }
   // Runs with a release and with a close: both prove the wake-up counter in the same way.
   void ForEachEnd(const std::function<void(Disposition)>& run) {
     for (Disposition end : {Disposition::kRelease, Disposition::kClose}) {
@@ -24,7 +26,7 @@ class WakeIsolation : public IsolationTest {
   }
 };
 
-TEST_F(WakeIsolation, SignalLandsAfterTheCommitsSnapshot) {
+TEST_P(WakeIsolation, SignalLandsAfterTheCommitsSnapshot) {
   ForEachEnd([&](Disposition end) {
     Holder holder = ClaimNew(*a_, Open(*a_));
     CommitItem item = holder.Item(1, end);
@@ -44,7 +46,7 @@ TEST_F(WakeIsolation, SignalLandsAfterTheCommitsSnapshot) {
   });
 }
 
-TEST_F(WakeIsolation, SignalBeginsWhileTheCommitHasTheLease) {
+TEST_P(WakeIsolation, SignalBeginsWhileTheCommitHasTheLease) {
   ForEachEnd([&](Disposition end) {
     Holder holder = ClaimNew(*a_, Open(*a_));
     Gate gate(*stage_, "commit_given", *a_);
@@ -68,7 +70,7 @@ TEST_F(WakeIsolation, SignalBeginsWhileTheCommitHasTheLease) {
   });
 }
 
-TEST_F(WakeIsolation, SignalIsInsertedButNotCommitted) {
+TEST_P(WakeIsolation, SignalIsInsertedButNotCommitted) {
   ForEachEnd([&](Disposition end) {
     Holder holder = ClaimNew(*a_, Open(*a_));
     Gate gate(*stage_, "post_woken", *b_);
@@ -86,26 +88,23 @@ TEST_F(WakeIsolation, SignalIsInsertedButNotCommitted) {
   });
 }
 
-TEST_F(WakeIsolation, AKeepingCommitAndAWakeUpDoNotWaitForEachOther) {
-  for (const bool in_a_batch : {false, true}) {
-    in_a_batch_ = in_a_batch;
-    Holder holder = ClaimNew(*a_, Open(*a_));
-    Gate gate(*stage_, "commit_proved", *a_);
-    CommitItem item = holder.Item();
-    auto commit = a_->Start(Committing(item));
-    ASSERT_TRUE(gate.AwaitArrival());
-    ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "not behind the commit";
-    gate.Open();
-    EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted);
-    holder.Landed(item);
-    EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kMoved);
-    auto inbox = a_->store().ReadInbox(holder.subject(), holder.token());
-    ASSERT_TRUE(inbox);
-    EXPECT_EQ(inbox->rows.size(), 1u);
-  }
+TEST_P(WakeIsolation, AKeepingCommitAndAWakeUpDoNotWaitForEachOther) {
+  Holder holder = ClaimNew(*a_, Open(*a_));
+  Gate gate(*stage_, "commit_proved", *a_);
+  CommitItem item = holder.Item();
+  auto commit = a_->Start(Committing(item));
+  ASSERT_TRUE(gate.AwaitArrival());
+  ASSERT_TRUE(b_->store().Post(NewPost(holder.subject()))) << "not behind the commit";
+  gate.Open();
+  EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted);
+  holder.Landed(item);
+  EXPECT_EQ(CommitOne(*a_, holder.Item(1, Disposition::kRelease)), Outcome::kMoved);
+  auto inbox = a_->store().ReadInbox(holder.subject(), holder.token());
+  ASSERT_TRUE(inbox);
+  EXPECT_EQ(inbox->rows.size(), 1u);
 }
 
-TEST_F(WakeIsolation, CancelAgainstReleaseWhoeverIsFirst) {
+TEST_P(WakeIsolation, CancelAgainstReleaseWhoeverIsFirst) {
   // Cancel before the release's proof, beside it, and after it: it is always either moved or ready.
   for (const char* mark : {"commit_snapshot_taken", "commit_given"}) {
     SCOPED_TRACE(mark);
@@ -135,7 +134,7 @@ TEST_F(WakeIsolation, CancelAgainstReleaseWhoeverIsFirst) {
   }
 }
 
-TEST_F(WakeIsolation, TimerChosenThenTheSubjectCloses) {
+TEST_P(WakeIsolation, TimerChosenThenTheSubjectCloses) {
   Holder holder = WithTimer();
   Gate gate(*stage_, "timers_chosen", *c_);
   auto fire = c_->Start([](KernelStore& store) { return store.FireTimers(10); });
@@ -148,7 +147,7 @@ TEST_F(WakeIsolation, TimerChosenThenTheSubjectCloses) {
   EXPECT_EQ(Unread(holder.subject()), 0);
 }
 
-TEST_F(WakeIsolation, TimerHasTheLeaseWhenTheSubjectCloses) {
+TEST_P(WakeIsolation, TimerHasTheLeaseWhenTheSubjectCloses) {
   Holder holder = WithTimer();
   Gate gate(*stage_, "timers_locked", *c_);
   auto fire = c_->Start([](KernelStore& store) { return store.FireTimers(10); });
@@ -160,7 +159,7 @@ TEST_F(WakeIsolation, TimerHasTheLeaseWhenTheSubjectCloses) {
   EXPECT_EQ(Unread(holder.subject()), 1);
 }
 
-TEST_F(WakeIsolation, TimerComesWhileTheClosingCommitHasTheLease) {
+TEST_P(WakeIsolation, TimerComesWhileTheClosingCommitHasTheLease) {
   Holder holder = WithTimer();
   Gate gate(*stage_, "commit_given", *a_);
   auto commit = a_->Start(Committing(holder.Item(1, Disposition::kClose)));
@@ -173,7 +172,7 @@ TEST_F(WakeIsolation, TimerComesWhileTheClosingCommitHasTheLease) {
   EXPECT_EQ(c_->store().FireTimers(10)->fired, 0);
 }
 
-TEST_F(WakeIsolation, TwoFirersFireATimerOnce) {
+TEST_P(WakeIsolation, TwoFirersFireATimerOnce) {
   Holder holder = WithTimer();
   Gate gate(*stage_, "timers_chosen", *c_);
   auto first = c_->Start([](KernelStore& store) { return store.FireTimers(10); });
@@ -184,7 +183,7 @@ TEST_F(WakeIsolation, TwoFirersFireATimerOnce) {
   EXPECT_EQ(Unread(holder.subject()), 1);
 }
 
-TEST_F(WakeIsolation, APostWaitsForADirectCommandAndIsNotLost) {
+TEST_P(WakeIsolation, APostWaitsForADirectCommandAndIsNotLost) {
   SubjectId subject = Create(false);
   Gate gate(*stage_, "direct_locked", *a_);
   auto direct = a_->Start([subject](KernelStore& store) {
@@ -201,6 +200,9 @@ TEST_F(WakeIsolation, APostWaitsForADirectCommandAndIsNotLost) {
   ASSERT_TRUE(posted.get());
   EXPECT_EQ(Claim(*b_, Open(*b_), subject).claimed().head.seq, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Commits, WakeIsolation, ::testing::Bool(),
+                         [](const auto& form) { return std::string(form.param ? "InABatch" : "Alone"); });
 
 }  // namespace
 }  // namespace acl::test

@@ -1,4 +1,6 @@
 // Group commit: one outcome per item, whatever the others' (DESIGN.md section 2, "Commit").
+#include <gmock/gmock.h>
+
 #include "tests/integration/postgres/store_fixture.h"
 
 namespace acl {
@@ -343,6 +345,83 @@ TEST_F(PgCommitTest, EverythingElseOfAnItem) {
   EXPECT_TRUE(Claim(session).claimed.empty()) << "needs a newer worker";
   ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok());
   EXPECT_TRUE(Claim(session).claimed.empty()) << "and still does after a wake-up";
+}
+
+// The start and the end of a run that is alone have statements of their own (commit.first, commit.last): they write what the others write.
+TEST_F(PgCommitTest, TheEndsOfARunAloneAreThoseInABatch) {
+  const SessionId session = OpenSession();
+  for (const bool alone : {true, false}) {
+    CreateItem create = NewItem();
+    create.kind = "workflow";
+    create.listing = ListingRow{"report", "1.0.0", "ann", "PENDING", "steps: []", "{}"};
+    const SubjectId subject = CreateOne(create);
+    Claimed claimed = ClaimOne(session);
+    const auto commit = [&](const CommitItem& item) {
+      std::vector<CommitItem> items{item};
+      if (!alone) {
+        CreateOne();
+        Claimed other = ClaimOne(session);
+        items.push_back(Append(other, session, 1, Disposition::kClose));
+      }
+      auto outcomes = store().Commit(items);
+      ASSERT_TRUE(outcomes.ok()) << outcomes.error();
+      for (const CommitOutcome& outcome : *outcomes) EXPECT_EQ(outcome.kind, Kind::kCommitted) << outcome.error;
+    };
+    const auto state = [&] {
+      return db().Value(
+          "SELECT concat_ws(' ', w.status, w.error_message, w.started_at = h.last_timestamp, w.completed_at = h.last_timestamp, "
+          "w.updated_at = h.last_timestamp, h.head_seq, l.state, l.session_id IS NULL, l.acquired_at IS NULL, l.wake, "
+          "(SELECT string_agg(t.timer_id || (t.fire_at = h.last_timestamp + interval '1 hour'), ',') FROM timers t "
+          "WHERE t.subject_id = h.subject_id)) "
+          "FROM subject_head h JOIN leases l USING (subject_id) JOIN workflows w ON w.id = h.subject_id WHERE h.subject_id = " +
+          Sql(subject));
+    };
+    CommitItem first = Append(claimed, session);
+    first.attempts = {{"a", 1, {}, first.last_timestamp}};
+    first.listing = ListingChange{"RUNNING", std::nullopt, first.last_timestamp, std::nullopt};
+    first.timers_set = {{"deadline", first.last_timestamp + std::chrono::hours(1)}};
+    commit(first);
+    EXPECT_EQ(state(), "RUNNING t t 2 0 f f 0 deadlinetrue");
+    CommitItem last = Append(claimed, session, 2, Disposition::kClose);
+    last.completions = {{"a", 1, last.last_timestamp, Sha256("out"), last.base_seq + 1}};
+    last.listing = ListingChange{"FAILED", "no more", std::nullopt, last.last_timestamp};
+    commit(last);
+    EXPECT_EQ(state(), "FAILED no more t t t 4 1 t t 0");
+    EXPECT_EQ(Rows("completion_rows", subject), 1);
+  }
+}
+
+// Nothing of them is written when the lease is not there, and its holder is told.
+TEST_F(PgCommitTest, TheEndsOfAStaleRunWriteNothing) {
+  const SessionId session = OpenSession();
+  CreateItem create = NewItem();
+  create.kind = "workflow";
+  create.listing = ListingRow{"report", "1.0.0", "ann", "PENDING", "steps: []", "{}"};
+  const SubjectId subject = CreateOne(create);
+  Claimed stale = ClaimOne(session);
+  ASSERT_TRUE(store().GiveBack(subject, session, stale.token).ok());
+  Claimed claimed = ClaimOne(session);
+  for (const Disposition disposition : {Disposition::kKeep, Disposition::kClose}) {
+    Claimed from = stale;
+    CommitItem item = Append(from, session, 1, disposition);
+    item.listing = ListingChange{"COMPLETED", std::nullopt, item.last_timestamp, item.last_timestamp};
+    if (disposition == Disposition::kKeep) item.timers_set = {{"deadline", item.last_timestamp}};
+    EXPECT_EQ(CommitOne(item).kind, Kind::kFenced);
+    // Under its token, but not on its head.
+    item.token = claimed.token, item.base_seq = 7;
+    for (Event& event : item.events) event.token = item.token, event.seq = 8;
+    const CommitOutcome outcome = CommitOne(item);
+    EXPECT_EQ(outcome.kind, Kind::kFenced);
+    EXPECT_THAT(outcome.error, testing::HasSubstr("the head is not at event 7"));
+    item.subject = SubjectId{NewUuid7()};
+    for (Event& event : item.events) event.subject = item.subject;
+    EXPECT_EQ(CommitOne(item).kind, Kind::kFenced) << "nobody has heard of it";
+  }
+  EXPECT_EQ(Head(subject), 1);
+  EXPECT_EQ(Rows("timers", subject), 0);
+  EXPECT_EQ(Rows("journal_rows", subject), 1);
+  EXPECT_EQ(db().Value("SELECT status FROM workflows WHERE id = " + Sql(subject)), "PENDING");
+  EXPECT_EQ(db().Count("SELECT state FROM leases WHERE subject_id = " + Sql(subject)), 0);
 }
 
 TEST_F(PgCommitTest, ReadBackTellsWhatLanded) {
