@@ -231,41 +231,16 @@ void BindContents(std::span<const CommitItem> items, Params& params) {
   params.List("x_item", x_item).List("x_hash", x_hash).List("x_snapshot", x_snapshot);
 }
 
-void AddListing(RowArray& listings, int n, const CommitItem& item) {
-  listings.Row().Int32(n).Id(item.subject.uuid).Text(item.listing->status).MaybeText(item.listing->error_message);
-  listings.MaybeTime(item.listing->started_at).MaybeTime(item.listing->completed_at).Time(item.last_timestamp);
-}
-
 void BindListing(std::span<const CommitItem> items, const RowTypes& types, Params& params) {
   RowArray listings(types.at("commit_listing"), 7);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    if (item.listing) AddListing(listings, n, item);
+    if (!item.listing) continue;
+    listings.Row().Int32(n).Id(item.subject.uuid).Text(item.listing->status).MaybeText(item.listing->error_message);
+    listings.MaybeTime(item.listing->started_at).MaybeTime(item.listing->completed_at).Time(item.last_timestamp);
   }
   params.List("listings", listings);
-}
-
-// The timer and the listing of one item; rows of nulls if there are none.
-void BindOnesTimer(const CommitItem& item, const RowTypes& types, Params& params) {
-  RowArray timer(types.at("commit_timer"), 4);
-  if (item.timers_set.empty()) {
-    timer.Row().Null(Oid::kInt4).Null(Oid::kUuid).Null(Oid::kText).Null(Oid::kTimestamptz);
-  } else {
-    timer.Row().Int32(1).Id(item.subject.uuid).Text(item.timers_set.front().timer_id).Time(item.timers_set.front().fire_at);
-  }
-  params.Set("timer", timer.EncodeOne());
-}
-
-void BindOnesListing(const CommitItem& item, const RowTypes& types, Params& params) {
-  RowArray listing(types.at("commit_listing"), 7);
-  if (item.listing) {
-    AddListing(listing, 1, item);
-  } else {
-    listing.Row().Null(Oid::kInt4).Null(Oid::kUuid).Null(Oid::kText).Null(Oid::kText);
-    listing.Null(Oid::kTimestamptz).Null(Oid::kTimestamptz).Null(Oid::kTimestamptz);
-  }
-  params.Set("listing", listing.EncodeOne());
 }
 
 void BindSnapshots(std::span<const CommitItem> items, Params& params) {
@@ -328,12 +303,10 @@ Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direc
     BindItems(items, direct, types, params);
   }
   BindEvents(items, form, types, params);
-  if (form == CommitForm::kFirst) BindOnesTimer(items.front(), types, params);
-  if (form == CommitForm::kFirst || form == CommitForm::kLast) BindOnesListing(items.front(), types, params);
-  if (form <= CommitForm::kKeep) return params;
+  if (form == CommitForm::kOne || form == CommitForm::kKeep) return params;
   BindTimers(items, direct, types, params);
   BindListing(items, types, params);
-  if (form == CommitForm::kRun) return params;
+  if (form <= CommitForm::kRun) return params;
   BindByNumber(items, params);
   BindRequeue(items, direct, params);
   if (form == CommitForm::kReady) return params;
