@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "shared/base/json_object.h"
 #include "shared/base/uuid7.h"
 #include "shared/capability/task_format.h"
-#include "shared/kernel/fold.h"
+#include "shared/kernel/stride.h"
 
 namespace acl {
 
@@ -314,6 +316,74 @@ void SubjectRun::ChooseDisposition(Work& work, const BuildContext& context, cons
   item.waiting = next.waiting;
 }
 
+Status SubjectRun::Follow(Work& work, const BuildContext& context, Next& next) {
+  while (!inputs_.empty()) {
+    Input input = std::move(inputs_.front());
+    inputs_.pop_front();
+    if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
+      if (!IsRunning(finished->step_id, finished->attempt_id) || work.finished.contains(finished->step_id)) continue;
+      if (LeavesRow(finished->result)) RecordAttempt(work, finished->step_id);
+      work.finished.insert(finished->step_id);
+      step_ended_ = true;
+    } else if (const auto* inbox = std::get_if<InboxInput>(&input)) {
+      if (inbox->id.is_nil()) {
+        work.item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));
+      } else {
+        work.item.consumed_inbox.push_back(inbox->id);
+      }
+    }
+    Status decided = Decide(work, input, context.now);
+    if (!decided) return decided;
+    work.inputs.push_back(std::move(input));
+  }
+  return PlanStarts(work, context, next);
+}
+
+// Nothing else is to be heard, nothing else runs, and another step may begin.
+bool SubjectRun::MayStride(const BuildContext& context) const {
+  if (inputs_.size() != 1 || running_.size() != 1 || attempt_counts_.size() != 1) return false;
+  if (!context.start_allowed || context.draining || context.give_back || context.free_slots < 1) return false;
+  if (!limits_.go_on || GivesWay(context)) return false;
+  const auto* finished = std::get_if<StepFinishedInput>(&inputs_.front());
+  return finished && IsRunning(finished->step_id, finished->attempt_id) && running_.begin()->second.row_written &&
+         attempt_counts_.begin()->first == finished->step_id;
+}
+
+bool SubjectRun::TakeStride(Work& work, const BuildContext& context) {
+  if (!MayStride(context)) return false;
+  auto& finished = std::get<StepFinishedInput>(inputs_.front());
+  CommitItem& item = work.item;
+  const WallTime at = std::max(context.now, item.last_timestamp);
+  Stride stride;
+  if (!kind_.TakeStride(state_, finished, at, stride)) return false;
+  work.open = std::move(stride.folded);
+  work.next_state = std::move(stride.next_state);
+  work.finished.insert(finished.step_id);
+  step_ended_ = true;
+  inputs_.pop_front();
+  item.last_timestamp = at;
+  stride.completion.event_seq = LastSeq(work);
+  stride.completion.completed_at = at;
+  item.completions.push_back(std::move(stride.completion));
+  item.attempts.push_back({stride.start.step_id, 1, token_, at});
+  work.start_attempts[stride.start.step_id] = 1;
+  work.starts.push_back(std::move(stride.start));
+  return true;
+}
+
+void SubjectRun::MustSayTheSame(const Work& stride, const Work& at_length) {
+  const auto& [one, other] = std::tie(stride.item, at_length.item);
+  ACL_CHECK(one.events == other.events && one.state_root == other.state_root && one.chain == other.chain, "a stride's event");
+  ACL_CHECK(one.last_timestamp == other.last_timestamp && stride.delta_bytes == at_length.delta_bytes, "a stride's measures");
+  ACL_CHECK(one.attempts == other.attempts && one.completions == other.completions, "a stride's rows");
+  ACL_CHECK(stride.starts == at_length.starts && stride.start_attempts == at_length.start_attempts, "what a stride begins");
+  ACL_CHECK(stride.finished == at_length.finished && stride.cancels == at_length.cancels, "what a stride ends");
+  ACL_CHECK(stride.timer_changes == at_length.timer_changes && stride.dispatched == at_length.dispatched, "a stride's timers and tasks");
+  CommitItem rest = other;  // a stride never has them
+  rest.events.clear(), rest.attempts.clear(), rest.completions.clear();
+  ACL_CHECK(IsEmpty(rest) && rest.contents.empty(), "what a stride leaves out");
+}
+
 Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& given) {
   ACL_CHECK(!in_flight_, "one item of a subject at a time");
   BuildContext context = given;
@@ -329,29 +399,27 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   item.last_timestamp = last_timestamp_;
   work.next_state = state_;
 
-  while (!inputs_.empty()) {
-    Input input = std::move(inputs_.front());
-    inputs_.pop_front();
-    if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
-      if (!IsRunning(finished->step_id, finished->attempt_id) || work.finished.contains(finished->step_id)) continue;
-      if (LeavesRow(finished->result)) RecordAttempt(work, finished->step_id);
-      work.finished.insert(finished->step_id);
-      step_ended_ = true;
-    } else if (const auto* inbox = std::get_if<InboxInput>(&input)) {
-      if (inbox->id.is_nil()) {
-        item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));
-      } else {
-        item.consumed_inbox.push_back(inbox->id);
-      }
-    }
-    Status decided = Decide(work, input, context.now);
-    if (!decided) return decided.error();
-    work.inputs.push_back(std::move(input));
-  }
   Next next;
-  Status planned = PlanStarts(work, context, next);
-  if (!planned) return planned.error();
+#ifndef NDEBUG
+  std::optional<SubjectRun> at_length;  // says in many words what a stride says
+  if (MayStride(context)) at_length.emplace(*this);
+  Work worded = work;
+#endif
+  const bool stride = TakeStride(work, context);
+  if (!stride) {
+    Status followed = Follow(work, context, next);
+    if (!followed) return followed.error();
+  }
   if (work.open) SealOpen(work, context.now);
+#ifndef NDEBUG
+  if (stride) {
+    Next after;
+    ACL_CHECK(at_length->Follow(worded, context, after).ok() && worded.open, "a stride where nothing follows");
+    at_length->SealOpen(worded, context.now);
+    work.item.state_root = work.next_state.Root(), worded.item.state_root = worded.next_state.Root();
+    MustSayTheSame(work, worded);
+  }
+#endif
   ChooseDisposition(work, context, next);
   // A timer set again by this very item must not be cleared by it.
   std::erase_if(item.timers_cleared, [&](const std::string& id) {

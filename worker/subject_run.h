@@ -147,6 +147,13 @@ class SubjectRun {
     std::set<std::string> rows_written;
   };
 
+  // What follows from the inputs, and what begins next.
+  Status Follow(Work& work, const BuildContext& context, Next& next);
+  // The same of the usual turn, at once. False: it is not the usual one, and nothing was taken.
+  bool TakeStride(Work& work, const BuildContext& context);
+  bool MayStride(const BuildContext& context) const;
+  // Aborts if the two do not say the same.
+  static void MustSayTheSame(const Work& stride, const Work& at_length);
   bool IsRunning(const std::string& step_id, int attempt_id) const;
   void TakeDueTimers(WallTime now);
   Status Decide(Work& work, const Input& input, WallTime now);

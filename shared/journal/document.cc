@@ -37,6 +37,8 @@ void Document::Set(std::string_view key, Json value) {
 
 void Document::Share(std::shared_ptr<const trie::Leaf> leaf) { root_ = trie::Insert(root_, std::move(leaf)); }
 
+void Document::Change(std::vector<trie::Change> changes) { root_ = trie::ApplyNow(root_, std::move(changes)); }
+
 void Document::Remove(std::string_view key) { root_ = trie::Remove(root_, trie::PathOf(key)); }
 
 Hash256 Document::Root() const { return trie::RootHash(root_); }

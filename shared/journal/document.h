@@ -22,6 +22,10 @@
 
 namespace acl {
 
+namespace trie {
+struct Change;
+}
+
 // Deepest nesting inside one entry. Above ParseJson's limit, so that any accepted input fits in with a kind's own levels around it.
 inline constexpr int kMaxEntryDepth = 96;
 // How stored text (payloads, snapshots) is read back: it holds entries, so it may be deeper and larger than an input.
@@ -51,6 +55,8 @@ class Document {
   Status Apply(Delta& delta);
   // Of an entry as it is now; null if there is none.
   std::shared_ptr<const trie::Leaf> LeafOf(std::string_view key) const;
+  // Entries as they are to be, storable, no key twice; for whoever changes nothing more before the root is asked for.
+  void Change(std::vector<trie::Change> changes);
   // Puts an entry that another Document has.
   void Share(std::shared_ptr<const trie::Leaf> leaf);
 

@@ -95,6 +95,10 @@ const Leaf* FindSettled(const NodePtr& root, const Hash256& path) {
   return place ? &AsLeaf(**place) : nullptr;
 }
 
+void SortByPath(std::vector<Change>& changes) {
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.path < b.path; });
+}
+
 // Both by path; where both name one, the later holds.
 std::vector<Change> Merge(const std::vector<Change>& before, std::vector<Change> later) {
   std::vector<Change> merged;
@@ -172,9 +176,14 @@ NodePtr Settled(const NodePtr& root) {
   return laid ? laid->Settled() : root;
 }
 
+NodePtr ApplyNow(const NodePtr& root, std::vector<Change> changes) {
+  SortByPath(changes);
+  return ApplyAt(Settled(root), changes, 0);
+}
+
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes) {
   constexpr std::size_t kFew = 24;  // looked through at each search
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.path < b.path; });
+  SortByPath(changes);
   const Laid* laid = AsLaid(root);
   if (laid && (laid->settled() || laid->over.size() + changes.size() > kFew)) return Apply(laid->Settled(), std::move(changes));
   // What removes may leave nothing, or nothing else than before.

@@ -91,6 +91,8 @@ std::shared_ptr<const Leaf> MakeLeaf(const Hash256& path, std::string key, Json 
 Hash256 PathOf(std::string_view key);
 // All at once. No path twice. The same root if nothing changes. A few changes are laid over the root.
 NodePtr Apply(const NodePtr& root, std::vector<Change> changes);
+// The same for whoever changes nothing more before the root is asked for: in the trie at once.
+NodePtr ApplyNow(const NodePtr& root, std::vector<Change> changes);
 // Leaves and inner nodes only; null if there is no entry.
 NodePtr Settled(const NodePtr& root);
 // Inserts the leaf, or puts it in the place of the leaf of the same key.

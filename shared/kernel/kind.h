@@ -76,6 +76,7 @@ struct InboxInput {
 struct TaskTarget {
   std::string queue;
   int band = 1;
+  friend bool operator==(const TaskTarget&, const TaskTarget&) = default;
 };
 
 // One attempt to start. Its row is committed before it runs unless the effect is pure or read (then with its completion).
@@ -88,6 +89,7 @@ struct StartStep {
   Json note;                    // opaque too: what the kind wants to know of this start when its result comes; only in memory
   // Set: a task for other workers instead, whatever the effect; its row and its task go with the commit, its result comes as an input.
   std::optional<TaskTarget> target;
+  friend bool operator==(const StartStep&, const StartStep&) = default;
 };
 
 // An attempt that WhatNext named is about to start: its row goes with this commit (tasks; of what runs here, idempotent and
@@ -144,6 +146,8 @@ struct StepTrace {
   int open_attempt = 0;  // started, and its outcome is not recorded; 0: none
 };
 
+struct Stride;  // stride.h
+
 class SubjectKind {
  public:
   virtual ~SubjectKind() = default;
@@ -154,6 +158,11 @@ class SubjectKind {
   // Whether what is decided next in the same commit may stand in the event before it instead of in one of its own (fold.h, `also`).
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
+  // All of them at once, of an attempt that ended while nothing else of the subject runs or waits to be heard, `at` being the time of its
+  // event. False if it is not as usual: nothing was changed then. Else the outputs of `input` are spent.
+  virtual bool TakeStride(const Document& /*state*/, StepFinishedInput& /*input*/, WallTime /*at*/, Stride& /*stride*/) const {
+    return false;
+  }
   // Of the request that made the subject, for log lines and spans of everything that is done for it.
   virtual SubjectTrace Trace(const Document& /*state*/) const { return {}; }
   virtual StepTrace TraceOf(const Document& /*state*/, const std::string& /*step_id*/) const { return {}; }

@@ -66,6 +66,7 @@ struct AttemptRow {
   int attempt_id = 0;   // counts rows, from 1
   Token token;          // filled by the store on reading; on writing it is the item's
   WallTime started_at;
+  friend bool operator==(const AttemptRow&, const AttemptRow&) = default;
 };
 
 struct CompletionRow {
@@ -74,6 +75,7 @@ struct CompletionRow {
   WallTime completed_at;
   Hash256 result_checksum{};   // SHA-256 over RFC 8785 of the outputs
   std::int64_t event_seq = 0;  // the event that carries the result: `result_snapshot_ref` is event:<seq>
+  friend bool operator==(const CompletionRow&, const CompletionRow&) = default;
 };
 
 struct TimerRow {

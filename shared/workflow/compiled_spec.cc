@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/sha256.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
 #include "shared/workflow/state.h"
@@ -61,7 +62,23 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
       }
     }
   }
+  for (int i = 0; i < c.total(); ++i) {
+    const std::string record = StepKey(c.step_id(i)), outputs = VarKey(c.step(i).name);
+    c.record_place_.push_back({record, Sha256(record)});
+    c.outputs_place_.push_back({outputs, Sha256(outputs)});
+    c.follower_.push_back(c.FollowerOf(i));
+  }
   return std::shared_ptr<const CompiledSpec>(std::move(made));
+}
+
+int CompiledSpec::FollowerOf(int index) const {
+  const auto journaled = [](const CapabilitySpec* capability) {
+    return capability && (capability->effect == EffectClass::kIdempotent || capability->effect == EffectClass::kNonIdempotent);
+  };
+  if (dispatches_ || !waits_.empty() || dependents(index).size() != 1) return -1;
+  const int next = dependents(index).front();
+  if (dependencies(next) != 1 || !constant(next) || step(index).compensation) return -1;
+  return journaled(capability(index)) && journaled(capability(next)) ? next : -1;
 }
 
 void CompiledSpec::Mention(const Json& inputs) {

@@ -25,6 +25,12 @@ struct Instance {
   bool undo = false;  // a compensation
 };
 
+// An entry of the state that a step has for itself.
+struct Place {
+  std::string key;
+  Hash256 path{};  // of the key, in the state's trie
+};
+
 class CompiledSpec {
  public:
   // kInvalid: the steps have no order (a cycle), or two steps get one id.
@@ -40,6 +46,12 @@ class CompiledSpec {
   const std::vector<int>& dependents(int index) const { return dependents_[std::size_t(index)]; }
   // nullptr: no such capability.
   const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
+
+  // The step that alone waits for this one, and for no other, in a workflow where a completion has nothing else to see to: -1 if there is
+  // none of which all that happens between the two can be said at once (stride.h).
+  int follower(int index) const { return follower_[std::size_t(index)]; }
+  const Place& record_place(int index) const { return record_place_[std::size_t(index)]; }
+  const Place& outputs_place(int index) const { return outputs_place_[std::size_t(index)]; }
 
   // Whether the inputs of a step hold no template: what it is called with stands in the spec.
   bool constant(int index) const { return constant_[std::size_t(index)]; }
@@ -59,10 +71,12 @@ class CompiledSpec {
  private:
   CompiledSpec() = default;
   void Mention(const Json& inputs);
+  int FollowerOf(int index) const;
 
   WorkflowSpec spec_;
   std::vector<std::string> ids_;
-  std::vector<int> order_, position_, dependencies_, waits_;
+  std::vector<int> order_, position_, dependencies_, waits_, follower_;
+  std::vector<Place> record_place_, outputs_place_;
   std::vector<std::vector<int>> dependents_;
   std::vector<const CapabilitySpec*> capability_;
   std::vector<bool> constant_;

@@ -4,6 +4,7 @@
 #include "shared/workflow/events.h"
 #include "shared/workflow/evolve.h"
 #include "shared/workflow/state.h"
+#include "shared/workflow/stride.h"
 #include "shared/workflow/what_next.h"
 
 namespace acl::workflow {
@@ -39,6 +40,10 @@ class WorkflowKind final : public SubjectKind {
   Delta Evolve(const Document& state, const EventDraft& draft) const override { return EvolveRun(specs_, state, draft); }
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
+
+  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, Stride& stride) const override {
+    return StrideOf(specs_, state, input, at, stride);
+  }
 
   SubjectTrace Trace(const Document& state) const override { return {TraceOfRun(state), TextOf(Lookup(state, kRunKey), "name")}; }
 

@@ -1,0 +1,14 @@
+#pragma once
+// A step of a run completed, and the one that waits for it alone begins: most of what a fleet does. What decide_completion.cc, evolve.cc
+// and what_next.cc say of it, at once (shared/kernel/stride.h).
+
+#include "shared/kernel/stride.h"
+#include "shared/workflow/compiled_spec.h"
+
+namespace acl::workflow {
+
+// False unless the run is RUNNING with this attempt alone, nothing retried, waited for, undone or failed, no files, and nobody mentions
+// the outputs: then nothing is changed, and the long way says what follows.
+bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, Stride& stride);
+
+}  // namespace acl::workflow
