@@ -145,17 +145,21 @@ Status SubjectRun::Fold(Work& work, EventDraft draft, WallTime now) {
 }
 
 void SubjectRun::SealOpen(Work& work, WallTime now) {
-  CommitItem& item = work.item;
   Event event;
-  event.type = work.open->type;
+  event.type = std::move(work.open->type);
+  WordPayload(*work.open, work.next_state, event);
+  work.open->Dismiss();
+  work.open.reset();
+  Seal(work, std::move(event), now);
+}
+
+void SubjectRun::Seal(Work& work, Event event, WallTime now) {
+  CommitItem& item = work.item;
   event.subject = subject_;
   event.seq = item.base_seq + std::int64_t(item.events.size()) + 1;
   event.journal = journal_;
   event.token = token_;
   event.timestamp = std::max(now, item.last_timestamp);
-  WordPayload(*work.open, work.next_state, event);
-  work.open->Dismiss();
-  work.open.reset();
   event.chain = ChainNext(item.chain, event);
   item.chain = event.chain;
   item.last_timestamp = event.timestamp;
@@ -355,13 +359,12 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context) {
   CommitItem& item = work.item;
   const WallTime at = std::max(context.now, item.last_timestamp);
   Stride stride;
-  if (!kind_.TakeStride(state_, finished, at, stride)) return false;
-  work.open = std::move(stride.folded);
+  if (!kind_.TakeStride(state_, finished, at, footing_, stride)) return false;
   work.next_state = std::move(stride.next_state);
   work.finished.insert(finished.step_id);
   step_ended_ = true;
   inputs_.pop_front();
-  item.last_timestamp = at;
+  Seal(work, std::move(stride.event), at);
   stride.completion.event_seq = LastSeq(work);
   stride.completion.completed_at = at;
   item.completions.push_back(std::move(stride.completion));
@@ -407,6 +410,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
 #endif
   const bool stride = TakeStride(work, context);
   if (!stride) {
+    footing_.reset();
     Status followed = Follow(work, context, next);
     if (!followed) return followed.error();
   }

@@ -18,6 +18,7 @@
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
+#include "shared/kernel/stride.h"
 #include "worker/sticky_cache.h"
 
 namespace acl {
@@ -158,8 +159,10 @@ class SubjectRun {
   void TakeDueTimers(WallTime now);
   Status Decide(Work& work, const Input& input, WallTime now);
   Status Fold(Work& work, EventDraft draft, WallTime now);
-  // Numbers, words and seals the open event.
+  // Words and seals the open event.
   void SealOpen(Work& work, WallTime now);
+  // Numbers and chains it.
+  void Seal(Work& work, Event event, WallTime now);
   static std::int64_t LastSeq(const Work& work) { return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0); }
   Status PlanStarts(Work& work, const BuildContext& context, Next& next);
   Status TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
@@ -180,6 +183,7 @@ class SubjectRun {
   const SubjectLimits limits_;
 
   Document state_;
+  std::shared_ptr<Footing> footing_;  // of state_, if a stride led there
   std::int64_t head_seq_ = 0;
   Hash256 chain_{};
   JournalId journal_;

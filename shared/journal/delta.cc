@@ -64,7 +64,7 @@ void AppendPointer(std::string_view entry, std::string_view below, std::string& 
   out += below;
 }
 
-const Json& DeltaOp::said() const { return leaf ? leaf->value : value; }
+const Json& DeltaOp::said() const { return leaf ? leaf->value() : value; }
 
 Delta::Delta(const Json& patch) {
   auto parsed = Parse(patch);

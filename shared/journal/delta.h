@@ -13,7 +13,7 @@
 namespace acl {
 
 namespace trie {
-struct Leaf;
+class Leaf;
 }
 
 struct DeltaOp {

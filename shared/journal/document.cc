@@ -13,7 +13,7 @@ namespace {
 
 bool Visit(const Document::Node* node, const std::function<bool(const std::string&, const Json&)>& visit) {
   if (node == nullptr) return true;
-  if (node->is_leaf()) return visit(trie::AsLeaf(*node).key, trie::AsLeaf(*node).value);
+  if (node->is_leaf()) return visit(trie::AsLeaf(*node).key, trie::AsLeaf(*node).value());
   return Visit(trie::AsInner(*node).left.get(), visit) && Visit(trie::AsInner(*node).right.get(), visit);
 }
 
@@ -21,7 +21,7 @@ bool Visit(const Document::Node* node, const std::function<bool(const std::strin
 
 const Json* Document::Find(std::string_view key) const {
   const trie::Leaf* leaf = trie::Find(root_, trie::PathOf(key));
-  return leaf ? &leaf->value : nullptr;
+  return leaf ? &leaf->value() : nullptr;
 }
 
 std::shared_ptr<const trie::Leaf> Document::LeafOf(std::string_view key) const { return trie::FindShared(root_, trie::PathOf(key)); }

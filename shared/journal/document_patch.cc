@@ -41,7 +41,7 @@ class Working {
       const trie::Leaf* old = trie::Find(base_.root_node(), trie::PathOf(key));
       if (old == nullptr) return nullptr;
       changed = &New(key);
-      changed->value = old->value;
+      changed->value = old->value();
       changed->there = true;
     }
     Release(*changed);

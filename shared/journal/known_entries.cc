@@ -128,7 +128,7 @@ void KnownEntries::Learn(const Event& event, const Document& state) {
       std::lock_guard lock(mutex_);
       if (before.empty() || !SeenBefore(leaf)) continue;
     }
-    auto entry = std::make_shared<const Entry>(Entry{before, DumpJson(leaf->value), CanonicalJson(leaf->value), leaf});
+    auto entry = std::make_shared<const Entry>(Entry{before, DumpJson(leaf->value()), CanonicalJson(leaf->value()), leaf});
     const std::size_t put = event.payload->find(before);
     if (put != std::string::npos && std::string_view(*event.payload).substr(put + before.size()).starts_with(entry->text)) {
       Keep(std::move(entry));

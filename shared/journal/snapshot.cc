@@ -26,7 +26,7 @@ void AppendEntries(const Document::Node& node, std::string& out) {
   out += out.empty() ? '{' : ',';
   out += DumpJson(Json(trie::AsLeaf(node).key));
   out += ':';
-  out += DumpJson(trie::AsLeaf(node).value);
+  out += DumpJson(trie::AsLeaf(node).value());
 }
 
 // One chunk for a subtree that is small enough or a single entry, else those of its halves.

@@ -164,10 +164,7 @@ Hash256 PathOf(std::string_view key) {
 }
 
 NodePtr Laid::Settled() const {
-  std::call_once(once_, [this] {
-    settled_ = ApplyAt(base, over, 0);
-    is_settled_.store(true, std::memory_order_release);
-  });
+  once_.Do([this] { settled_ = ApplyAt(base, over, 0); });
   return settled_;
 }
 
@@ -202,11 +199,20 @@ std::shared_ptr<const Leaf> MakeLeaf(std::string key, Json value) {
 }
 
 std::shared_ptr<const Leaf> MakeLeaf(const Hash256& path, std::string key, Json value) {
-  auto node = std::make_shared<Leaf>();
-  node->path = path;
-  node->key = std::move(key);
-  node->value = std::move(value);
-  return node;
+  return std::make_shared<Leaf>(path, std::move(key), std::move(value));
+}
+
+std::shared_ptr<const Leaf> MakeLeafOfText(const Hash256& path, std::string key, std::string stored) {
+  return std::make_shared<Leaf>(path, std::move(key), std::move(stored));
+}
+
+const Json& Leaf::Read() const {
+  read_.Do([this] {
+    auto read = ParseJson(text_, kStoredJson);
+    ACL_CHECK(read.ok(), "the text of an entry is not JSON");
+    value_ = std::move(*read);
+  });
+  return value_;
 }
 
 NodePtr Insert(const NodePtr& root, std::shared_ptr<const Leaf> leaf) {
@@ -252,13 +258,17 @@ Document::Node::Measure Document::Node::Work() const {
     return {HashOfInner(on_left.hash, on_right.hash), on_left.bytes + on_right.bytes};
   }
   const trie::Leaf& leaf = trie::AsLeaf(*this);
-  const CanonicalMeasure text = MeasureCanonical(leaf.value);
-  return trie::MeasureOf(leaf, text.hash, trie::SameText(leaf.value) ? text.bytes : DumpJson(leaf.value).size());
+  const CanonicalMeasure text = MeasureCanonical(leaf.value());
+  return trie::MeasureOf(leaf, text.hash, trie::SameText(leaf.value()) ? text.bytes : DumpJson(leaf.value()).size());
 }
 
 void Document::Node::Know(std::size_t stored_bytes, std::string_view canonical) const {
   if (measured_.load(std::memory_order_acquire) == kThere) return;
-  Keep(trie::MeasureOf(trie::AsLeaf(*this), Sha256(canonical), stored_bytes));
+  Know(stored_bytes, Sha256(canonical));
+}
+
+void Document::Node::Know(std::size_t stored_bytes, const Hash256& canonical) const {
+  Keep(trie::MeasureOf(trie::AsLeaf(*this), canonical, stored_bytes));
 }
 
 // Two that come at once work it out both, and one of them writes it.

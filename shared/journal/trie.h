@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "shared/base/json_object.h"
+#include "shared/base/once.h"
 #include "shared/journal/document.h"
 
 namespace acl {
@@ -22,6 +22,7 @@ struct Document::Node {
   Measure Measured() const;  // from any thread
   // Of a leaf, for whoever has the texts of its value: what else is worked out from it.
   void Know(std::size_t stored_bytes, std::string_view canonical) const;
+  void Know(std::size_t stored_bytes, const Hash256& canonical) const;  // the hash of that text
 
   bool is_leaf() const { return shape == Shape::kLeaf; }
 
@@ -45,14 +46,27 @@ namespace trie {
 
 using NodePtr = std::shared_ptr<const Document::Node>;
 
-struct Leaf : Document::Node {
-  Leaf() : Node(Shape::kLeaf) {}
+class Leaf : public Document::Node {
+ public:
+  Leaf(const Hash256& path_of_key, std::string its_key, Json value)
+      : Node(Shape::kLeaf), path(path_of_key), key(std::move(its_key)), value_(std::move(value)) {}
+  // From the text of its value, which is read when somebody asks.
+  Leaf(const Hash256& path_of_key, std::string its_key, std::string stored)
+      : Node(Shape::kLeaf), path(path_of_key), key(std::move(its_key)), text_(std::move(stored)) {}
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;
-  ~Leaf() { Dismiss(value); }
-  Hash256 path{};  // SHA-256(key)
-  std::string key;
-  Json value;
+  ~Leaf() { Dismiss(value_); }
+
+  const Hash256 path;  // SHA-256(key)
+  const std::string key;
+  const Json& value() const { return text_.empty() || read_.done() ? value_ : Read(); }  // from any thread
+
+ private:
+  const Json& Read() const;
+
+  const std::string text_;  // empty: the value was there from the start
+  mutable Once read_;
+  mutable Json value_;
 };
 
 struct Inner : Document::Node {
@@ -74,12 +88,11 @@ struct Laid : Document::Node {
   NodePtr base;              // no Laid itself
   std::vector<Change> over;  // by path, no path twice; put, all of them
   NodePtr Settled() const;   // from any thread
-  bool settled() const { return is_settled_.load(std::memory_order_acquire); }
+  bool settled() const { return once_.done(); }
 
  private:
-  mutable std::once_flag once_;
+  mutable Once once_;
   mutable NodePtr settled_;
-  mutable std::atomic<bool> is_settled_{false};
 };
 
 inline const Leaf& AsLeaf(const Document::Node& node) { return static_cast<const Leaf&>(node); }
@@ -87,6 +100,8 @@ inline const Inner& AsInner(const Document::Node& node) { return static_cast<con
 
 std::shared_ptr<const Leaf> MakeLeaf(std::string key, Json value);
 std::shared_ptr<const Leaf> MakeLeaf(const Hash256& path, std::string key, Json value);  // for whoever has the path of the key
+// From the text of its value as DumpJson writes it.
+std::shared_ptr<const Leaf> MakeLeafOfText(const Hash256& path, std::string key, std::string stored);
 // SHA-256(key); of short keys remembered by the thread, for most are asked for again and again.
 Hash256 PathOf(std::string_view key);
 // All at once. No path twice. The same root if nothing changes. A few changes are laid over the root.

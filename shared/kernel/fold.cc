@@ -43,7 +43,7 @@ bool SaidBefore(Ops& operations, const DeltaOp& next, const std::shared_ptr<cons
     before->value = next.said();
     before->leaf.reset();
   } else {
-    if (before->leaf) before->value = before->leaf->value;
+    if (before->leaf) before->value = before->leaf->value();
     before->leaf.reset();
     before->value[next.below.substr(1)] = next.said();
   }

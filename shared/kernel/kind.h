@@ -146,7 +146,8 @@ struct StepTrace {
   int open_attempt = 0;  // started, and its outcome is not recorded; 0: none
 };
 
-struct Stride;  // stride.h
+struct Footing;  // stride.h
+struct Stride;
 
 class SubjectKind {
  public:
@@ -159,8 +160,10 @@ class SubjectKind {
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
   // All of them at once, of an attempt that ended while nothing else of the subject runs or waits to be heard, `at` being the time of its
-  // event. False if it is not as usual: nothing was changed then. Else the outputs of `input` are spent.
-  virtual bool TakeStride(const Document& /*state*/, StepFinishedInput& /*input*/, WallTime /*at*/, Stride& /*stride*/) const {
+  // event. `footing`: what it left there at the stride that led to this state, else null. False if it is not as usual: nothing was changed
+  // then. Else the outputs of `input` are spent.
+  virtual bool TakeStride(const Document& /*state*/, StepFinishedInput& /*input*/, WallTime /*at*/, std::shared_ptr<Footing>& /*footing*/,
+                          Stride& /*stride*/) const {
     return false;
   }
   // Of the request that made the subject, for log lines and spans of everything that is done for it.

@@ -94,12 +94,9 @@ CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const 
   return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
 }
 
-}  // namespace
-
-StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
-                  WallTime now) {
+StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
+                    const StepRecord& record, std::string_view run_id, WallTime now) {
   CallTraits traits = TraitsOf(specs, spec, instance, state);
-  StepRecord record = ReadStep(state, instance.step_id);
   StartStep start;
   start.step_id = instance.step_id;
   std::vector<std::string> missing;
@@ -109,7 +106,7 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
   start.call = CallToJson(std::move(call));
   if (called) start.target = spec.TargetOf(instance);
   if (called && !missing.empty()) start.note = {{"missing", std::move(missing)}};
-  start.idempotency_key = IdempotencyKeyOf(run.run_id, instance.step_id);
+  start.idempotency_key = IdempotencyKeyOf(run_id, instance.step_id);
   if (Mutant("effect_without_key")) start.idempotency_key += fmt::format("#{}", record.attempt);
   start.timeout = traits.attempt_timeout;
   if (traits.step_timeout && record.started_at) {
@@ -120,6 +117,18 @@ StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instan
     start.timeout = *traits.step_timeout;
   }
   return start;
+}
+
+}  // namespace
+
+StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
+                  WallTime now) {
+  return StartFrom(specs, spec, instance, state, ReadStep(state, instance.step_id), run.run_id, now);
+}
+
+StartStep FirstStartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
+                       std::string_view run_id) {
+  return StartFrom(specs, spec, instance, state, StepRecord(), run_id, WallTime());  // the time counts from its beginning
 }
 
 }  // namespace acl::workflow

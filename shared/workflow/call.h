@@ -43,5 +43,8 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
 // answers now and that stay literal.
 StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
                   WallTime now);
+// The same of a step that has no record yet.
+StartStep FirstStartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
+                       std::string_view run_id);
 
 }  // namespace acl::workflow

@@ -6,13 +6,31 @@
 #include <atomic>
 
 #include "shared/base/canonical_json.h"
-#include "shared/base/sha256.h"
+#include "shared/journal/trie.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
 namespace acl::workflow {
+
+namespace {
+
+std::string Quoted(std::string_view text) { return DumpJson(Json(text)); }
+
+StepWords WordsOf(const std::string& step_id, const std::string& name) {
+  StepWords words{PlaceOf(StepKey(step_id)), PlaceOf(VarKey(name)), Quoted(step_id), "\"step_id\":" + Quoted(step_id)};
+  if (name != step_id) words.facts += ",\"step_name\":" + Quoted(name);
+  return words;
+}
+
+}  // namespace
+
+Place PlaceOf(std::string_view key) {
+  std::string pointer;
+  AppendPointer(key, "", pointer);
+  return {std::string(key), trie::PathOf(key), "{\"op\":\"add\",\"path\":" + Quoted(pointer) + ",\"value\":"};
+}
 
 Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec, const CapabilityRegistry& capabilities) {
   std::shared_ptr<CompiledSpec> made(new CompiledSpec());
@@ -63,9 +81,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     }
   }
   for (int i = 0; i < c.total(); ++i) {
-    const std::string record = StepKey(c.step_id(i)), outputs = VarKey(c.step(i).name);
-    c.record_place_.push_back({record, Sha256(record)});
-    c.outputs_place_.push_back({outputs, Sha256(outputs)});
+    c.words_.push_back(WordsOf(c.step_id(i), c.step(i).name));
     c.follower_.push_back(c.FollowerOf(i));
   }
   return std::shared_ptr<const CompiledSpec>(std::move(made));

@@ -25,10 +25,20 @@ struct Instance {
   bool undo = false;  // a compensation
 };
 
-// An entry of the state that a step has for itself.
+// An entry of the state that a step has for itself: its key, the key's path in the trie, and how an event begins to put it.
 struct Place {
   std::string key;
-  Hash256 path{};  // of the key, in the state's trie
+  Hash256 path{};
+  std::string put;  // {"op":"add","path":"/step:a","value":
+};
+
+Place PlaceOf(std::string_view key);
+
+// What the events of a step say of it each time.
+struct StepWords {
+  Place record, outputs;
+  std::string id;     // quoted
+  std::string facts;  // "step_id":"a", and its name if that is another
 };
 
 class CompiledSpec {
@@ -50,8 +60,7 @@ class CompiledSpec {
   // The step that alone waits for this one, and for no other, in a workflow where a completion has nothing else to see to: -1 if there is
   // none of which all that happens between the two can be said at once (stride.h).
   int follower(int index) const { return follower_[std::size_t(index)]; }
-  const Place& record_place(int index) const { return record_place_[std::size_t(index)]; }
-  const Place& outputs_place(int index) const { return outputs_place_[std::size_t(index)]; }
+  const StepWords& words(int index) const { return words_[std::size_t(index)]; }
 
   // Whether the inputs of a step hold no template: what it is called with stands in the spec.
   bool constant(int index) const { return constant_[std::size_t(index)]; }
@@ -76,7 +85,7 @@ class CompiledSpec {
   WorkflowSpec spec_;
   std::vector<std::string> ids_;
   std::vector<int> order_, position_, dependencies_, waits_, follower_;
-  std::vector<Place> record_place_, outputs_place_;
+  std::vector<StepWords> words_;
   std::vector<std::vector<int>> dependents_;
   std::vector<const CapabilitySpec*> capability_;
   std::vector<bool> constant_;

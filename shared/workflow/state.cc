@@ -133,7 +133,7 @@ std::optional<RunRecord> ReadRun(const Document& state) {
   if (leaf == nullptr) return std::nullopt;
   if (leaf != known.leaf.get()) {
     known.leaf = state.LeafOf(kRunKey);
-    known.record = ReadRunRecord(&leaf->value);
+    known.record = ReadRunRecord(&leaf->value());
   }
   return known.record;
 }

@@ -1,7 +1,13 @@
 #include "shared/workflow/stride.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
+#include "shared/base/sha256.h"
 #include "shared/journal/trie.h"
 #include "shared/workflow/call.h"
 #include "shared/workflow/events.h"
@@ -14,169 +20,241 @@ namespace {
 
 using Members = Json::object_t;
 
+// What must be known of a run that is in the middle of a step, with nothing else to see to. `step` waits for nobody any more.
+struct Standing final : Footing {
+  std::shared_ptr<const CompiledSpec> spec;
+  std::string run_id;
+  int step = -1;
+  int attempt = 1;
+  std::int64_t began = 0;  // microseconds, of the step
+  std::int64_t done = 0;   // steps
+  // Names of outputs that no variable of the run has.
+  std::vector<std::string> unnamed;
+};
+
 const Members* MembersAt(const Document& state, const Hash256& path) {
   const trie::Leaf* leaf = trie::Find(state.root_node(), path);
-  return leaf && leaf->value.is_object() ? &leaf->value.get_ref<const Members&>() : nullptr;
+  return leaf && leaf->value().is_object() ? &leaf->value().get_ref<const Members&>() : nullptr;
 }
 
 bool Is(const Json& value, std::string_view text) { return value.is_string() && value.get_ref<const std::string&>() == text; }
-std::string_view TextIn(const Json& value) {
-  return value.is_string() ? std::string_view(value.get_ref<const std::string&>()) : std::string_view();
+bool IsTime(const Json& value) {
+  return value.is_number_integer() && value.get<std::int64_t>() >= 0 && value.get<std::int64_t>() < std::int64_t(1) << 53;
 }
 
-// Of a run that goes on: neither paused, stopping nor closed.
-struct RunningRun {
-  std::string_view run_id, spec_hash;
-};
-std::optional<RunningRun> ReadRunning(const Document& state) {
-  static const Hash256 path = trie::PathOf(kRunKey);
-  const Members* members = MembersAt(state, path);
-  if (members == nullptr) return std::nullopt;
-  RunningRun run;
+// A run that goes on: neither paused, stopping nor closed.
+bool ReadRunning(const SpecCache& specs, const Document& state, Standing& at) {
+  const Members* members = MembersAt(state, trie::PathOf(kRunKey));
+  if (members == nullptr) return false;
   bool running = false;
+  std::string spec_hash;
   for (const auto& [name, value] : *members) {
     const std::string_view key = name;
+    if (key == "phase") return false;
     if (key == "status") running = Is(value, Name(RunStatus::kRunning));
-    if (key == "phase") return std::nullopt;
-    if (key == "run_id") run.run_id = TextIn(value);
-    if (key == "spec_hash") run.spec_hash = TextIn(value);
+    if (key == "run_id" && value.is_string()) at.run_id = value.get_ref<const std::string&>();
+    if (key == "spec_hash" && value.is_string()) spec_hash = value.get_ref<const std::string&>();
   }
-  return running ? std::optional(run) : std::nullopt;
+  if (!running) return false;
+  const auto spec = specs.Of(state, spec_hash);
+  if (!spec) return false;
+  at.spec = *spec;
+  return true;
 }
 
-// How many steps are done, if the one is all that there is besides.
-std::optional<std::int64_t> DoneBeside(const Document& state, const std::string& open) {
-  static const Hash256 path = trie::PathOf(kProgressKey);
-  const Members* members = MembersAt(state, path);
-  if (members == nullptr || members->size() != 2) return std::nullopt;
-  std::optional<std::int64_t> done;
-  bool alone = false;
+// How many steps are done, if the step is all that there is besides.
+bool ReadDone(const Document& state, Standing& at) {
+  const Members* members = MembersAt(state, trie::PathOf(kProgressKey));
+  if (members == nullptr || members->size() != 2) return false;
+  bool done = false, alone = false;
   for (const auto& [key, value] : *members) {
-    if (key == "done" && value.is_number_integer()) done = value.get<std::int64_t>();
-    if (key == "open" && value.is_array() && value.size() == 1) alone = Is(value.get_ref<const Json::array_t&>().front(), open);
+    if (key == "done" && value.is_number_integer()) {
+      done = true;
+      at.done = value.get<std::int64_t>();
+    }
+    if (key == "open" && value.is_array() && value.size() == 1) {
+      alone = Is(value.get_ref<const Json::array_t&>().front(), at.spec->step_id(at.step));
+    }
   }
-  return alone ? done : std::nullopt;
+  return done && alone;
 }
 
-// When the step began, if this is its first attempt and it runs.
-const Json* FirstBegan(const Document& state, const Place& record, int attempt_id) {
-  const Members* members = MembersAt(state, record.path);
-  if (members == nullptr) return nullptr;
-  const Json* began = nullptr;
-  bool running = false, attempt = false;
+// When the step began, if this is its first attempt with an outcome and it runs.
+bool ReadBegan(const Document& state, Standing& at) {
+  const Members* members = MembersAt(state, at.spec->words(at.step).record.path);
+  if (members == nullptr) return false;
+  bool running = false, attempt = false, began = false;
   for (const auto& [name, value] : *members) {
     const std::string_view key = name;
     if (key == "status") {
       running = Is(value, Name(StepStatus::kRunning));
     } else if (key == "attempt") {
-      attempt = value.is_number_integer() && value.get<std::int64_t>() == attempt_id;
+      attempt = value.is_number_integer() && value.get<std::int64_t>() == at.attempt;
     } else if (key == "started_at") {
-      if (value.is_number_integer()) began = &value;
+      began = IsTime(value);
+      if (began) at.began = value.get<std::int64_t>();
     } else if (key != "call") {
-      return nullptr;
+      return false;
     }
   }
-  return running && attempt ? began : nullptr;
+  return running && attempt && began;
+}
+
+std::shared_ptr<Standing> Read(const SpecCache& specs, const Document& state, const StepFinishedInput& input) {
+  auto at = std::make_shared<Standing>();
+  if (!ReadRunning(specs, state, *at)) return nullptr;
+  const Instance* instance = at->spec->Find(input.step_id);
+  if (instance == nullptr || instance->undo) return nullptr;
+  at->step = instance->step;
+  at->attempt = input.attempt_id;
+  if (at->spec->follower(at->step) < 0 || !ReadDone(state, *at) || !ReadBegan(state, *at)) return nullptr;
+  const ReadySet ready(state, at->spec->total());
+  const int here = at->spec->position(at->step);
+  return ready.Next(0) == here && !ready.Next(here + 1) ? at : nullptr;
+}
+
+bool StandsAt(const Standing& at, const StepFinishedInput& input) {
+  return at.attempt == input.attempt_id && at.spec->step_id(at.step) == input.step_id && at.spec->follower(at.step) >= 0;
 }
 
 // Outputs that become the variable of the step and nothing else.
-bool Plain(const CompiledSpec& spec, const Document& state, int step, const Json& outputs) {
+bool Plain(const Document& state, const Json& outputs, Standing& at) {
   if (!outputs.is_object() || !CheckStorable(outputs)) return false;
-  const std::string& name = spec.step(step).name;
+  const std::string& name = at.spec->step(at.step).name;
   for (const auto& [key, value] : outputs.get_ref<const Members&>()) {
-    if (key == name || key == "success" || spec.Mentions(key) || state.Has(VarKey(key))) return false;
+    if (key == name || key == "success" || at.spec->Mentions(key)) return false;
+    if (std::find(at.unnamed.begin(), at.unnamed.end(), key) != at.unnamed.end()) continue;
+    if (state.Has(VarKey(key))) return false;
+    at.unnamed.push_back(key);
   }
   return true;
 }
 
-// An operation that puts the whole entry, and the entry.
-DeltaOp Put(const Place& place, Json value) {
-  DeltaOp op;
-  op.entry = place.key;
-  op.leaf = trie::MakeLeaf(place.path, place.key, std::move(value));
-  return op;
-}
-DeltaOp Put(std::string_view key, Json value) {
-  DeltaOp op;
-  op.entry = key;
-  op.leaf = trie::MakeLeaf(op.entry, std::move(value));
-  return op;
+// ---- what follows
+
+// Most runs have one word of steps that are ready (ready_set.h).
+const Place& KnownPlace(const std::string& key) {
+  thread_local Place last;
+  if (last.key != key) last = PlaceOf(key);
+  return last;
 }
 
-Json Facts(const CompiledSpec& spec, int step, int attempt) {
-  Json facts = ObjectFor(4);
-  AddMember(facts, "step_id", spec.step_id(step));
-  if (spec.step(step).name != spec.step_id(step)) AddMember(facts, "step_name", spec.step(step).name);
-  AddMember(facts, "attempt", attempt);
-  return facts;
+Delta MovedReady(const CompiledSpec& spec, const Document& state, int from, int to) {
+  ReadySet ready(state, spec.total());
+  ready.Erase(spec.position(from));
+  ready.Insert(spec.position(to));
+  Delta moved;
+  ready.AppendTo(moved);
+  return moved;
 }
+
+// The event's payload and the state after it, an entry at a time.
+class Telling {
+ public:
+  Telling() { changes_.reserve(6); }
+
+  Telling& operator<<(std::string_view text) {
+    text_.Raw(text);
+    return *this;
+  }
+  Telling& operator<<(std::int64_t number) {
+    char digits[24];
+    return *this << std::string_view(digits, std::size_t(std::to_chars(digits, digits + sizeof digits, number).ptr - digits));
+  }
+
+  // An operation that puts an entry: its text is canonical.
+  void Put(const Place& place, std::string stored) {
+    *this << Next() << place.put << stored << "}";
+    const Hash256 canonical = Sha256(stored);
+    Keep(place, std::move(stored), canonical);
+  }
+  // The hash of its canonical text.
+  Hash256 Put(const Place& place, const Json& value) {
+    *this << Next() << place.put;
+    const StoredText::Texts texts = text_.Value(value);
+    const Hash256 canonical = Sha256(texts.canonical);
+    Keep(place, std::string(texts.stored), canonical);
+    *this << "}";
+    return canonical;
+  }
+  void Put(const DeltaOp& op) {
+    if (op.kind == DeltaOp::Kind::kAdd) return Put(KnownPlace(op.entry), DumpJson(op.value));
+    *this << Next() << "{\"op\":\"remove\",\"path\":\"/" << op.entry << "\"}";  // ready_set.h: nothing to escape
+    changes_.push_back({trie::PathOf(op.entry), nullptr});
+  }
+
+  std::vector<trie::Change> TakeChanges() { return std::move(changes_); }
+  void End(std::string_view type, Event& event) && {
+    event.type = type;
+    const StoredText::Hashes hashes = text_.Measure();
+    event.checksum = hashes.canonical;
+    event.content_hash = hashes.stored;
+    event.payload = std::move(text_).Take();
+  }
+
+ private:
+  std::string_view Next() { return changes_.empty() ? "[" : ","; }
+  void Keep(const Place& place, std::string stored, const Hash256& canonical) {
+    const std::size_t bytes = stored.size();
+    auto leaf = trie::MakeLeafOfText(place.path, place.key, std::move(stored));
+    leaf->Know(bytes, canonical);
+    changes_.push_back({place.path, std::move(leaf)});
+  }
+
+  StoredText text_{1'024};
+  std::vector<trie::Change> changes_;
+};
+
+// Texts of the entries, as state.h says them.
+std::string CompletedRecord(const Standing& standing, std::int64_t at) {
+  return fmt::format(R"({{"attempts":1,"completed_at":{},"order":{},"started_at":{},"status":"{}"}})", at, standing.done + 1,
+                     standing.began, Name(StepStatus::kCompleted));
+}
+std::string RunningRecord(std::int64_t at) {
+  return fmt::format(R"({{"attempt":1,"started_at":{},"status":"{}"}})", at, Name(StepStatus::kRunning));
+}
+std::string ProgressOf(std::int64_t done, const std::string& open) { return fmt::format(R"({{"done":{},"open":[{}]}})", done, open); }
 
 }  // namespace
 
-bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, Stride& stride) {
+bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
+              Stride& stride) {
   StepResult& result = input.result;
   if (result.outcome != StepResult::Outcome::kSucceeded || !result.files.empty() || !input.note.is_null()) return false;
-  const auto run = ReadRunning(state);
-  if (!run) return false;
-  const auto known = specs.Of(state, run->spec_hash);
-  if (!known) return false;
-  const CompiledSpec& spec = **known;
-  const Instance* instance = spec.Find(input.step_id);
-  if (instance == nullptr || instance->undo) return false;
-  const int step = instance->step, next = spec.follower(step);
-  if (next < 0) return false;
-  const auto done = DoneBeside(state, input.step_id);
-  if (!done || *done + 1 >= spec.total()) return false;
-  const Json* began = FirstBegan(state, spec.record_place(step), input.attempt_id);
-  if (began == nullptr || trie::Find(state.root_node(), spec.record_place(next).path) != nullptr) return false;
-  ReadySet ready(state, spec.total());
-  const int here = spec.position(step);
-  if (ready.Next(0) != here || ready.Next(here + 1)) return false;
-  if (!Plain(spec, state, step, result.outputs)) return false;
-
-  RunRecord whose;
-  whose.run_id = run->run_id;
-  stride.start = StartOf(specs, spec, *spec.Find(spec.step_id(next)), state, whose, at);
+  auto standing = std::static_pointer_cast<Standing>(footing);
+  if (!standing) standing = Read(specs, state, input);
+  if (!standing || !StandsAt(*standing, input) || standing->done + 1 >= standing->spec->total()) return false;
+  const CompiledSpec& spec = *standing->spec;
+  const int step = standing->step, next = spec.follower(step);
+  const StepWords &words = spec.words(step), &next_words = spec.words(next);
+  if (trie::Find(state.root_node(), next_words.record.path) != nullptr || !Plain(state, result.outputs, *standing)) return false;
+  stride.start = FirstStartOf(specs, spec, *spec.Find(spec.step_id(next)), state, standing->run_id);
   if (stride.start.target || !stride.start.note.is_null() || stride.start.effect == EffectClass::kPure) return false;
-  ready.Erase(here);
-  ready.Insert(spec.position(next));
 
+  static const Place progress = PlaceOf(kProgressKey);
   const std::int64_t micros = MicrosOf(at);
-  Json facts = Facts(spec, step, input.attempt_id);
-  if (result.duration.count() > 0) AddMember(facts, "duration_ms", result.duration.count());
-  Json record = ObjectFor(5);
-  AddMember(record, "attempts", 1);
-  AddMember(record, "completed_at", micros);
-  AddMember(record, "order", *done + 1);
-  AddMember(record, "started_at", *began);
-  AddMember(record, "status", Name(StepStatus::kCompleted));
-  Json progress = ObjectFor(2);
-  AddMember(progress, "done", *done + 1);
-  AddMember(progress, "open", Json::array({spec.step_id(next)}));
-  Json begun = ObjectFor(3);
-  AddMember(begun, "attempt", 1);
-  AddMember(begun, "started_at", micros);
-  AddMember(begun, "status", Name(StepStatus::kRunning));
-
-  stride.completion = {input.step_id, input.attempt_id, at, CanonicalHash(result.outputs), 0};
-  Folded& folded = stride.folded;
-  folded.type = event::kStepCompleted;
-  folded.facts = std::move(facts);
-  folded.also.push_back({std::string(event::kStepStarted), Facts(spec, next, 1)});
-  std::vector<DeltaOp>& ops = folded.delta.ops;
-  ops.reserve(6);
-  ops.push_back(Put(spec.record_place(step), std::move(record)));
-  ops.push_back(Put(kProgressKey, std::move(progress)));
-  Delta moved;
-  ready.AppendTo(moved);
-  for (DeltaOp& op : moved.ops) ops.push_back(op.kind == DeltaOp::Kind::kAdd ? Put(op.entry, std::move(op.value)) : std::move(op));
-  ops.push_back(Put(spec.outputs_place(step), std::move(result.outputs)));
-  ops.push_back(Put(spec.record_place(next), std::move(begun)));
-  std::vector<trie::Change> changes;
-  changes.reserve(ops.size());
-  for (const DeltaOp& op : ops) changes.push_back({op.leaf ? op.leaf->path : trie::PathOf(op.entry), op.leaf});
+  Telling telling;
+  telling << R"({"also":[{"attempt":1,)" << next_words.facts << R"(,"type":")" << event::kStepStarted << R"("}],"attempt":)"
+          << std::int64_t(input.attempt_id);
+  if (result.duration.count() > 0) telling << R"(,"duration_ms":)" << std::int64_t(result.duration.count());
+  telling << R"(,"state_delta":)";
+  telling.Put(words.record, CompletedRecord(*standing, micros));
+  telling.Put(progress, ProgressOf(standing->done + 1, next_words.id));
+  for (const DeltaOp& op : MovedReady(spec, state, step, next).ops) telling.Put(op);
+  stride.completion = {input.step_id, input.attempt_id, at, telling.Put(words.outputs, result.outputs), 0};
+  telling.Put(next_words.record, RunningRecord(micros));
   stride.next_state = state;
-  stride.next_state.Change(std::move(changes));
+  stride.next_state.Change(telling.TakeChanges());
+  telling << R"(],"state_root":")" << ToHex(stride.next_state.Root()) << R"(",)" << words.facts << "}";
+  std::move(telling).End(event::kStepCompleted, stride.event);
+  Dismiss(result.outputs);
+
+  std::erase(standing->unnamed, spec.step(step).name);
+  standing->step = next;
+  standing->attempt = 1;
+  standing->began = micros;
+  ++standing->done;
+  footing = std::move(standing);
   return true;
 }
 

@@ -9,6 +9,7 @@ namespace acl::workflow {
 
 // False unless the run is RUNNING with this attempt alone, nothing retried, waited for, undone or failed, no files, and nobody mentions
 // the outputs: then nothing is changed, and the long way says what follows.
-bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, Stride& stride);
+bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
+              Stride& stride);
 
 }  // namespace acl::workflow

@@ -41,8 +41,9 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
-  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, Stride& stride) const override {
-    return StrideOf(specs_, state, input, at, stride);
+  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
+                  Stride& stride) const override {
+    return StrideOf(specs_, state, input, at, footing, stride);
   }
 
   SubjectTrace Trace(const Document& state) const override { return {TraceOfRun(state), TextOf(Lookup(state, kRunKey), "name")}; }
