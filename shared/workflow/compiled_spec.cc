@@ -93,7 +93,7 @@ int CompiledSpec::FollowerOf(int index) const {
   };
   if (dispatches_ || !waits_.empty() || dependents(index).size() != 1) return -1;
   const int next = dependents(index).front();
-  if (dependencies(next) != 1 || !constant(next) || step(index).compensation) return -1;
+  if (dependencies(next) != 1 || step(index).compensation) return -1;
   return journaled(capability(index)) && journaled(capability(next)) ? next : -1;
 }
 

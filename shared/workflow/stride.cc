@@ -8,6 +8,7 @@
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
 #include "shared/base/sha256.h"
+#include "shared/journal/json_patch.h"
 #include "shared/journal/trie.h"
 #include "shared/workflow/call.h"
 #include "shared/workflow/events.h"
@@ -117,17 +118,22 @@ bool StandsAt(const Standing& at, const StepFinishedInput& input) {
   return at.attempt == input.attempt_id && at.spec->step_id(at.step) == input.step_id && at.spec->follower(at.step) >= 0;
 }
 
-// Outputs that become the variable of the step and nothing else.
-bool Plain(const Document& state, const Json& outputs, Standing& at) {
-  if (!outputs.is_object() || !CheckStorable(outputs)) return false;
-  const std::string& name = at.spec->step(at.step).name;
+// Names of outputs that become variables of their own beside that of the step, in order: a template mentions them, or they are there
+// already. Nothing if they are not as usual: not to be stored, a success that may be none, one with the step's own name.
+std::optional<std::vector<std::string>> Named(const Document& state, const Json& outputs, Standing& at) {
+  if (!outputs.is_object() || !CheckStorable(outputs)) return std::nullopt;
+  std::vector<std::string> named;
   for (const auto& [key, value] : outputs.get_ref<const Members&>()) {
-    if (key == name || key == "success" || at.spec->Mentions(key)) return false;
+    if (key == at.spec->step(at.step).name) return std::nullopt;
+    if (key == "success" && value.is_boolean() && !value.get<bool>()) return std::nullopt;  // it may be a failure
     if (std::find(at.unnamed.begin(), at.unnamed.end(), key) != at.unnamed.end()) continue;
-    if (state.Has(VarKey(key))) return false;
-    at.unnamed.push_back(key);
+    if (at.spec->Mentions(key) || state.Has(VarKey(key))) {
+      named.push_back(key);
+    } else {
+      at.unnamed.push_back(key);
+    }
   }
-  return true;
+  return named;
 }
 
 // ---- what follows
@@ -177,13 +183,27 @@ class Telling {
     *this << "}";
     return canonical;
   }
+  // One that says what a member of another says.
+  void Copy(const Place& from, const std::string& member, const Json& outputs) {
+    const std::string key = VarKey(member);
+    std::string pointer, to;
+    AppendPointer(from.key, "", pointer);
+    AppendPointerToken(member, pointer);
+    AppendPointer(key, "", to);
+    *this << Next() << R"({"from":)";
+    text_.String(pointer).Raw(R"(,"op":"copy","path":)").String(to).Raw("}");
+    changes_.push_back({trie::PathOf(key), trie::MakeLeaf(key, outputs.at(member))});
+  }
   void Put(const DeltaOp& op) {
     if (op.kind == DeltaOp::Kind::kAdd) return Put(KnownPlace(op.entry), DumpJson(op.value));
-    *this << Next() << "{\"op\":\"remove\",\"path\":\"/" << op.entry << "\"}";  // ready_set.h: nothing to escape
+    std::string pointer;
+    AppendPointer(op.entry, "", pointer);
+    *this << Next() << R"({"op":"remove","path":)";
+    text_.String(pointer).Raw("}");
     changes_.push_back({trie::PathOf(op.entry), nullptr});
   }
 
-  std::vector<trie::Change> TakeChanges() { return std::move(changes_); }
+  std::vector<trie::Change> TakeChanges() { return std::exchange(changes_, {}); }
   void End(std::string_view type, Event& event) && {
     event.type = type;
     const StoredText::Hashes hashes = text_.Measure();
@@ -193,7 +213,7 @@ class Telling {
   }
 
  private:
-  std::string_view Next() { return changes_.empty() ? "[" : ","; }
+  std::string_view Next() { return std::exchange(first_, false) ? "[" : ","; }
   void Keep(const Place& place, std::string stored, const Hash256& canonical) {
     const std::size_t bytes = stored.size();
     auto leaf = trie::MakeLeafOfText(place.path, place.key, std::move(stored));
@@ -203,6 +223,7 @@ class Telling {
 
   StoredText text_{1'024};
   std::vector<trie::Change> changes_;
+  bool first_ = true;
 };
 
 // Texts of the entries, as state.h says them.
@@ -212,6 +233,15 @@ std::string CompletedRecord(const Standing& standing, std::int64_t at) {
 }
 std::string RunningRecord(std::int64_t at) {
   return fmt::format(R"({{"attempt":1,"started_at":{},"status":"{}"}})", at, Name(StepStatus::kRunning));
+}
+Json RunningRecord(std::int64_t at, const Json& inputs) {
+  Json call = ObjectFor(1), record = ObjectFor(4);
+  AddMember(call, kCallInputs, inputs);
+  AddMember(record, "attempt", 1);
+  AddMember(record, "call", std::move(call));
+  AddMember(record, "started_at", at);
+  AddMember(record, "status", Name(StepStatus::kRunning));
+  return record;
 }
 std::string ProgressOf(std::int64_t done, const std::string& open) { return fmt::format(R"({{"done":{},"open":[{}]}})", done, open); }
 
@@ -227,9 +257,9 @@ bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& 
   const CompiledSpec& spec = *standing->spec;
   const int step = standing->step, next = spec.follower(step);
   const StepWords &words = spec.words(step), &next_words = spec.words(next);
-  if (trie::Find(state.root_node(), next_words.record.path) != nullptr || !Plain(state, result.outputs, *standing)) return false;
-  stride.start = FirstStartOf(specs, spec, *spec.Find(spec.step_id(next)), state, standing->run_id);
-  if (stride.start.target || !stride.start.note.is_null() || stride.start.effect == EffectClass::kPure) return false;
+  if (trie::Find(state.root_node(), next_words.record.path) != nullptr) return false;
+  const auto named = Named(state, result.outputs, *standing);
+  if (!named) return false;
 
   static const Place progress = PlaceOf(kProgressKey);
   const std::int64_t micros = MicrosOf(at);
@@ -242,8 +272,17 @@ bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& 
   telling.Put(progress, ProgressOf(standing->done + 1, next_words.id));
   for (const DeltaOp& op : MovedReady(spec, state, step, next).ops) telling.Put(op);
   stride.completion = {input.step_id, input.attempt_id, at, telling.Put(words.outputs, result.outputs), 0};
-  telling.Put(next_words.record, RunningRecord(micros));
+  for (const std::string& name : *named) telling.Copy(words.outputs, name, result.outputs);
   stride.next_state = state;
+  const bool constant = spec.constant(next);
+  if (!constant) stride.next_state.Change(telling.TakeChanges());  // what its templates see
+  stride.start = FirstStartOf(specs, spec, *spec.Find(spec.step_id(next)), stride.next_state, standing->run_id);
+  if (stride.start.target || !stride.start.note.is_null() || stride.start.effect == EffectClass::kPure) return false;
+  if (constant) {
+    telling.Put(next_words.record, RunningRecord(micros));
+  } else {
+    telling.Put(next_words.record, RunningRecord(micros, *MemberOf(&stride.start.call, kCallInputs)));
+  }
   stride.next_state.Change(telling.TakeChanges());
   telling << R"(],"state_root":")" << ToHex(stride.next_state.Root()) << R"(",)" << words.facts << "}";
   std::move(telling).End(event::kStepCompleted, stride.event);

@@ -7,8 +7,8 @@
 
 namespace acl::workflow {
 
-// False unless the run is RUNNING with this attempt alone, nothing retried, waited for, undone or failed, no files, and nobody mentions
-// the outputs: then nothing is changed, and the long way says what follows.
+// False unless the run is RUNNING with this attempt alone, nothing retried, waited for, to be undone or failed, no files, and what
+// the next step's templates ask for is there: then nothing is changed, and the long way says what follows.
 bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
               Stride& stride);
 

@@ -23,7 +23,8 @@ const std::vector<std::string>& CapabilityIds() {
 
 WorkflowLoad::WorkflowLoad() {
   capabilities_ = ScriptCapabilities();
-  kind_ = workflow::MakeWorkflowKind(capabilities_);
+  watched_ = std::make_shared<WatchedKind>(workflow::MakeWorkflowKind(capabilities_));
+  kind_ = watched_;
   kinds_.Add(kind_);
 }
 
@@ -36,6 +37,7 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
   spec.initial_state = Json{{"start", random.Below(100)}};
   const int steps = 1 + int(random.Below(random.Below(6) == 0 ? 60 : 9));
   const bool graph = random.Below(3) == 0;
+  const bool chain = !graph && random.Below(2) == 0;  // of effects and nothing else: what goes in strides
   for (int i = 0; i < steps; ++i) {
     StepSpec step;
     step.name = fmt::format("s{}", i);
@@ -56,7 +58,12 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
     if (random.Below(10) == 0) step.step_timeout = std::chrono::seconds(2 + random.Below(10));
     if (step.capability == "sim.repeated") step.on_unknown_outcome = UnknownOutcome::kRetry;
     if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo {{said}}"}}, "", {}};
-    if (random.Below(8) == 0) {
+    if (chain) {
+      if (step.capability == "sim.pure" || step.capability == "sim.read") step.capability = "sim.idempotent";
+      step.queue.reset();
+      step.band.reset();
+      step.compensation.reset();
+    } else if (random.Below(8) == 0) {
       StepSpec wait;
       wait.name = step.name;
       wait.depends_on = step.depends_on;

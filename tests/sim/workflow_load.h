@@ -3,6 +3,7 @@
 // pause, resume, cancel and resolve. The engine's own rules are checked at the end.
 
 #include "tests/sim/world.h"
+#include "tests/support/watched_kind.h"
 
 namespace acl::test {
 
@@ -23,6 +24,7 @@ class WorkflowLoad final : public SimLoad {
   // How runs ended, by status: every way must be met.
   const std::map<std::string, int>& ended() const { return ended_; }
   int waits() const { return waits_; }  // WAIT steps whose time came
+  int strides() const { return int(watched_->strides.size()); }
 
  private:
   std::shared_ptr<const CapabilityRegistry> capabilities_;
@@ -30,6 +32,7 @@ class WorkflowLoad final : public SimLoad {
   KindRegistry kinds_;
   std::map<std::string, int> ended_;
   int waits_ = 0;
+  std::shared_ptr<const WatchedKind> watched_;
 };
 
 }  // namespace acl::test

@@ -12,7 +12,7 @@ namespace {
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
   std::map<std::string, int> ended;
-  int waits = 0;
+  int waits = 0, strides = 0;
   SimOptions large;
   large.subjects = 8;
   const SimReport sum = RunSeeds(
@@ -20,10 +20,11 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
       [&](SimLoad& load) {
         for (const auto& [status, times] : static_cast<WorkflowLoad&>(load).ended()) ended[status] += times;
         waits += static_cast<WorkflowLoad&>(load).waits();
+        strides += static_cast<WorkflowLoad&>(load).strides();
       });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << ", waits " << waits << "\n";
+  std::cout << ", waits " << waits << ", strides " << strides << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;
@@ -32,6 +33,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(ended["FAILED"], 0);
   EXPECT_GT(ended["ROLLED_BACK"], 0);
   EXPECT_GT(waits, 0);
+  EXPECT_GT(strides, 1'000);  // each is compared with what the long way says
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);
   EXPECT_GT(sum.unknown_landed, 0);

@@ -1,0 +1,39 @@
+#pragma once
+// A kind whose strides are counted, and perhaps spoilt.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/kernel/stride.h"
+
+namespace acl::test {
+
+class WatchedKind final : public SubjectKind {
+ public:
+  explicit WatchedKind(std::shared_ptr<const SubjectKind> kind) : kind_(std::move(kind)) {}
+
+  std::string_view Name() const override { return kind_->Name(); }
+  Decision Decide(const Document& state, const Input& input, WallTime now) const override { return kind_->Decide(state, input, now); }
+  Delta Evolve(const Document& state, const EventDraft& draft) const override { return kind_->Evolve(state, draft); }
+  bool Joins(std::string_view event, std::string_view next) const override { return kind_->Joins(event, next); }
+  Next WhatNext(const Document& state, const NextContext& context) const override { return kind_->WhatNext(state, context); }
+  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
+                  Stride& stride) const override {
+    if (!kind_->TakeStride(state, input, at, footing, stride)) return false;
+    strides.push_back(input.step_id);
+    if (spoil) spoil(stride);
+    return true;
+  }
+  SubjectTrace Trace(const Document& state) const override { return kind_->Trace(state); }
+  StepTrace TraceOf(const Document& state, const std::string& step_id) const override { return kind_->TraceOf(state, step_id); }
+
+  mutable std::vector<std::string> strides;  // the steps that completed so
+  std::function<void(Stride&)> spoil;
+
+ private:
+  const std::shared_ptr<const SubjectKind> kind_;
+};
+
+}  // namespace acl::test

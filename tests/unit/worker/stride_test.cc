@@ -1,0 +1,225 @@
+// Where a run takes a stride, and where the long way is left to say what follows. That both say the same is held by SubjectRun itself, in
+// every build with assertions, at every stride that any test takes: here that it is, and that the journal which comes of it replays.
+
+#include <gtest/gtest.h>
+
+#include "shared/capability/standard.h"
+#include "shared/spec/loader.h"
+#include "shared/workflow/create_run.h"
+#include "shared/workflow/workflow_kind.h"
+#include "tests/support/watched_kind.h"
+#include "worker/subject_run.h"
+
+namespace acl {
+namespace {
+
+Json Text(std::string_view text) { return ParseJson(text).value(); }
+
+WallTime StrideTime(int micros) { return WallTime(std::chrono::microseconds(1'750'000'000'000'000 + micros)); }
+
+StepResult Succeeds(Json outputs) {
+  StepResult result;
+  result.outputs = std::move(outputs);
+  return result;
+}
+
+class StrideTest : public testing::Test {
+ protected:
+  StrideTest() {
+    RegisterStandardCapabilities(*registry_, {});
+    kind_ = std::make_unique<test::WatchedKind>(workflow::MakeWorkflowKind(registry_));
+  }
+
+  // A run of these steps (YAML, a list), driven to its end. What the attempts of a step answer comes from `answer`, else {"text": "x"}.
+  void Run(const std::string& steps) {
+    const std::string text = "name: strides\nversion: '1.0.0'\n" + steps;
+    Loaded loaded = LoadWorkflow(text, *registry_, {});
+    ASSERT_TRUE(loaded.ok()) << text << (loaded.findings.empty() ? "" : loaded.findings.front().message);
+    workflow::CreateRequest request;
+    request.subject.uuid.bytes[0] = 1;
+    request.spec_text = text;
+    request.submitter = "test";
+    request.inputs = Json{{"given", 7}};
+    auto created = workflow::MakeCreateItem(*kind_, *loaded.spec, std::move(request), nullptr);
+    ASSERT_TRUE(created.ok()) << created.message();
+    Event& first = created->events.front();
+    first.timestamp = StrideTime(0);
+    first.token = {1};
+    first.chain = ChainNext(ChainStart(created->subject), first);
+    events_ = created->events;
+    Hold(2);
+  }
+
+  // Claimed under this token with what is in the journal, and driven until it closes or `until_` steps have begun.
+  void Hold(std::int64_t token) {
+    Claimed claimed;
+    claimed.subject = events_.front().subject;
+    claimed.kind = "workflow";
+    claimed.queue = "default";
+    claimed.token = {token};
+    auto restored = Restore(claimed.subject, std::nullopt, events_, nullptr);
+    ASSERT_TRUE(restored.ok()) << restored.message();
+    claimed.head = {events_.back().seq, events_.back().chain, restored->state.Root(), {}, events_.back().timestamp};
+    claimed.events = events_;
+    claimed.attempts = std::exchange(open_, {});
+    claimed.db_now = StrideTime(micros_);
+    SubjectRun run(claimed, *restored, *kind_, SessionId{}, {});
+    BuildContext context;
+    context.free_slots = 64;
+    std::map<std::string, int> attempts;
+    for (int turns = 0; turns < 500; ++turns) {
+      context.now = StrideTime(micros_ += 100);
+      auto built = run.BuildItem(context);
+      ASSERT_TRUE(built.ok()) << built.message();
+      ASSERT_TRUE(built->has_value());
+      for (const Event& event : (**built).events) events_.push_back(event);
+      const bool closes = (**built).disposition == Disposition::kClose;
+      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == SubjectRun::After::kGone || closes) break;
+      std::vector<StepCall> calls = run.TakeStarts();
+      begun_ += int(calls.size());
+      if (begun_ >= until_) {
+        for (const StepCall& call : calls) open_.push_back({call.step.step_id, call.attempt_id, run.token(), StrideTime(micros_)});
+        return;
+      }
+      for (StepCall& call : calls) {
+        const auto given = answers.find({call.step.step_id, call.attempt_id});
+        run.OnStepDone(call.step.step_id, call.attempt_id, given == answers.end() ? Succeeds(Json{{"text", "x"}}) : given->second);
+      }
+      run.TakeRecorded();
+    }
+    auto replayed = Restore(claimed.subject, std::nullopt, events_, nullptr);
+    ASSERT_TRUE(replayed.ok()) << replayed.message();
+    EXPECT_EQ(replayed->state.Root(), run.state().Root());
+    EXPECT_EQ(DumpJson(replayed->state.ToJson()), DumpJson(run.state().ToJson()));
+    EXPECT_EQ((*run.state().Find("run"))["status"], "COMPLETED");
+  }
+
+  std::vector<std::string> Strides() const { return kind_->strides; }
+
+  std::shared_ptr<CapabilityRegistry> registry_ = std::make_shared<CapabilityRegistry>();
+  std::unique_ptr<test::WatchedKind> kind_;
+  std::map<std::pair<std::string, int>, StepResult> answers;  // by step id and attempt
+  std::vector<Event> events_;
+  std::vector<AttemptRow> open_;  // attempts of whoever held it last
+  int micros_ = 10, begun_ = 0, until_ = 1'000;
+};
+
+using Names = std::vector<std::string>;
+
+std::string Chain(int steps) {
+  std::string text = "steps:\n";
+  for (int i = 0; i < steps; ++i) text += "  - {name: s" + std::to_string(i) + ", capability: test.effect, inputs: {size: 1}}\n";
+  return text;
+}
+
+TEST_F(StrideTest, IsEveryStepOfAChainButTheLast) {
+  Run(Chain(4));
+  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+}
+
+// The set of steps that are ready has a word for each 32, and words above words.
+TEST_F(StrideTest, GoesOnPastAWordOfSteps) {
+  Run(Chain(70));
+  EXPECT_EQ(Strides().size(), 69u);
+}
+
+// The first one has nothing to stand on but the state as it was restored.
+TEST_F(StrideTest, GoesOnAfterATakeover) {
+  until_ = 4;
+  Run(Chain(8));
+  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+  until_ = 1'000;
+  Hold(3);  // s3 ran when its worker died: lost, and begun again
+  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2", "s3", "s4", "s5", "s6"}));
+}
+
+TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
+  answers[{"a", 1}] = Succeeds(Text(R"({"text":"hello","count":3,"deep":{"b":[1,{"c":"d"}]},"other":1})"));
+  answers[{"c", 1}] = Succeeds(Text(R"({"count":4})"));
+  Run(R"(steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1, z: '{{a.text}} of {{given}}', n: '{{count}}', a: '{{deep.b}}'}}
+  - {name: c, capability: test.effect, inputs: {size: 1, n: '{{count}} {{workflow_id}}'}}
+  - {name: d, capability: test.effect, inputs: {size: 1, n: '{{count}}'}}
+)");
+  EXPECT_EQ(Strides(), (Names{"a", "b", "c"}));
+}
+
+TEST_F(StrideTest, IsNotTakenWhereATemplateHasNoAnswer) {
+  Run(R"(steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1, n: '{{nobody.says}}'}}
+  - {name: c, capability: test.effect, inputs: {size: 1}}
+  - {name: d, capability: test.effect, inputs: {size: 1}}
+)");
+  EXPECT_EQ(Strides(), Names{"c"});
+}
+
+TEST_F(StrideTest, TakesOutputsAndNamesAsTheyAre) {
+  answers[{"s0", 1}] = Succeeds(Text(R"({"z":1.5,"a":[1,-0.0,1e300,null,true],"":"\u0001\"\\/ü","b/~c":{"y":1,"x":{"2":1,"10":2}}})"));
+  answers[{"s1", 1}] = Succeeds(Json::object());
+  answers[{"s2", 1}] = Succeeds(Text(R"({"n":9007199254740993,"text":18446744073709551615})"));
+  Run(Chain(4));
+  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+}
+
+TEST_F(StrideTest, SaysTheNameOfAStepWhereItsIdIsAnother) {
+  Run(R"(steps:
+  - {name: 'a: "b" ~ ü', capability: test.effect, inputs: {size: 1}}
+  - {name: 'c%d', capability: test.effect, inputs: {size: 1}}
+  - {name: e, capability: test.effect, inputs: {size: 1}}
+)");
+  EXPECT_EQ(Strides().size(), 2u);
+}
+
+TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
+  // An output with the step's own name, one that is a variable already, a failure, a success that is none.
+  StepResult fails;
+  fails.outcome = StepResult::Outcome::kFailed;
+  fails.error = "no";
+  answers[{"s0", 1}] = Succeeds(Text(R"({"s0":1})"));
+  answers[{"s1", 1}] = Succeeds(Text(R"({"given":8,"s0":2})"));
+  answers[{"s2", 1}] = fails;
+  answers[{"s3", 1}] = Succeeds(Text(R"({"success":false})"));
+  answers[{"s4", 1}] = Succeeds(Text(R"({"success":true})"));
+  Run(R"(steps:
+  - {name: s0, capability: test.effect, inputs: {size: 1}}
+  - {name: s1, capability: test.effect, inputs: {size: 1}}
+  - {name: s2, capability: test.effect, inputs: {size: 1}, retry: {max_attempts: 2, initial_delay: 0s}}
+  - {name: s3, capability: test.effect, inputs: {size: 1}, retry: {max_attempts: 2, initial_delay: 0s}}
+  - {name: s4, capability: test.effect, inputs: {size: 1}}
+  - {name: s5, capability: test.effect, inputs: {size: 1}}
+)");
+  EXPECT_EQ(Strides(), (Names{"s1", "s4"}));
+}
+
+TEST_F(StrideTest, IsNotTakenBesideOtherSteps) {
+  Run(R"(execution_order: parallel
+steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1}}
+  - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
+  - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
+)");
+  EXPECT_EQ(Strides(), Names{});
+}
+
+// A stride that says another thing than the long way does not pass.
+using StrideDeathTest = StrideTest;
+
+TEST_F(StrideDeathTest, ThatSaysAnotherThingIsNoticed) {
+  const std::pair<const char*, std::function<void(Stride&)>> spoilt[] = {
+      {"a stride's event", [](Stride& stride) { stride.event.payload->back() = ' '; }},
+      {"a stride's event", [](Stride& stride) { stride.event.checksum[0] ^= 1; }},
+      {"a stride's rows", [](Stride& stride) { stride.completion.result_checksum[0] ^= 1; }},
+      {"what a stride begins", [](Stride& stride) { stride.start.timeout += milliseconds(1); }},
+      {"a stride's event", [](Stride& stride) { stride.next_state.Remove("progress"); }},
+  };
+  for (const auto& [says, spoil] : spoilt) {
+    kind_->spoil = spoil;
+    EXPECT_DEATH(Run(Chain(3)), says);
+  }
+}
+
+}  // namespace
+}  // namespace acl
