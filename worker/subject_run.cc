@@ -422,46 +422,41 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
     at_length->SealOpen(worded, context.now);
     work.item.state_root = work.next_state.Root(), worded.item.state_root = worded.next_state.Root();
     MustSayTheSame(work, worded);
-    std::atomic<long> n{0};
-    ~C() { fprintf(stderr, "STRIDES %ld\n", n.load()); }
   }
-  c;
-  ++c.n;
-}
 #endif
-ChooseDisposition(work, context, next);
-// A timer set again by this very item must not be cleared by it.
-std::erase_if(item.timers_cleared, [&](const std::string& id) {
-  auto change = work.timer_changes.find(id);
-  return change != work.timer_changes.end() && change->second.has_value();
-});
-item.state_root = work.next_state.Root();
-work.next_state.Settle();
-// Idle until an input comes, unless only slots or trust kept it from starting more.
-idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
-for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);
-work.last_seq = item.base_seq + std::int64_t(item.events.size());
-work.chain = item.chain;
-work.last_timestamp = item.last_timestamp;
-work.disposition = item.disposition;
-if (IsEmpty(item)) {
-  Adopt(work);
-  return std::optional<CommitItem>();
-}
-if (snapshot_ready_) {
-  item.snapshot = snapshot_ready_;
-  work.took_snapshot = true;
-}
-if (item.disposition == Disposition::kKeep) {
-  // It lands, or the subject is lost: nobody asks for what was before. Let go of now, while all of it is in the processor's caches.
-  state_ = work.next_state;
-  for (Input& input : work.inputs) {
-    if (auto* finished = std::get_if<StepFinishedInput>(&input)) Dismiss(finished->result.outputs);
+  ChooseDisposition(work, context, next);
+  // A timer set again by this very item must not be cleared by it.
+  std::erase_if(item.timers_cleared, [&](const std::string& id) {
+    auto change = work.timer_changes.find(id);
+    return change != work.timer_changes.end() && change->second.has_value();
+  });
+  item.state_root = work.next_state.Root();
+  work.next_state.Settle();
+  // Idle until an input comes, unless only slots or trust kept it from starting more.
+  idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
+  for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);
+  work.last_seq = item.base_seq + std::int64_t(item.events.size());
+  work.chain = item.chain;
+  work.last_timestamp = item.last_timestamp;
+  work.disposition = item.disposition;
+  if (IsEmpty(item)) {
+    Adopt(work);
+    return std::optional<CommitItem>();
   }
-  work.inputs.clear();
-}
-in_flight_.emplace(std::move(work));
-return std::optional<CommitItem>(std::move(item));
+  if (snapshot_ready_) {
+    item.snapshot = snapshot_ready_;
+    work.took_snapshot = true;
+  }
+  if (item.disposition == Disposition::kKeep) {
+    // It lands, or the subject is lost: nobody asks for what was before. Let go of now, while all of it is in the processor's caches.
+    state_ = work.next_state;
+    for (Input& input : work.inputs) {
+      if (auto* finished = std::get_if<StepFinishedInput>(&input)) Dismiss(finished->result.outputs);
+    }
+    work.inputs.clear();
+  }
+  in_flight_.emplace(std::move(work));
+  return std::optional<CommitItem>(std::move(item));
 }
 
 void SubjectRun::Adopt(InFlight& work) {
