@@ -345,32 +345,54 @@ Status SubjectRun::Follow(Work& work, const BuildContext& context, Next& next) {
 
 // Nothing else is to be heard, nothing else runs, and another step may begin.
 bool SubjectRun::MayStride(const BuildContext& context) const {
-  if (inputs_.size() != 1 || running_.size() != 1 || attempt_counts_.size() != 1) return false;
+  if (inputs_.size() != 1) return false;
   if (!context.start_allowed || context.draining || context.give_back || context.free_slots < 1) return false;
   if (!limits_.go_on || GivesWay(context)) return false;
+  if (std::holds_alternative<ResumedInput>(inputs_.front())) return running_.empty() && attempt_counts_.empty() && timers_.empty();
   const auto* finished = std::get_if<StepFinishedInput>(&inputs_.front());
-  return finished && IsRunning(finished->step_id, finished->attempt_id) && running_.begin()->second.row_written &&
+  if (!finished || running_.size() != 1 || attempt_counts_.size() != 1) return false;
+  return IsRunning(finished->step_id, finished->attempt_id) && running_.begin()->second.row_written &&
          attempt_counts_.begin()->first == finished->step_id;
 }
 
-bool SubjectRun::TakeStride(Work& work, const BuildContext& context) {
+bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next) {
   if (!MayStride(context)) return false;
-  auto& finished = std::get<StepFinishedInput>(inputs_.front());
+  Input& input = inputs_.front();
   CommitItem& item = work.item;
   const WallTime at = std::max(context.now, item.last_timestamp);
   Stride stride;
-  if (!kind_.TakeStride(state_, finished, at, footing_, stride)) return false;
+  if (!kind_.TakeStride(state_, input, at, footing_, stride)) return false;
   work.next_state = std::move(stride.next_state);
-  work.finished.insert(finished.step_id);
-  step_ended_ = true;
+  if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
+    work.finished.insert(finished->step_id);
+    step_ended_ = true;
+  }
+  for (Event& event : stride.events) Seal(work, std::move(event), at);
+  if (stride.completion) {
+    stride.completion->event_seq = item.base_seq + 1;
+    stride.completion->completed_at = at;
+    item.completions.push_back(std::move(*stride.completion));
+  }
+  if (stride.start) {
+    item.attempts.push_back({stride.start->step_id, 1, token_, at});
+    work.start_attempts[stride.start->step_id] = 1;
+    work.starts.push_back(std::move(*stride.start));
+  }
+  if (stride.timer_set) {
+    work.timer_changes[stride.timer_set->timer_id] = stride.timer_set->fire_at;
+    item.timers_set.push_back(std::move(*stride.timer_set));
+  }
+  if (stride.timer_cleared) {
+    work.timer_changes[*stride.timer_cleared] = std::nullopt;
+    item.timers_cleared.push_back(std::move(*stride.timer_cleared));
+  }
+  item.listing = std::move(stride.listing);
+  next.closed = stride.closed;
+  if (stride.closed) {  // it may have to be decided again
+    work.inputs.push_back(std::move(input));
+    footing_.reset();
+  }
   inputs_.pop_front();
-  Seal(work, std::move(stride.event), at);
-  stride.completion.event_seq = LastSeq(work);
-  stride.completion.completed_at = at;
-  item.completions.push_back(std::move(stride.completion));
-  item.attempts.push_back({stride.start.step_id, 1, token_, at});
-  work.start_attempts[stride.start.step_id] = 1;
-  work.starts.push_back(std::move(stride.start));
   return true;
 }
 
@@ -382,8 +404,11 @@ void SubjectRun::MustSayTheSame(const Work& stride, const Work& at_length) {
   ACL_CHECK(stride.starts == at_length.starts && stride.start_attempts == at_length.start_attempts, "what a stride begins");
   ACL_CHECK(stride.finished == at_length.finished && stride.cancels == at_length.cancels, "what a stride ends");
   ACL_CHECK(stride.timer_changes == at_length.timer_changes && stride.dispatched == at_length.dispatched, "a stride's timers and tasks");
+  ACL_CHECK(one.timers_set == other.timers_set && one.timers_cleared == other.timers_cleared, "a stride's timers");
+  ACL_CHECK(one.listing == other.listing, "what a stride lists");
   CommitItem rest = other;  // a stride never has them
-  rest.events.clear(), rest.attempts.clear(), rest.completions.clear();
+  rest.events.clear(), rest.attempts.clear(), rest.completions.clear(), rest.timers_set.clear(), rest.timers_cleared.clear();
+  rest.listing.reset();
   ACL_CHECK(IsEmpty(rest) && rest.contents.empty(), "what a stride leaves out");
 }
 
@@ -408,7 +433,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   if (MayStride(context)) at_length.emplace(*this);
   Work worded = work;
 #endif
-  const bool stride = TakeStride(work, context);
+  const bool stride = TakeStride(work, context, next);
   if (!stride) {
     footing_.reset();
     Status followed = Follow(work, context, next);
@@ -419,6 +444,8 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   if (stride) {
     Next after;
     ACL_CHECK(at_length->Follow(worded, context, after).ok() && worded.open, "a stride where nothing follows");
+    ACL_CHECK(next.closed == after.closed && !after.waiting, "where a stride ends");
+    ACL_CHECK(!next.closed || work.inputs.size() == worded.inputs.size(), "what a close was decided on");
     at_length->SealOpen(worded, context.now);
     work.item.state_root = work.next_state.Root(), worded.item.state_root = worded.next_state.Root();
     MustSayTheSame(work, worded);

@@ -151,7 +151,7 @@ class SubjectRun {
   // What follows from the inputs, and what begins next.
   Status Follow(Work& work, const BuildContext& context, Next& next);
   // The same of the usual turn, at once. False: it is not the usual one, and nothing was taken.
-  bool TakeStride(Work& work, const BuildContext& context);
+  bool TakeStride(Work& work, const BuildContext& context, Next& next);
   bool MayStride(const BuildContext& context) const;
   // Aborts if the two do not say the same.
   static void MustSayTheSame(const Work& stride, const Work& at_length);

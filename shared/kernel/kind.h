@@ -159,10 +159,10 @@ class SubjectKind {
   // Whether what is decided next in the same commit may stand in the event before it instead of in one of its own (fold.h, `also`).
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
-  // All of them at once, of an attempt that ended while nothing else of the subject runs or waits to be heard, `at` being the time of its
-  // event. `footing`: what it left there at the stride that led to this state, else null. False if it is not as usual: nothing was changed
-  // then. Else the outputs of `input` are spent.
-  virtual bool TakeStride(const Document& /*state*/, StepFinishedInput& /*input*/, WallTime /*at*/, std::shared_ptr<Footing>& /*footing*/,
+  // All of them at once, of an input (the first after a claim, or an attempt that ended) while nothing else of the subject runs or waits to
+  // be heard, `at` being the time of its events. `footing`: what it left there at the stride that led to this state, else null. False if it
+  // is not as usual: nothing was changed then. Unless it closes, the outputs of `input` are spent.
+  virtual bool TakeStride(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, std::shared_ptr<Footing>& /*footing*/,
                           Stride& /*stride*/) const {
     return false;
   }

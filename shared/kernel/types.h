@@ -81,6 +81,7 @@ struct CompletionRow {
 struct TimerRow {
   std::string timer_id;  // unique in the subject
   WallTime fire_at;
+  friend bool operator==(const TimerRow&, const TimerRow&) = default;
 };
 
 struct OutboxRow {
@@ -129,6 +130,7 @@ struct ListingChange {
   std::string status;
   std::optional<std::string> error_message;
   std::optional<WallTime> started_at, completed_at;
+  friend bool operator==(const ListingChange&, const ListingChange&) = default;
 };
 
 // Why an open subject does not run now; nothing of it is needed for safety.

@@ -87,14 +87,17 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
   return std::shared_ptr<const CompiledSpec>(std::move(made));
 }
 
+// An effect here whose completion is just that.
+bool CompiledSpec::IsPlain(int index) const {
+  const CapabilitySpec* effect = capability(index);
+  const bool journaled = effect && (effect->effect == EffectClass::kIdempotent || effect->effect == EffectClass::kNonIdempotent);
+  return journaled && !dispatches_ && waits_.empty() && !step(index).compensation;
+}
+
 int CompiledSpec::FollowerOf(int index) const {
-  const auto journaled = [](const CapabilitySpec* capability) {
-    return capability && (capability->effect == EffectClass::kIdempotent || capability->effect == EffectClass::kNonIdempotent);
-  };
-  if (dispatches_ || !waits_.empty() || dependents(index).size() != 1) return -1;
+  if (dependents(index).size() != 1 || !IsPlain(index)) return -1;
   const int next = dependents(index).front();
-  if (dependencies(next) != 1 || step(index).compensation) return -1;
-  return journaled(capability(index)) && journaled(capability(next)) ? next : -1;
+  return dependencies(next) == 1 ? next : -1;
 }
 
 void CompiledSpec::Mention(const Json& inputs) {

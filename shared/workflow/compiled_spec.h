@@ -57,9 +57,10 @@ class CompiledSpec {
   // nullptr: no such capability.
   const CapabilitySpec* capability(int index) const { return capability_[std::size_t(index)]; }
 
-  // The step that alone waits for this one, and for no other, in a workflow where a completion has nothing else to see to: -1 if there is
-  // none of which all that happens between the two can be said at once (stride.h).
+  // The step that alone waits for this one, and for no other, if of this one's completion nothing else must be seen to (stride.h); else -1.
   int follower(int index) const { return follower_[std::size_t(index)]; }
+  // The same of the last step in plan order, for which none waits.
+  bool EndsAlone(int index) const { return at(total() - 1) == index && dependents(index).empty() && IsPlain(index); }
   const StepWords& words(int index) const { return words_[std::size_t(index)]; }
 
   // Whether the inputs of a step hold no template: what it is called with stands in the spec.
@@ -81,6 +82,7 @@ class CompiledSpec {
   CompiledSpec() = default;
   void Mention(const Json& inputs);
   int FollowerOf(int index) const;
+  bool IsPlain(int index) const;
 
   WorkflowSpec spec_;
   std::vector<std::string> ids_;

@@ -7,12 +7,6 @@
 
 namespace acl::workflow {
 
-namespace {
-
-constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;
-
-}  // namespace
-
 void Decider::Settle() {
   for (;;) {
     RunRecord run = Run();

@@ -113,6 +113,7 @@ class Decider {
   Decision decision_;
 };
 
+inline constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;  // of the run, as it completes
 inline constexpr std::string_view kDeadlineTimer = "deadline";
 inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";

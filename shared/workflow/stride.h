@@ -1,15 +1,15 @@
 #pragma once
-// A step of a run completed, and the one that waits for it alone begins: most of what a fleet does. What decide_completion.cc, evolve.cc
-// and what_next.cc say of it, at once (shared/kernel/stride.h).
+// What most of a fleet's commits say (shared/kernel/stride.h): a run begins and with it the one step that may; a step completes and the one
+// that waits for it alone begins; the last one completes and with it the run. What decide_attempts.cc, decide_completion.cc, decide_run.cc,
+// evolve.cc and what_next.cc say of it, at once.
 
 #include "shared/kernel/stride.h"
 #include "shared/workflow/compiled_spec.h"
 
 namespace acl::workflow {
 
-// False unless the run is RUNNING with this attempt alone, nothing retried, waited for, to be undone or failed, no files, and what
-// the next step's templates ask for is there: then nothing is changed, and the long way says what follows.
-bool StrideOf(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
-              Stride& stride);
+// False unless steps run one after the other, nothing is retried, waited for, sent elsewhere, to be undone or failed, there are no files,
+// and what the next step's templates ask for is there: then nothing is changed, and the long way says what follows.
+bool StrideOf(const SpecCache& specs, const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride);
 
 }  // namespace acl::workflow

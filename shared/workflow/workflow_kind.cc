@@ -41,8 +41,7 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
-  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
-                  Stride& stride) const override {
+  bool TakeStride(const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) const override {
     return StrideOf(specs_, state, input, at, footing, stride);
   }
 

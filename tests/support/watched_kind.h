@@ -19,10 +19,10 @@ class WatchedKind final : public SubjectKind {
   Delta Evolve(const Document& state, const EventDraft& draft) const override { return kind_->Evolve(state, draft); }
   bool Joins(std::string_view event, std::string_view next) const override { return kind_->Joins(event, next); }
   Next WhatNext(const Document& state, const NextContext& context) const override { return kind_->WhatNext(state, context); }
-  bool TakeStride(const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
-                  Stride& stride) const override {
+  bool TakeStride(const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) const override {
     if (!kind_->TakeStride(state, input, at, footing, stride)) return false;
-    strides.push_back(input.step_id);
+    const auto* finished = std::get_if<StepFinishedInput>(&input);
+    strides.push_back(finished ? finished->step_id : "(begins)");
     if (spoil) spoil(stride);
     return true;
   }

@@ -112,25 +112,25 @@ std::string Chain(int steps) {
   return text;
 }
 
-TEST_F(StrideTest, IsEveryStepOfAChainButTheLast) {
+TEST_F(StrideTest, IsAllOfAChain) {
   Run(Chain(4));
-  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s3"}));
 }
 
 // The set of steps that are ready has a word for each 32, and words above words.
 TEST_F(StrideTest, GoesOnPastAWordOfSteps) {
   Run(Chain(70));
-  EXPECT_EQ(Strides().size(), 69u);
+  EXPECT_EQ(Strides().size(), 71u);
 }
 
 // The first one has nothing to stand on but the state as it was restored.
 TEST_F(StrideTest, GoesOnAfterATakeover) {
   until_ = 4;
   Run(Chain(8));
-  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2"}));
   until_ = 1'000;
   Hold(3);  // s3 ran when its worker died: lost, and begun again
-  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2", "s3", "s4", "s5", "s6"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"}));
 }
 
 TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
@@ -142,7 +142,7 @@ TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
   - {name: c, capability: test.effect, inputs: {size: 1, n: '{{count}} {{workflow_id}}'}}
   - {name: d, capability: test.effect, inputs: {size: 1, n: '{{count}}'}}
 )");
-  EXPECT_EQ(Strides(), (Names{"a", "b", "c"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "a", "b", "c", "d"}));
 }
 
 TEST_F(StrideTest, IsNotTakenWhereATemplateHasNoAnswer) {
@@ -152,7 +152,7 @@ TEST_F(StrideTest, IsNotTakenWhereATemplateHasNoAnswer) {
   - {name: c, capability: test.effect, inputs: {size: 1}}
   - {name: d, capability: test.effect, inputs: {size: 1}}
 )");
-  EXPECT_EQ(Strides(), Names{"c"});
+  EXPECT_EQ(Strides(), (Names{"(begins)", "c", "d"}));
 }
 
 TEST_F(StrideTest, TakesOutputsAndNamesAsTheyAre) {
@@ -160,7 +160,7 @@ TEST_F(StrideTest, TakesOutputsAndNamesAsTheyAre) {
   answers[{"s1", 1}] = Succeeds(Json::object());
   answers[{"s2", 1}] = Succeeds(Text(R"({"n":9007199254740993,"text":18446744073709551615})"));
   Run(Chain(4));
-  EXPECT_EQ(Strides(), (Names{"s0", "s1", "s2"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s3"}));
 }
 
 TEST_F(StrideTest, SaysTheNameOfAStepWhereItsIdIsAnother) {
@@ -169,7 +169,7 @@ TEST_F(StrideTest, SaysTheNameOfAStepWhereItsIdIsAnother) {
   - {name: 'c%d', capability: test.effect, inputs: {size: 1}}
   - {name: e, capability: test.effect, inputs: {size: 1}}
 )");
-  EXPECT_EQ(Strides().size(), 2u);
+  EXPECT_EQ(Strides().size(), 4u);
 }
 
 TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
@@ -190,18 +190,18 @@ TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
   - {name: s4, capability: test.effect, inputs: {size: 1}}
   - {name: s5, capability: test.effect, inputs: {size: 1}}
 )");
-  EXPECT_EQ(Strides(), (Names{"s1", "s4"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s1", "s4", "s5"}));
 }
 
 TEST_F(StrideTest, IsNotTakenBesideOtherSteps) {
-  Run(R"(execution_order: parallel
-steps:
+  Run(R"(steps:
   - {name: a, capability: test.effect, inputs: {size: 1}}
-  - {name: b, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
   - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
   - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
+  - {name: e, capability: test.effect, inputs: {size: 1}}
 )");
-  EXPECT_EQ(Strides(), Names{});
+  EXPECT_EQ(Strides(), (Names{"(begins)", "e"}));
 }
 
 // A stride that says another thing than the long way does not pass.
@@ -209,11 +209,15 @@ using StrideDeathTest = StrideTest;
 
 TEST_F(StrideDeathTest, ThatSaysAnotherThingIsNoticed) {
   const std::pair<const char*, std::function<void(Stride&)>> spoilt[] = {
-      {"a stride's event", [](Stride& stride) { stride.event.payload->back() = ' '; }},
-      {"a stride's event", [](Stride& stride) { stride.event.checksum[0] ^= 1; }},
-      {"a stride's rows", [](Stride& stride) { stride.completion.result_checksum[0] ^= 1; }},
-      {"what a stride begins", [](Stride& stride) { stride.start.timeout += milliseconds(1); }},
+      {"a stride's event", [](Stride& stride) { stride.events.back().payload->back() = ' '; }},
+      {"a stride's event", [](Stride& stride) { stride.events.front().checksum[0] ^= 1; }},
       {"a stride's event", [](Stride& stride) { stride.next_state.Remove("progress"); }},
+      {"a stride's rows", [](Stride& stride) { stride.completion ? void(stride.completion->result_checksum[0] ^= 1) : void(); }},
+      {"what a stride begins", [](Stride& stride) { stride.start ? void(stride.start->timeout += milliseconds(1)) : void(); }},
+      {"a stride's timers", [](Stride& stride) { stride.timer_set ? void(stride.timer_set->fire_at += milliseconds(1)) : void(); }},
+      {"a stride's timers", [](Stride& stride) { stride.timer_cleared.reset(); }},
+      {"what a stride lists", [](Stride& stride) { stride.listing ? void(stride.listing->status = "FAILED") : void(); }},
+      {"where a stride ends", [](Stride& stride) { stride.closed = false; }},
   };
   for (const auto& [says, spoil] : spoilt) {
     kind_->spoil = spoil;

@@ -1,0 +1,34 @@
+#pragma once
+// What a stride must know of a run, and nothing more: read from the state once, kept from one stride to the next.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/kernel/stride.h"
+#include "shared/workflow/compiled_spec.h"
+
+namespace acl::workflow {
+
+// A run of one step at a time, in which nothing else is to be seen to: nothing failed, waits, is to be undone or is out.
+struct Standing final : Footing {
+  std::shared_ptr<const CompiledSpec> spec;
+  std::string run_id;
+  int step = -1;  // the one that runs, or that may begin
+  int attempt = 1;
+  std::int64_t began = 0;            // microseconds since 1970, of the step
+  std::int64_t done = 0;             // steps
+  std::vector<std::string> unnamed;  // names of outputs that no variable of the run has
+};
+
+// Of a run that runs this attempt, the first of its step whose outcome is known. Null: not as usual.
+std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& state, const StepFinishedInput& input);
+// Of a run that is to begin.
+std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& state);
+
+// Names of outputs that become variables of their own beside that of the step, in order: a template mentions them, or they are there
+// already. Nothing if the outputs are not as usual: not to be stored, a success that may be none, one with the step's own name.
+std::optional<std::vector<std::string>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing);
+
+}  // namespace acl::workflow

@@ -1,0 +1,116 @@
+#include "shared/workflow/telling.h"
+
+#include <charconv>
+#include <utility>
+
+#include "shared/base/sha256.h"
+#include "shared/journal/json_patch.h"
+#include "shared/workflow/state.h"
+
+namespace acl::workflow {
+
+namespace {
+
+std::string PointerTo(std::string_view entry) {
+  std::string pointer;
+  AppendPointer(entry, "", pointer);
+  return pointer;
+}
+
+std::string PointerTo(std::string_view entry, std::string_view member) {
+  std::string pointer = PointerTo(entry);
+  AppendPointerToken(member, pointer);
+  return pointer;
+}
+
+// Most runs have one word of steps that are ready (ready_set.h).
+const Place& KnownPlace(const std::string& key) {
+  thread_local Place last;
+  if (last.key != key) last = PlaceOf(key);
+  return last;
+}
+
+}  // namespace
+
+Telling& Telling::operator<<(std::int64_t number) {
+  char digits[24];
+  return *this << std::string_view(digits, std::size_t(std::to_chars(digits, digits + sizeof digits, number).ptr - digits));
+}
+
+Telling& Telling::Value(const Json& value) {
+  text_.Value(value);
+  return *this;
+}
+
+Hash256 Telling::Put(const Place& place, std::string stored) {
+  *this << Next() << place.put << stored << "}";
+  const Hash256 canonical = Sha256(stored);
+  Keep(place, std::move(stored), canonical);
+  return canonical;
+}
+
+Hash256 Telling::Put(const Place& place, const Json& value) {
+  *this << Next() << place.put;
+  const StoredText::Texts texts = text_.Value(value);
+  const Hash256 canonical = Sha256(texts.canonical);
+  Keep(place, std::string(texts.stored), canonical);
+  *this << "}";
+  return canonical;
+}
+
+void Telling::Copy(const Place& from, const std::string& member, const Json& value) {
+  const std::string key = VarKey(member);
+  *this << Next() << R"({"from":)";
+  text_.String(PointerTo(from.key, member)).Raw(R"(,"op":"copy","path":)").String(PointerTo(key)).Raw("}");
+  changes_.push_back({trie::PathOf(key), trie::MakeLeaf(key, value)});
+}
+
+void Telling::Put(const DeltaOp& op) {
+  if (op.kind == DeltaOp::Kind::kAdd) {
+    Put(KnownPlace(op.entry), DumpJson(op.value));
+    return;
+  }
+  *this << Next() << R"({"op":"remove","path":)";
+  text_.String(PointerTo(op.entry)).Raw("}");
+  changes_.push_back({trie::PathOf(op.entry), nullptr});
+}
+
+void Telling::PutMember(std::string_view entry, std::string_view member, const Json& value) {
+  *this << Next() << R"({"op":"add","path":)";
+  text_.String(PointerTo(entry, member)).Raw(R"(,"value":)");
+  text_.Value(value);
+  *this << "}";
+}
+
+void Telling::RemoveMember(std::string_view entry, std::string_view member) {
+  *this << Next() << R"({"op":"remove","path":)";
+  text_.String(PointerTo(entry, member)).Raw("}");
+}
+
+void Telling::Become(std::string_view entry, Json value) {
+  auto leaf = trie::MakeLeaf(std::string(entry), std::move(value));
+  changes_.push_back({leaf->path, std::move(leaf)});
+}
+
+std::vector<trie::Change> Telling::TakeChanges() { return std::exchange(changes_, {}); }
+
+Event Telling::End(std::string_view type) && {
+  Event event;
+  event.type = type;
+  const StoredText::Hashes hashes = text_.Measure();
+  event.checksum = hashes.canonical;
+  event.content_hash = hashes.stored;
+  event.payload = std::move(text_).Take();
+  return event;
+}
+
+std::string_view Telling::Next() { return std::exchange(first_, false) ? "[" : ","; }
+
+void Telling::Keep(const Place& place, std::string stored, const Hash256& canonical) {
+  const std::size_t bytes = stored.size();
+  auto leaf = trie::MakeLeafOfText(place.path, place.key, std::move(stored));
+  leaf->Know(bytes, canonical);
+  changes_.push_back({place.path, std::move(leaf)});
+}
+
+}  // namespace acl::workflow

@@ -1,0 +1,55 @@
+#pragma once
+// One event being worded together with the state that it leads to: for who knows both before anything is compared (stride.cc). What
+// WordPayload (kernel/fold.h) says of a delta, text by text.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/canonical_json.h"
+#include "shared/journal/event.h"
+#include "shared/journal/trie.h"
+#include "shared/workflow/compiled_spec.h"
+
+namespace acl::workflow {
+
+class Telling {
+ public:
+  Telling() { changes_.reserve(6); }
+
+  // Canonical as it is.
+  Telling& operator<<(std::string_view text) {
+    text_.Raw(text);
+    return *this;
+  }
+  Telling& operator<<(std::int64_t number);
+  Telling& operator<<(char) = delete;  // it would be a number
+  Telling& Value(const Json& value);
+
+  // Operations. Put: an entry, from its text, which is canonical, or its value; the hash of its canonical text.
+  Hash256 Put(const Place& place, std::string stored);
+  Hash256 Put(const Place& place, const Json& value);
+  // An entry that says what a member of another does.
+  void Copy(const Place& from, const std::string& member, const Json& value);
+  // What the set of ready steps says of itself: entries put whole, or removed.
+  void Put(const DeltaOp& op);
+  // A member of an entry, or its removal; the entry as it is after all of them is changed by `Become`.
+  void PutMember(std::string_view entry, std::string_view member, const Json& value);
+  void RemoveMember(std::string_view entry, std::string_view member);
+  void Become(std::string_view entry, Json value);
+
+  // What the operations so far do to the state.
+  std::vector<trie::Change> TakeChanges();
+  Event End(std::string_view type) &&;
+
+ private:
+  std::string_view Next();  // before an operation
+  void Keep(const Place& place, std::string stored, const Hash256& canonical);
+
+  StoredText text_{1'024};
+  std::vector<trie::Change> changes_;
+  bool first_ = true;
+};
+
+}  // namespace acl::workflow
