@@ -55,6 +55,8 @@ NodePtr BuildAt(Changes leaves, int depth) {
 NodePtr ApplyAt(const NodePtr& node, Changes changes, int depth) {
   if (changes.empty()) return node;
   if (node == nullptr || node->is_leaf()) {
+    const Change& first = changes.front();  // mostly the only one, in the place of what it replaces
+    if (changes.size() == 1 && (node == nullptr || AsLeaf(*node).path == first.path)) return first.leaf;
     std::vector<Change> leaves;
     auto old = std::static_pointer_cast<const Leaf>(node);
     for (const Change& change : changes) {

@@ -20,6 +20,9 @@ class ReadySet {
  public:
   ReadySet(const Document& state, int total);
 
+  static constexpr int kWordBits = 32;
+  static std::string FirstWord() { return Key(0, 0); }  // the only one of a run of so many steps
+
   bool Has(int position) const;
   // The first position at or after `from`.
   std::optional<int> Next(int from) const;

@@ -42,13 +42,20 @@ std::string ProgressText(std::int64_t done, const StepWords& open) { return fmt:
 
 // ---- pieces
 
-Delta MovedReady(const CompiledSpec& spec, const Document& state, int from, std::optional<int> to) {
+// The set of ready steps, which holds `from` alone, holds `to` or nothing.
+void PutReady(Telling& telling, const CompiledSpec& spec, const Document& state, int from, std::optional<int> to) {
+  if (spec.total() <= ReadySet::kWordBits) {
+    static const Place word = PlaceOf(ReadySet::FirstWord());
+    if (!to) return telling.Remove(word.key);
+    telling.Put(word, std::to_string(1u << spec.position(*to)));
+    return;
+  }
   ReadySet ready(state, spec.total());
   ready.Erase(spec.position(from));
   if (to) ready.Insert(spec.position(*to));
   Delta moved;
   ready.AppendTo(moved);
-  return moved;
+  for (const DeltaOp& op : moved.ops) telling.Put(op);
 }
 
 // The first attempt of a step; `state` as its templates see it. Nothing if it is not to begin here and now with its row first.
@@ -87,7 +94,7 @@ CompletionRow PutCompleted(Telling& telling, const Document& state, const Standi
   const Json& outputs = input.result.outputs;
   telling.Put(words.record, CompletedRecord(standing, MicrosOf(at)));
   telling.Put(ProgressPlace(), next ? ProgressText(standing.done + 1, spec.words(*next)) : ProgressText(standing.done + 1));
-  for (const DeltaOp& op : MovedReady(spec, state, standing.step, next).ops) telling.Put(op);
+  PutReady(telling, spec, state, standing.step, next);
   CompletionRow completion{input.step_id, input.attempt_id, at, telling.Put(words.outputs, outputs), 0};
   for (const std::string& name : named) telling.Copy(words.outputs, name, outputs.at(name));
   return completion;

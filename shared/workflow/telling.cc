@@ -23,13 +23,6 @@ std::string PointerTo(std::string_view entry, std::string_view member) {
   return pointer;
 }
 
-// Most runs have one word of steps that are ready (ready_set.h).
-const Place& KnownPlace(const std::string& key) {
-  thread_local Place last;
-  if (last.key != key) last = PlaceOf(key);
-  return last;
-}
-
 }  // namespace
 
 Telling& Telling::operator<<(std::int64_t number) {
@@ -65,14 +58,15 @@ void Telling::Copy(const Place& from, const std::string& member, const Json& val
   changes_.push_back({trie::PathOf(key), trie::MakeLeaf(key, value)});
 }
 
-void Telling::Put(const DeltaOp& op) {
-  if (op.kind == DeltaOp::Kind::kAdd) {
-    Put(KnownPlace(op.entry), DumpJson(op.value));
-    return;
-  }
+void Telling::Remove(std::string_view entry) {
   *this << Next() << R"({"op":"remove","path":)";
-  text_.String(PointerTo(op.entry)).Raw("}");
-  changes_.push_back({trie::PathOf(op.entry), nullptr});
+  text_.String(PointerTo(entry)).Raw("}");
+  changes_.push_back({trie::PathOf(entry), nullptr});
+}
+
+void Telling::Put(const DeltaOp& op) {
+  if (op.kind != DeltaOp::Kind::kAdd) return Remove(op.entry);
+  Put(PlaceOf(op.entry), DumpJson(op.value));
 }
 
 void Telling::PutMember(std::string_view entry, std::string_view member, const Json& value) {

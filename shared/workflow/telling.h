@@ -30,6 +30,7 @@ class Telling {
   // Operations. Put: an entry, from its text, which is canonical, or its value; the hash of its canonical text.
   Hash256 Put(const Place& place, std::string stored);
   Hash256 Put(const Place& place, const Json& value);
+  void Remove(std::string_view entry);
   // An entry that says what a member of another does.
   void Copy(const Place& from, const std::string& member, const Json& value);
   // What the set of ready steps says of itself: entries put whole, or removed.
