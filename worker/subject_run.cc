@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
-
 #include "shared/base/json_object.h"
 #include "shared/base/uuid7.h"
 #include "shared/capability/task_format.h"
@@ -15,16 +13,16 @@ namespace {
 
 bool NeedsRowFirst(EffectClass effect) { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
 
-bool IsEmpty(const CommitItem& item) {
-  return item.events.empty() && item.attempts.empty() && item.completions.empty() && item.timers_set.empty() &&
-         item.timers_cleared.empty() && item.tasks.empty() && item.tasks_cancelled.empty() && item.outbox.empty() &&
-         item.compensations.empty() && item.consumed_inbox.empty() && !item.listing && item.disposition == Disposition::kKeep;
-}
-
 // A finished attempt whose outcome is known leaves a row, also if it failed or its effect needed none before.
 bool LeavesRow(const StepResult& result) { return result.outcome != StepResult::Outcome::kNotStarted; }
 
 }  // namespace
+
+bool SubjectRun::IsEmpty(const CommitItem& item) {
+  return item.events.empty() && item.attempts.empty() && item.completions.empty() && item.timers_set.empty() &&
+         item.timers_cleared.empty() && item.tasks.empty() && item.tasks_cancelled.empty() && item.outbox.empty() &&
+         item.compensations.empty() && item.consumed_inbox.empty() && !item.listing && item.disposition == Disposition::kKeep;
+}
 
 SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& kind, const SessionId& session, SubjectLimits limits)
     : kind_(kind),
@@ -86,12 +84,6 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
 bool SubjectRun::NoteWake(std::int64_t wake) {
   if (wake > read_wake_) inbox_wanted_ = true;
   return inbox_wanted_;
-}
-
-void SubjectRun::OnSnapshot(Snapshot snapshot) {
-  snapshot_running_ = false;
-  snapshot_ready_ = std::move(snapshot);
-  idle_ = false;  // it may be all that a release waits for
 }
 
 bool SubjectRun::IsRunning(const std::string& step_id, int attempt_id) const {
@@ -277,13 +269,6 @@ Status SubjectRun::TakeUp(Work& work, const BuildContext& context, NextContext& 
   return {};
 }
 
-// One is being made, or will be once these events are committed.
-bool SubjectRun::SnapshotComes(std::int64_t events, std::size_t delta_bytes) const {
-  if (snapshot_ready_ || snapshot_failed_) return false;
-  return snapshot_running_ ||
-         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + delta_bytes, state_.stored_bytes());
-}
-
 // It starts nothing more then, so that it is released once what runs has ended: a run that always has a next step would never give way.
 bool SubjectRun::GivesWay(const BuildContext& context) const {
   if (!limits_.go_on) return step_ended_;
@@ -341,75 +326,6 @@ Status SubjectRun::Follow(Work& work, const BuildContext& context, Next& next) {
     work.inputs.push_back(std::move(input));
   }
   return PlanStarts(work, context, next);
-}
-
-// Nothing else is to be heard, nothing else runs, and another step may begin.
-bool SubjectRun::MayStride(const BuildContext& context) const {
-  if (inputs_.size() != 1) return false;
-  if (!context.start_allowed || context.draining || context.give_back || context.free_slots < 1) return false;
-  if (!limits_.go_on || GivesWay(context)) return false;
-  if (std::holds_alternative<ResumedInput>(inputs_.front())) return running_.empty() && attempt_counts_.empty() && timers_.empty();
-  const auto* finished = std::get_if<StepFinishedInput>(&inputs_.front());
-  if (!finished || running_.size() != 1 || attempt_counts_.size() != 1) return false;
-  return IsRunning(finished->step_id, finished->attempt_id) && running_.begin()->second.row_written &&
-         attempt_counts_.begin()->first == finished->step_id;
-}
-
-bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next) {
-  if (!MayStride(context)) return false;
-  Input& input = inputs_.front();
-  CommitItem& item = work.item;
-  const WallTime at = std::max(context.now, item.last_timestamp);
-  Stride stride;
-  if (!kind_.TakeStride(state_, input, at, footing_, stride)) return false;
-  work.next_state = std::move(stride.next_state);
-  if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
-    work.finished.insert(finished->step_id);
-    step_ended_ = true;
-  }
-  for (Event& event : stride.events) Seal(work, std::move(event), at);
-  if (stride.completion) {
-    stride.completion->event_seq = item.base_seq + 1;
-    stride.completion->completed_at = at;
-    item.completions.push_back(std::move(*stride.completion));
-  }
-  if (stride.start) {
-    item.attempts.push_back({stride.start->step_id, 1, token_, at});
-    work.start_attempts[stride.start->step_id] = 1;
-    work.starts.push_back(std::move(*stride.start));
-  }
-  if (stride.timer_set) {
-    work.timer_changes[stride.timer_set->timer_id] = stride.timer_set->fire_at;
-    item.timers_set.push_back(std::move(*stride.timer_set));
-  }
-  if (stride.timer_cleared) {
-    work.timer_changes[*stride.timer_cleared] = std::nullopt;
-    item.timers_cleared.push_back(std::move(*stride.timer_cleared));
-  }
-  item.listing = std::move(stride.listing);
-  next.closed = stride.closed;
-  if (stride.closed) {  // it may have to be decided again
-    work.inputs.push_back(std::move(input));
-    footing_.reset();
-  }
-  inputs_.pop_front();
-  return true;
-}
-
-void SubjectRun::MustSayTheSame(const Work& stride, const Work& at_length) {
-  const auto& [one, other] = std::tie(stride.item, at_length.item);
-  ACL_CHECK(one.events == other.events && one.state_root == other.state_root && one.chain == other.chain, "a stride's event");
-  ACL_CHECK(one.last_timestamp == other.last_timestamp && stride.delta_bytes == at_length.delta_bytes, "a stride's measures");
-  ACL_CHECK(one.attempts == other.attempts && one.completions == other.completions, "a stride's rows");
-  ACL_CHECK(stride.starts == at_length.starts && stride.start_attempts == at_length.start_attempts, "what a stride begins");
-  ACL_CHECK(stride.finished == at_length.finished && stride.cancels == at_length.cancels, "what a stride ends");
-  ACL_CHECK(stride.timer_changes == at_length.timer_changes && stride.dispatched == at_length.dispatched, "a stride's timers and tasks");
-  ACL_CHECK(one.timers_set == other.timers_set && one.timers_cleared == other.timers_cleared, "a stride's timers");
-  ACL_CHECK(one.listing == other.listing, "what a stride lists");
-  CommitItem rest = other;  // a stride never has them
-  rest.events.clear(), rest.attempts.clear(), rest.completions.clear(), rest.timers_set.clear(), rest.timers_cleared.clear();
-  rest.listing.reset();
-  ACL_CHECK(IsEmpty(rest) && rest.contents.empty(), "what a stride leaves out");
 }
 
 Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& given) {
@@ -555,25 +471,5 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
 std::vector<StepCall> SubjectRun::TakeStarts() { return std::exchange(starts_, {}); }
 std::vector<SubjectRun::Recorded> SubjectRun::TakeRecorded() { return std::exchange(recorded_, {}); }
 std::vector<std::string> SubjectRun::TakeCancels() { return std::exchange(cancels_, {}); }
-
-void SubjectRun::KeepStored(Snapshot snapshot) {
-  stored_snapshot_ = std::move(snapshot);
-  stored_snapshot_.inline_state.reset();
-}
-
-std::optional<StickyCache::State> SubjectRun::KeepState() const {
-  if (!attempt_counts_.empty() || !running_.empty()) return std::nullopt;
-  StickyCache::State state{token_, {state_, head_seq_, chain_, events_since_snapshot_, delta_bytes_since_snapshot_}, std::nullopt};
-  // A commit of nothing but the snapshot may be lost in a failover, and the head not tell: then its chunks are sent once more.
-  if (stored_snapshot_.last_event_seq > 0 && snapshot_shows_) state.snapshot = stored_snapshot_;
-  return state;
-}
-
-std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now) {
-  if (snapshot_running_ || snapshot_ready_ || in_flight_) return std::nullopt;
-  if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
-  snapshot_running_ = true;
-  return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
-}
 
 }  // namespace acl

@@ -148,6 +148,7 @@ class SubjectRun {
     std::set<std::string> rows_written;
   };
 
+  static bool IsEmpty(const CommitItem& item);
   // What follows from the inputs, and what begins next.
   Status Follow(Work& work, const BuildContext& context, Next& next);
   // The same of the usual turn, at once. False: it is not the usual one, and nothing was taken.

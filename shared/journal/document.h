@@ -55,7 +55,8 @@ class Document {
   Status Apply(Delta& delta);
   // Of an entry as it is now; null if there is none.
   std::shared_ptr<const trie::Leaf> LeafOf(std::string_view key) const;
-  // Entries as they are to be, storable, no key twice; for whoever changes nothing more before the root is asked for.
+  // Entries as they are to be, no key twice; for whoever changes nothing more before the root is asked for, and has checked that they can
+  // be stored.
   void Change(std::vector<trie::Change> changes);
   // Puts an entry that another Document has.
   void Share(std::shared_ptr<const trie::Leaf> leaf);

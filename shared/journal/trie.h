@@ -12,8 +12,8 @@
 
 namespace acl {
 
-// Immutable once made. A leaf holds an entry; an inner node holds at least two leaves below it, perhaps all on one side. Hash and size are
-// worked out when they are first asked for: of what changes twice before anybody asks, only the second is.
+// What it says is immutable once made. A leaf holds an entry; an inner node holds at least two leaves below it, perhaps all on one side.
+// Hash and size are worked out when they are first asked for: of what changes twice before anybody asks, only the second is.
 struct Document::Node {
   struct Measure {
     Hash256 hash{};

@@ -19,14 +19,18 @@ namespace {
 std::string Quoted(std::string_view text) { return DumpJson(Json(text)); }
 
 StepWords WordsOf(const std::string& step_id, const std::string& name) {
-  StepWords words{PlaceOf(StepKey(step_id)), PlaceOf(VarKey(name)), Quoted(step_id), "\"step_id\":" + Quoted(step_id)};
+  StepWords words{EntryWordsOf(StepKey(step_id)), EntryWordsOf(VarKey(name)), Quoted(step_id), "\"step_id\":" + Quoted(step_id)};
   if (name != step_id) words.facts += ",\"step_name\":" + Quoted(name);
   return words;
 }
 
+bool IsJournaled(const CapabilitySpec* effect) {
+  return effect != nullptr && (effect->effect == EffectClass::kIdempotent || effect->effect == EffectClass::kNonIdempotent);
+}
+
 }  // namespace
 
-Place PlaceOf(std::string_view key) {
+EntryWords EntryWordsOf(std::string_view key) {
   std::string pointer;
   AppendPointer(key, "", pointer);
   return {std::string(key), trie::PathOf(key), "{\"op\":\"add\",\"path\":" + Quoted(pointer) + ",\"value\":"};
@@ -89,15 +93,13 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
 
 // An effect here whose completion is just that.
 bool CompiledSpec::IsPlain(int index) const {
-  const CapabilitySpec* effect = capability(index);
-  const bool journaled = effect && (effect->effect == EffectClass::kIdempotent || effect->effect == EffectClass::kNonIdempotent);
-  return journaled && !dispatches_ && waits_.empty() && !step(index).compensation;
+  return IsJournaled(capability(index)) && !dispatches_ && waits_.empty() && !step(index).compensation;
 }
 
 int CompiledSpec::FollowerOf(int index) const {
   if (dependents(index).size() != 1 || !IsPlain(index)) return -1;
   const int next = dependents(index).front();
-  return dependencies(next) == 1 ? next : -1;
+  return dependencies(next) == 1 && IsJournaled(capability(next)) ? next : -1;
 }
 
 void CompiledSpec::Mention(const Json& inputs) {

@@ -25,18 +25,18 @@ struct Instance {
   bool undo = false;  // a compensation
 };
 
-// An entry of the state that a step has for itself: its key, the key's path in the trie, and how an event begins to put it.
-struct Place {
+// What is said of an entry of the state each time that it is put: its key, the key's path in the trie, and how the operation begins.
+struct EntryWords {
   std::string key;
   Hash256 path{};
   std::string put;  // {"op":"add","path":"/step:a","value":
 };
 
-Place PlaceOf(std::string_view key);
+EntryWords EntryWordsOf(std::string_view key);
 
 // What the events of a step say of it each time.
 struct StepWords {
-  Place record, outputs;
+  EntryWords record, outputs;
   std::string id;     // quoted
   std::string facts;  // "step_id":"a", and its name if that is another
 };

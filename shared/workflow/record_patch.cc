@@ -77,6 +77,7 @@ void PatchRecord(Delta& delta, const std::string& record, const Json* before, Js
   Compare(
       *before, after, [&](const std::string& key, const Json& member) { count(key, kMemberBytes + TextBytes(member)); },
       [&](const std::string& key) { count(key, kGoneBytes); });
+  // Of a step that completes, and of the progress then, always whole: strides (stride.cc) rely on it.
   if (operations > 1 && TextBytes(after) + record.size() + kRecordBytes <= bytes) {
     delta.Add(record, Ordered(std::move(after)));
   } else {

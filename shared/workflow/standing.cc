@@ -23,7 +23,7 @@ bool IsTime(const Json& value) {
 }
 
 // A run of this status that neither stops nor is closed.
-bool ReadRun(const SpecCache& specs, const Document& state, RunStatus status, Standing& standing) {
+bool ReadRunOf(const SpecCache& specs, const Document& state, RunStatus status, Standing& standing) {
   const Members* members = MembersAt(state, trie::PathOf(kRunKey));
   if (members == nullptr) return false;
   bool there = false;
@@ -92,7 +92,7 @@ std::optional<int> OnlyReady(const Document& state, const CompiledSpec& spec) {
 
 std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& state, const StepFinishedInput& input) {
   auto standing = std::make_shared<Standing>();
-  if (!ReadRun(specs, state, RunStatus::kRunning, *standing)) return nullptr;
+  if (!ReadRunOf(specs, state, RunStatus::kRunning, *standing)) return nullptr;
   const CompiledSpec& spec = *standing->spec;
   const Instance* instance = spec.Find(input.step_id);
   if (instance == nullptr || instance->undo) return nullptr;
@@ -104,7 +104,7 @@ std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& sta
 
 std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& state) {
   auto standing = std::make_shared<Standing>();
-  if (!ReadRun(specs, state, RunStatus::kPending, *standing)) return nullptr;
+  if (!ReadRunOf(specs, state, RunStatus::kPending, *standing)) return nullptr;
   const CompiledSpec& spec = *standing->spec;
   const auto ready = OnlyReady(state, spec);
   if (!ready || !spec.waits().empty() || spec.dispatches()) return nullptr;
@@ -113,17 +113,19 @@ std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& st
   return trie::Find(state.root_node(), spec.words(standing->step).record.path) == nullptr ? standing : nullptr;
 }
 
-std::optional<std::vector<std::string>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing) {
+std::optional<std::vector<const Output*>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing) {
+  constexpr std::size_t kMostKept = 32;  // looked through for each output
   if (!outputs.is_object() || !CheckStorable(outputs)) return std::nullopt;
-  std::vector<std::string> named;
+  std::vector<const Output*> named;
   std::vector<std::string>& unnamed = standing.unnamed;
-  for (const auto& [key, value] : outputs.get_ref<const Members&>()) {
+  for (const Output& output : outputs.get_ref<const Members&>()) {
+    const auto& [key, value] = output;
     if (key == standing.spec->step(standing.step).name) return std::nullopt;
     if (key == "success" && value.is_boolean() && !value.get<bool>()) return std::nullopt;  // it may be a failure
     if (std::find(unnamed.begin(), unnamed.end(), key) != unnamed.end()) continue;
-    if (standing.spec->Mentions(key) || state.Has(VarKey(key))) {
-      named.push_back(key);
-    } else {
+    if (standing.spec->Mentions(key) || trie::Find(state.root_node(), trie::PathOf(VarKey(key))) != nullptr) {
+      named.push_back(&output);
+    } else if (unnamed.size() < kMostKept) {
       unnamed.push_back(key);
     }
   }

@@ -19,16 +19,17 @@ struct Standing final : Footing {
   int attempt = 1;
   std::int64_t began = 0;            // microseconds since 1970, of the step
   std::int64_t done = 0;             // steps
-  std::vector<std::string> unnamed;  // names of outputs that no variable of the run has
+  std::vector<std::string> unnamed;  // names of outputs that no variable of the run has: some that were asked for
 };
 
-// Of a run that runs this attempt, the first of its step whose outcome is known. Null: not as usual.
+// Of a run that runs this attempt, of whose step none before has an outcome. Null: not as usual.
 std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& state, const StepFinishedInput& input);
 // Of a run that is to begin.
 std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& state);
 
-// Names of outputs that become variables of their own beside that of the step, in order: a template mentions them, or they are there
-// already. Nothing if the outputs are not as usual: not to be stored, a success that may be none, one with the step's own name.
-std::optional<std::vector<std::string>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing);
+using Output = Json::object_t::value_type;  // name and value
+// Those that become variables of their own beside that of the step, in order: a template mentions them, or they are there already. Nothing
+// if the outputs are not as usual: not to be stored, a success that may be none, one with the step's own name.
+std::optional<std::vector<const Output*>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing);
 
 }  // namespace acl::workflow

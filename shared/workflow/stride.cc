@@ -33,8 +33,8 @@ Json RunningRecord(std::int64_t at, const Json& inputs) {
   AddMember(record, "status", Name(StepStatus::kRunning));
   return record;
 }
-const Place& ProgressPlace() {
-  static const Place place = PlaceOf(kProgressKey);
+const EntryWords& ProgressEntry() {
+  static const EntryWords place = EntryWordsOf(kProgressKey);
   return place;
 }
 std::string ProgressText(std::int64_t done) { return fmt::format(R"({{"done":{}}})", done); }
@@ -45,7 +45,7 @@ std::string ProgressText(std::int64_t done, const StepWords& open) { return fmt:
 // The set of ready steps, which holds `from` alone, holds `to` or nothing.
 void PutReady(Telling& telling, const CompiledSpec& spec, const Document& state, int from, std::optional<int> to) {
   if (spec.total() <= ReadySet::kWordBits) {
-    static const Place word = PlaceOf(ReadySet::FirstWord());
+    static const EntryWords word = EntryWordsOf(ReadySet::FirstWord());
     if (!to) return telling.Remove(word.key);
     telling.Put(word, std::to_string(1u << spec.position(*to)));
     return;
@@ -67,13 +67,17 @@ std::optional<StartStep> StartHere(const SpecCache& specs, const Standing& stand
   return start;
 }
 
-void PutRunning(Telling& telling, const CompiledSpec& spec, int step, const StartStep& start, std::int64_t at) {
-  const Place& place = spec.words(step).record;
+// False: what its templates came to is too deep or too long to be stored.
+bool PutRunning(Telling& telling, const CompiledSpec& spec, int step, const StartStep& start, std::int64_t at) {
+  const EntryWords& entry = spec.words(step).record;
   if (spec.constant(step)) {
-    telling.Put(place, RunningRecord(at));
-  } else {
-    telling.Put(place, RunningRecord(at, *MemberOf(&start.call, kCallInputs)));
+    telling.Put(entry, RunningRecord(at));
+    return true;
   }
+  const Json record = RunningRecord(at, *MemberOf(&start.call, kCallInputs));
+  if (!CheckStorable(record, kEntryLimits)) return false;
+  telling.Put(entry, record);
+  return true;
 }
 
 void SayBegins(Telling& telling, const StepWords& words) {
@@ -88,15 +92,15 @@ void SayCompleted(Telling& telling, const StepFinishedInput& input) {
   telling << R"(,"state_delta":)";
 }
 CompletionRow PutCompleted(Telling& telling, const Document& state, const Standing& standing, const StepFinishedInput& input,
-                           const std::vector<std::string>& named, std::optional<int> next, WallTime at) {
+                           const std::vector<const Output*>& named, std::optional<int> next, WallTime at) {
   const CompiledSpec& spec = *standing.spec;
   const StepWords& words = spec.words(standing.step);
   const Json& outputs = input.result.outputs;
   telling.Put(words.record, CompletedRecord(standing, MicrosOf(at)));
-  telling.Put(ProgressPlace(), next ? ProgressText(standing.done + 1, spec.words(*next)) : ProgressText(standing.done + 1));
+  telling.Put(ProgressEntry(), next ? ProgressText(standing.done + 1, spec.words(*next)) : ProgressText(standing.done + 1));
   PutReady(telling, spec, state, standing.step, next);
   CompletionRow completion{input.step_id, input.attempt_id, at, telling.Put(words.outputs, outputs), 0};
-  for (const std::string& name : named) telling.Copy(words.outputs, name, outputs.at(name));
+  for (const Output* output : named) telling.Copy(words.outputs, output->first, output->second);
   return completion;
 }
 
@@ -136,7 +140,7 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
   become("started_at", MicrosOf(at));
   if (!deadline.empty()) become("deadline_at", deadline);
   telling.Become(kRunKey, std::move(run));
-  PutRunning(telling, spec, step, *stride.start, MicrosOf(at));
+  if (!PutRunning(telling, spec, step, *stride.start, MicrosOf(at))) return false;
   telling.PutMember(kProgressKey, "open", Json::array({spec.step_id(step)}));
   Json progress = ObjectFor(2);
   AddMember(progress, "done", 0);
@@ -157,20 +161,20 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
 
 // ---- a step completes and another begins
 
-bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing,
-          const std::vector<std::string>& named, Stride& stride) {
+bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
   const CompiledSpec& spec = *standing.spec;
   const int step = standing.step, next = spec.follower(step);
   if (next < 0 || trie::Find(state.root_node(), spec.words(next).record.path) != nullptr) return false;
+  const auto named = NamedOutputs(state, input.result.outputs, standing);
+  if (!named) return false;
   Telling telling;
   SayBegins(telling, spec.words(next));
   SayCompleted(telling, input);
-  stride.completion = PutCompleted(telling, state, standing, input, named, next, at);
+  stride.completion = PutCompleted(telling, state, standing, input, *named, next, at);
   stride.next_state = state;
   if (!spec.constant(next)) stride.next_state.Change(telling.TakeChanges());  // what its templates see
   stride.start = StartHere(specs, standing, next, stride.next_state);
-  if (!stride.start) return false;
-  PutRunning(telling, spec, next, *stride.start, MicrosOf(at));
+  if (!stride.start || !PutRunning(telling, spec, next, *stride.start, MicrosOf(at))) return false;
   stride.next_state.Change(telling.TakeChanges());
   SayRoot(telling, stride.next_state);
   telling << "," << spec.words(step).facts << "}";
@@ -184,15 +188,16 @@ bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput
 
 // ---- the last step completes
 
-bool End(const Document& state, const StepFinishedInput& input, WallTime at, const Standing& standing,
-         const std::vector<std::string>& named, Stride& stride) {
+bool End(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
   const CompiledSpec& spec = *standing.spec;
   const int step = standing.step;
   if (!spec.EndsAlone(step)) return false;
+  const auto named = NamedOutputs(state, input.result.outputs, standing);
+  if (!named) return false;
   Telling telling;
   telling << "{";
   SayCompleted(telling, input);
-  stride.completion = PutCompleted(telling, state, standing, input, named, std::nullopt, at);
+  stride.completion = PutCompleted(telling, state, standing, input, *named, std::nullopt, at);
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
   SayRoot(telling, stride.next_state);
@@ -233,10 +238,8 @@ bool Complete(const SpecCache& specs, const Document& state, StepFinishedInput& 
   auto standing = std::static_pointer_cast<Standing>(footing);
   if (!standing) standing = StandingOf(specs, state, input);
   if (!standing || standing->attempt != input.attempt_id || standing->spec->step_id(standing->step) != input.step_id) return false;
-  const auto named = NamedOutputs(state, result.outputs, *standing);
-  if (!named) return false;
-  if (standing->done + 1 >= standing->spec->total()) return End(state, input, at, *standing, *named, stride);
-  if (!GoOn(specs, state, input, at, *standing, *named, stride)) return false;
+  if (standing->done + 1 >= standing->spec->total()) return End(state, input, at, *standing, stride);
+  if (!GoOn(specs, state, input, at, *standing, stride)) return false;
   Dismiss(result.outputs);
   footing = std::move(standing);
   return true;

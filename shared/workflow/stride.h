@@ -8,8 +8,8 @@
 
 namespace acl::workflow {
 
-// False unless steps run one after the other, nothing is retried, waited for, sent elsewhere, to be undone or failed, there are no files,
-// and what the next step's templates ask for is there: then nothing is changed, and the long way says what follows.
+// False unless steps run one after the other, no attempt has failed, nothing is waited for, sent elsewhere, to be undone or failed, there
+// are no files, and what the next step's templates ask for is there: then nothing is changed, and the long way says what follows.
 bool StrideOf(const SpecCache& specs, const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride);
 
 }  // namespace acl::workflow

@@ -35,14 +35,14 @@ Telling& Telling::Value(const Json& value) {
   return *this;
 }
 
-Hash256 Telling::Put(const Place& place, std::string stored) {
+Hash256 Telling::Put(const EntryWords& place, std::string stored) {
   *this << Next() << place.put << stored << "}";
   const Hash256 canonical = Sha256(stored);
   Keep(place, std::move(stored), canonical);
   return canonical;
 }
 
-Hash256 Telling::Put(const Place& place, const Json& value) {
+Hash256 Telling::Put(const EntryWords& place, const Json& value) {
   *this << Next() << place.put;
   const StoredText::Texts texts = text_.Value(value);
   const Hash256 canonical = Sha256(texts.canonical);
@@ -51,7 +51,7 @@ Hash256 Telling::Put(const Place& place, const Json& value) {
   return canonical;
 }
 
-void Telling::Copy(const Place& from, const std::string& member, const Json& value) {
+void Telling::Copy(const EntryWords& from, const std::string& member, const Json& value) {
   const std::string key = VarKey(member);
   *this << Next() << R"({"from":)";
   text_.String(PointerTo(from.key, member)).Raw(R"(,"op":"copy","path":)").String(PointerTo(key)).Raw("}");
@@ -66,7 +66,7 @@ void Telling::Remove(std::string_view entry) {
 
 void Telling::Put(const DeltaOp& op) {
   if (op.kind != DeltaOp::Kind::kAdd) return Remove(op.entry);
-  Put(PlaceOf(op.entry), DumpJson(op.value));
+  Put(EntryWordsOf(op.entry), DumpJson(op.value));
 }
 
 void Telling::PutMember(std::string_view entry, std::string_view member, const Json& value) {
@@ -100,7 +100,7 @@ Event Telling::End(std::string_view type) && {
 
 std::string_view Telling::Next() { return std::exchange(first_, false) ? "[" : ","; }
 
-void Telling::Keep(const Place& place, std::string stored, const Hash256& canonical) {
+void Telling::Keep(const EntryWords& place, std::string stored, const Hash256& canonical) {
   const std::size_t bytes = stored.size();
   auto leaf = trie::MakeLeafOfText(place.path, place.key, std::move(stored));
   leaf->Know(bytes, canonical);

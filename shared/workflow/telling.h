@@ -28,11 +28,11 @@ class Telling {
   Telling& Value(const Json& value);
 
   // Operations. Put: an entry, from its text, which is canonical, or its value; the hash of its canonical text.
-  Hash256 Put(const Place& place, std::string stored);
-  Hash256 Put(const Place& place, const Json& value);
+  Hash256 Put(const EntryWords& place, std::string stored);
+  Hash256 Put(const EntryWords& place, const Json& value);
   void Remove(std::string_view entry);
   // An entry that says what a member of another does.
-  void Copy(const Place& from, const std::string& member, const Json& value);
+  void Copy(const EntryWords& from, const std::string& member, const Json& value);
   // What the set of ready steps says of itself: entries put whole, or removed.
   void Put(const DeltaOp& op);
   // A member of an entry, or its removal; the entry as it is after all of them is changed by `Become`.
@@ -46,7 +46,7 @@ class Telling {
 
  private:
   std::string_view Next();  // before an operation
-  void Keep(const Place& place, std::string stored, const Hash256& canonical);
+  void Keep(const EntryWords& place, std::string stored, const Hash256& canonical);
 
   StoredText text_{1'024};
   std::vector<trie::Change> changes_;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -220,6 +222,56 @@ TEST(Document, TheRootIsTheSameForAllWhoAskFirst) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(std::set<Hash256>(roots.begin(), roots.end()), std::set<Hash256>{Document::FromJson(document.ToJson())->Root()});
     EXPECT_EQ(std::set<std::size_t>(sizes.begin(), sizes.end()).size(), 1u);
+  }
+}
+
+// From any thread, all at once.
+TEST(Document, AnEntryOfTextIsReadOnceWhoeverAsks) {
+  for (int round = 0; round < 50; ++round) {
+    const auto leaf = trie::MakeLeafOfText(trie::PathOf("k"), "k", R"({"a":[1,2.5,"x"],"b":{}})");
+    Document document;
+    document.Share(leaf);
+    document.Share(trie::MakeLeaf("other", 1));  // lies over the first
+    std::vector<const Json*> values(4);
+    std::vector<Hash256> roots(4);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      threads.emplace_back([&, i] {
+        values[i] = &leaf->value();
+        roots[i] = document.Root();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(values[i], values[0]);
+      EXPECT_EQ(roots[i], RootByDefinition(ParseJson(R"({"k":{"a":[1,2.5,"x"],"b":{}},"other":1})").value()));
+    }
+  }
+}
+
+// The same trie, whether its changes are laid over it first or not.
+TEST(Document, ChangedAtOnceIsAsChangedLater) {
+  std::mt19937 random(7);
+  Document later, at_once;
+  for (int round = 0; round < 300; ++round) {
+    std::map<std::string, std::optional<int>> wanted;
+    for (int n = int(random() % 6); n >= 0; --n) {
+      wanted["k" + std::to_string(random() % 12)] = random() % 3 == 0 ? std::nullopt : std::optional<int>(int(random() % 4));
+    }
+    std::vector<trie::Change> changes;
+    for (const auto& [key, value] : wanted) {
+      changes.push_back({trie::PathOf(key), value ? trie::MakeLeafOfText(trie::PathOf(key), key, std::to_string(*value)) : nullptr});
+      if (value) {
+        later.Set(key, *value);
+      } else {
+        later.Remove(key);
+      }
+    }
+    at_once.Change(std::move(changes));
+    ASSERT_EQ(at_once.Root(), later.Root());
+    ASSERT_EQ(at_once.Root(), RootByDefinition(later.ToJson()));
+    ASSERT_EQ(at_once.stored_bytes(), later.stored_bytes());
+    ASSERT_EQ(DumpJson(at_once.ToJson()), DumpJson(later.ToJson()));
   }
 }
 

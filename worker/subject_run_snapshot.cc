@@ -1,0 +1,40 @@
+// Snapshots of a leased subject: when one is due, what it is of, and what is known of the last.
+
+#include "worker/subject_run.h"
+
+namespace acl {
+
+void SubjectRun::OnSnapshot(Snapshot snapshot) {
+  snapshot_running_ = false;
+  snapshot_ready_ = std::move(snapshot);
+  idle_ = false;  // it may be all that a release waits for
+}
+
+// One is being made, or will be once these events are committed.
+bool SubjectRun::SnapshotComes(std::int64_t events, std::size_t delta_bytes) const {
+  if (snapshot_ready_ || snapshot_failed_) return false;
+  return snapshot_running_ ||
+         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + delta_bytes, state_.stored_bytes());
+}
+
+void SubjectRun::KeepStored(Snapshot snapshot) {
+  stored_snapshot_ = std::move(snapshot);
+  stored_snapshot_.inline_state.reset();
+}
+
+std::optional<StickyCache::State> SubjectRun::KeepState() const {
+  if (!attempt_counts_.empty() || !running_.empty()) return std::nullopt;
+  StickyCache::State state{token_, {state_, head_seq_, chain_, events_since_snapshot_, delta_bytes_since_snapshot_}, std::nullopt};
+  // A commit of nothing but the snapshot may be lost in a failover, and the head not tell: then its chunks are sent once more.
+  if (stored_snapshot_.last_event_seq > 0 && snapshot_shows_) state.snapshot = stored_snapshot_;
+  return state;
+}
+
+std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now) {
+  if (snapshot_running_ || snapshot_ready_ || in_flight_) return std::nullopt;
+  if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
+  snapshot_running_ = true;
+  return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
+}
+
+}  // namespace acl
