@@ -58,6 +58,7 @@ NodePtr ApplyAt(const NodePtr& node, Changes changes, int depth) {
     const Change& first = changes.front();  // mostly the only one, in the place of what it replaces
     if (changes.size() == 1 && (node == nullptr || AsLeaf(*node).path == first.path)) return first.leaf;
     std::vector<Change> leaves;
+    leaves.reserve(changes.size() + 1);
     auto old = std::static_pointer_cast<const Leaf>(node);
     for (const Change& change : changes) {
       if (old && old->path <= change.path) {

@@ -69,7 +69,7 @@ class RowArray {
   RowArray& Int64(std::int64_t value) { return Value(Oid::kInt8, EncodeInt64(value)); }
   RowArray& Int32(std::int32_t value) { return Value(Oid::kInt4, EncodeInt32(value)); }
   RowArray& Bool(bool value) { return Value(Oid::kBool, EncodeBool(value)); }
-  RowArray& Id(const Uuid& value) { return Value(Oid::kUuid, EncodeUuid(value)); }
+  RowArray& Id(const Uuid& value) { return Value(Oid::kUuid, {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()}); }
   RowArray& Time(WallTime value) { return Value(Oid::kTimestamptz, EncodeTime(value)); }
   RowArray& Text(std::string_view value) { return Value(Oid::kText, value); }
   RowArray& Bytes(const Hash256& value) { return Value(Oid::kBytea, {reinterpret_cast<const char*>(value.data()), value.size()}); }
