@@ -11,8 +11,6 @@ namespace acl {
 
 namespace {
 
-bool NeedsRowFirst(EffectClass effect) { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
-
 // A finished attempt whose outcome is known leaves a row, also if it failed or its effect needed none before.
 bool LeavesRow(const StepResult& result) { return result.outcome != StepResult::Outcome::kNotStarted; }
 
@@ -344,29 +342,12 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   work.next_state = state_;
 
   Next next;
-#ifndef NDEBUG
-  std::optional<SubjectRun> at_length;  // says in many words what a stride says
-  if (MayStride(context)) at_length.emplace(*this);
-  Work worded = work;
-#endif
-  const bool stride = TakeStride(work, context, next);
-  if (!stride) {
+  if (!TakeStride(work, context, next)) {
     footing_.reset();
     Status followed = Follow(work, context, next);
     if (!followed) return followed.error();
+    if (work.open) SealOpen(work, context.now);
   }
-  if (work.open) SealOpen(work, context.now);
-#ifndef NDEBUG
-  if (stride) {
-    Next after;
-    ACL_CHECK(at_length->Follow(worded, context, after).ok() && worded.open, "a stride where nothing follows");
-    ACL_CHECK(next.closed == after.closed && !after.waiting, "where a stride ends");
-    ACL_CHECK(!next.closed || work.inputs.size() == worded.inputs.size(), "what a close was decided on");
-    at_length->SealOpen(worded, context.now);
-    work.item.state_root = work.next_state.Root(), worded.item.state_root = worded.next_state.Root();
-    MustSayTheSame(work, worded);
-  }
-#endif
   ChooseDisposition(work, context, next);
   // A timer set again by this very item must not be cleared by it.
   std::erase_if(item.timers_cleared, [&](const std::string& id) {

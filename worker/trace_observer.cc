@@ -185,7 +185,7 @@ void TraceObserver::OnStep(const StepCall& call) {
   step.attempts = std::max(step.attempts, call.attempt_id);
   attempt.id = call.attempt_id;
   attempt.token = call.token;
-  attempt.leaves_row = call.step.effect == EffectClass::kIdempotent || call.step.effect == EffectClass::kNonIdempotent;
+  attempt.leaves_row = NeedsRowFirst(call.step.effect);
   if (!step.last_span.empty()) {
     const char* why = step.last_lost ? "takeover" : "retry";
     span.links.push_back({step.last_span, {{"acl.link", why}}});

@@ -42,10 +42,7 @@ Status CheckHash(const Event& event, std::string_view what, const Hash256& expec
 }  // namespace
 
 std::string ChainHeader(const Event& event) {
-  constexpr std::size_t kBytes = kHeaderMark.size() + 16 + 8 + 1 + kEventTypeBytes + 4 + 1 + kProducerBytes + 8 + 8 + 32;
-  std::string header;
-  header.reserve(kBytes);
-  header += kHeaderMark;
+  std::string header(kHeaderMark);
   header.append(reinterpret_cast<const char*>(event.subject.uuid.bytes.data()), event.subject.uuid.bytes.size());
   AppendBigEndian(std::int64_t(event.seq), header);
   AppendPadded(event.type, kEventTypeBytes, header);

@@ -60,6 +60,8 @@ struct SessionRow {
 enum class EffectClass { kPure, kRead, kIdempotent, kNonIdempotent };
 std::string_view EffectName(EffectClass effect);
 std::optional<EffectClass> ParseEffect(std::string_view name);
+// Whether the row of an attempt, and what it is called with, are durable before it begins.
+constexpr bool NeedsRowFirst(EffectClass effect) { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
 
 struct AttemptRow {
   std::string step_id;  // the instance: path/to/step[index]#round, compensations `undo:` + that; at most 100 characters

@@ -33,7 +33,7 @@ struct CallTraits {
   std::optional<std::chrono::milliseconds> step_timeout;
 
   // Its attempt row and its inputs are committed before anything is called.
-  bool journaled() const { return effect == EffectClass::kIdempotent || effect == EffectClass::kNonIdempotent; }
+  bool journaled() const { return NeedsRowFirst(effect); }
   bool repeatable() const { return effect != EffectClass::kNonIdempotent || honours_key; }
 };
 // A compensation's capability stands in the record of the step it undoes.

@@ -24,9 +24,7 @@ StepWords WordsOf(const std::string& step_id, const std::string& name) {
   return words;
 }
 
-bool IsJournaled(const CapabilitySpec* effect) {
-  return effect != nullptr && (effect->effect == EffectClass::kIdempotent || effect->effect == EffectClass::kNonIdempotent);
-}
+bool IsJournaled(const CapabilitySpec* effect) { return effect != nullptr && NeedsRowFirst(effect->effect); }
 
 }  // namespace
 

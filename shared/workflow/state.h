@@ -6,7 +6,8 @@
 //   progress            counters and the few steps in between            ready/<l>/<n>       ready_set.h
 //   file:<path>         capability/manifest.h                            not_undone:<n>      compensations that failed, by number
 //
-// Every entry is small: what a step changes does not grow with the number of steps. Only Evolve (evolve.cc) writes.
+// Every entry is small: what a step changes does not grow with the number of steps. Only Evolve (evolve.cc) writes,
+// and strides (stride.cc) what it would.
 
 #include <optional>
 #include <string>

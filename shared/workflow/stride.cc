@@ -34,8 +34,8 @@ Json RunningRecord(std::int64_t at, const Json& inputs) {
   return record;
 }
 const EntryWords& ProgressEntry() {
-  static const EntryWords place = EntryWordsOf(kProgressKey);
-  return place;
+  static const EntryWords entry = EntryWordsOf(kProgressKey);
+  return entry;
 }
 std::string ProgressText(std::int64_t done) { return fmt::format(R"({{"done":{}}})", done); }
 std::string ProgressText(std::int64_t done, const StepWords& open) { return fmt::format(R"({{"done":{},"open":[{}]}})", done, open.id); }
@@ -62,8 +62,7 @@ void PutReady(Telling& telling, const CompiledSpec& spec, const Document& state,
 std::optional<StartStep> StartHere(const SpecCache& specs, const Standing& standing, int step, const Document& state) {
   const CompiledSpec& spec = *standing.spec;
   StartStep start = FirstStartOf(specs, spec, *spec.Find(spec.step_id(step)), state, standing.run_id);
-  const bool journaled = start.effect == EffectClass::kIdempotent || start.effect == EffectClass::kNonIdempotent;
-  if (start.target || !start.note.is_null() || !journaled) return std::nullopt;
+  if (start.target || !start.note.is_null() || !NeedsRowFirst(start.effect)) return std::nullopt;
   return start;
 }
 
@@ -85,7 +84,7 @@ void SayBegins(Telling& telling, const StepWords& words) {
 }
 void SayRoot(Telling& telling, const Document& state) { telling << R"(],"state_root":")" << ToHex(state.Root()) << "\""; }
 
-// The completion of the step that runs, its joined beginning of another aside: facts, record and outputs.
+// The completion of the step that runs: its facts, what it puts, and its end.
 void SayCompleted(Telling& telling, const StepFinishedInput& input) {
   telling << R"("attempt":)" << std::int64_t(input.attempt_id);
   if (input.result.duration.count() > 0) telling << R"(,"duration_ms":)" << std::int64_t(input.result.duration.count());
@@ -103,6 +102,30 @@ CompletionRow PutCompleted(Telling& telling, const Document& state, const Standi
   for (const Output* output : named) telling.Copy(words.outputs, output->first, output->second);
   return completion;
 }
+
+Event EndCompleted(Telling&& telling, const Document& state, const StepWords& words) {
+  SayRoot(telling, state);
+  telling << "," << words.facts << "}";
+  return std::move(telling).End(event::kStepCompleted);
+}
+
+// The run's record, member by member.
+class RunChange {
+ public:
+  RunChange(Telling& telling, const Document& state) : telling_(telling), run_(CopyWithRoom(*Lookup(state, kRunKey), 3)) {}
+  void Put(std::string_view member, Json value) {
+    telling_.PutMember(kRunKey, member, value);
+    run_[std::string(member)] = std::move(value);
+  }
+  void Remove(std::string_view member) {
+    if (run_.erase(std::string(member)) > 0) telling_.RemoveMember(kRunKey, member);
+  }
+  void Done() && { telling_.Become(kRunKey, std::move(run_)); }
+
+ private:
+  Telling& telling_;
+  Json run_;
+};
 
 void StandAt(Standing& standing, int step, WallTime at) {
   standing.step = step;
@@ -122,13 +145,8 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
   stride.start = StartHere(specs, *standing, step, state);
   if (!stride.start) return false;
 
-  Json run = CopyWithRoom(*Lookup(state, kRunKey), 2);
   Telling telling;
   SayBegins(telling, spec.words(step));
-  const auto become = [&](std::string_view member, Json value) {
-    run[std::string(member)] = value;
-    telling.PutMember(kRunKey, member, value);
-  };
   std::string deadline;
   if (const auto limit = spec.spec().max_execution_time; limit.count() > 0) {
     stride.timer_set = TimerRow{std::string(kDeadlineTimer), at + limit};
@@ -136,16 +154,14 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
     telling << R"("deadline_at":")" << deadline << R"(",)";
   }
   telling << R"("state_delta":)";
-  become("status", Name(RunStatus::kRunning));
-  become("started_at", MicrosOf(at));
-  if (!deadline.empty()) become("deadline_at", deadline);
-  telling.Become(kRunKey, std::move(run));
+  RunChange run(telling, state);
+  run.Put("status", Name(RunStatus::kRunning));
+  run.Put("started_at", MicrosOf(at));
+  if (!deadline.empty()) run.Put("deadline_at", deadline);
+  std::move(run).Done();
   if (!PutRunning(telling, spec, step, *stride.start, MicrosOf(at))) return false;
   telling.PutMember(kProgressKey, "open", Json::array({spec.step_id(step)}));
-  Json progress = ObjectFor(2);
-  AddMember(progress, "done", 0);
-  AddMember(progress, "open", Json::array({spec.step_id(step)}));
-  telling.Become(kProgressKey, std::move(progress));
+  telling.Become(ProgressEntry(), ProgressText(0, spec.words(step)));
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
   SayRoot(telling, stride.next_state);
@@ -176,9 +192,7 @@ bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput
   stride.start = StartHere(specs, standing, next, stride.next_state);
   if (!stride.start || !PutRunning(telling, spec, next, *stride.start, MicrosOf(at))) return false;
   stride.next_state.Change(telling.TakeChanges());
-  SayRoot(telling, stride.next_state);
-  telling << "," << spec.words(step).facts << "}";
-  stride.events.push_back(std::move(telling).End(event::kStepCompleted));
+  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
 
   std::erase(standing.unnamed, spec.step(step).name);
   StandAt(standing, next, at);
@@ -200,26 +214,20 @@ bool End(const Document& state, const StepFinishedInput& input, WallTime at, Sta
   stride.completion = PutCompleted(telling, state, standing, input, *named, std::nullopt, at);
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
-  SayRoot(telling, stride.next_state);
-  telling << "," << spec.words(step).facts << "}";
-  stride.events.push_back(std::move(telling).End(event::kStepCompleted));
+  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
 
   Telling ends;
   ends << "{";
   const Json& outputs = input.result.outputs;
-  if (DumpJson(outputs).size() <= kMaxOutputsInEvent) (ends << R"("outputs":)").Value(outputs) << ",";
+  if (DumpedBytes(outputs) <= kMaxOutputsInEvent) (ends << R"("outputs":)").Value(outputs) << ",";
   (ends << R"("outputs_of":)").Value(spec.step(step).name) << R"(,"state_delta":)";
-  Json run = CopyWithRoom(*Lookup(state, kRunKey), 3);
-  const auto become = [&](std::string_view member, Json value) {
-    run[std::string(member)] = value;
-    ends.PutMember(kRunKey, member, value);
-  };
-  become("status", Name(RunStatus::kCompleted));
-  become("outputs_of", spec.step(step).name);
-  become("phase", "closed");
-  become("completed_at", MicrosOf(at));
-  if (run.erase("deadline_at") > 0) ends.RemoveMember(kRunKey, "deadline_at");
-  ends.Become(kRunKey, std::move(run));
+  RunChange run(ends, state);
+  run.Put("status", Name(RunStatus::kCompleted));
+  run.Put("outputs_of", spec.step(step).name);
+  run.Put("phase", "closed");
+  run.Put("completed_at", MicrosOf(at));
+  run.Remove("deadline_at");
+  std::move(run).Done();
   stride.next_state.Change(ends.TakeChanges());
   SayRoot(ends, stride.next_state);
   ends << R"(,"steps":)" << std::int64_t(spec.total()) << "}";

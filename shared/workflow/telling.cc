@@ -35,18 +35,18 @@ Telling& Telling::Value(const Json& value) {
   return *this;
 }
 
-Hash256 Telling::Put(const EntryWords& place, std::string stored) {
-  *this << Next() << place.put << stored << "}";
+Hash256 Telling::Put(const EntryWords& entry, std::string stored) {
+  *this << Next() << entry.put << stored << "}";
   const Hash256 canonical = Sha256(stored);
-  Keep(place, std::move(stored), canonical);
+  Keep(entry, std::move(stored), canonical);
   return canonical;
 }
 
-Hash256 Telling::Put(const EntryWords& place, const Json& value) {
-  *this << Next() << place.put;
+Hash256 Telling::Put(const EntryWords& entry, const Json& value) {
+  *this << Next() << entry.put;
   const StoredText::Texts texts = text_.Value(value);
   const Hash256 canonical = Sha256(texts.canonical);
-  Keep(place, std::string(texts.stored), canonical);
+  Keep(entry, std::string(texts.stored), canonical);
   *this << "}";
   return canonical;
 }
@@ -81,6 +81,11 @@ void Telling::RemoveMember(std::string_view entry, std::string_view member) {
   text_.String(PointerTo(entry, member)).Raw("}");
 }
 
+void Telling::Become(const EntryWords& entry, std::string stored) {
+  const Hash256 canonical = Sha256(stored);
+  Keep(entry, std::move(stored), canonical);
+}
+
 void Telling::Become(std::string_view entry, Json value) {
   auto leaf = trie::MakeLeaf(std::string(entry), std::move(value));
   changes_.push_back({leaf->path, std::move(leaf)});
@@ -100,11 +105,11 @@ Event Telling::End(std::string_view type) && {
 
 std::string_view Telling::Next() { return std::exchange(first_, false) ? "[" : ","; }
 
-void Telling::Keep(const EntryWords& place, std::string stored, const Hash256& canonical) {
+void Telling::Keep(const EntryWords& entry, std::string stored, const Hash256& canonical) {
   const std::size_t bytes = stored.size();
-  auto leaf = trie::MakeLeafOfText(place.path, place.key, std::move(stored));
+  auto leaf = trie::MakeLeafOfText(entry.path, entry.key, std::move(stored));
   leaf->Know(bytes, canonical);
-  changes_.push_back({place.path, std::move(leaf)});
+  changes_.push_back({entry.path, std::move(leaf)});
 }
 
 }  // namespace acl::workflow

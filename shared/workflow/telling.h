@@ -28,8 +28,8 @@ class Telling {
   Telling& Value(const Json& value);
 
   // Operations. Put: an entry, from its text, which is canonical, or its value; the hash of its canonical text.
-  Hash256 Put(const EntryWords& place, std::string stored);
-  Hash256 Put(const EntryWords& place, const Json& value);
+  Hash256 Put(const EntryWords& entry, std::string stored);
+  Hash256 Put(const EntryWords& entry, const Json& value);
   void Remove(std::string_view entry);
   // An entry that says what a member of another does.
   void Copy(const EntryWords& from, const std::string& member, const Json& value);
@@ -38,6 +38,7 @@ class Telling {
   // A member of an entry, or its removal; the entry as it is after all of them is changed by `Become`.
   void PutMember(std::string_view entry, std::string_view member, const Json& value);
   void RemoveMember(std::string_view entry, std::string_view member);
+  void Become(const EntryWords& entry, std::string stored);
   void Become(std::string_view entry, Json value);
 
   // What the operations so far do to the state.
@@ -46,7 +47,7 @@ class Telling {
 
  private:
   std::string_view Next();  // before an operation
-  void Keep(const EntryWords& place, std::string stored, const Hash256& canonical);
+  void Keep(const EntryWords& entry, std::string stored, const Hash256& canonical);
 
   StoredText text_{1'024};
   std::vector<trie::Change> changes_;

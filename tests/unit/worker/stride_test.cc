@@ -326,7 +326,7 @@ TEST_F(StrideDeathTest, ThatSaysAnotherThingIsNoticed) {
   const std::pair<const char*, std::function<void(Stride&)>> spoilt[] = {
       {"a stride's event", [](Stride& stride) { stride.events.back().payload->back() = ' '; }},
       {"a stride's event", [](Stride& stride) { stride.events.front().checksum[0] ^= 1; }},
-      {"a stride's event", [](Stride& stride) { stride.next_state.Remove("progress"); }},
+      {"the state after a stride", [](Stride& stride) { stride.next_state.Remove("progress"); }},
       {"a stride's rows", [](Stride& stride) { stride.completion ? void(stride.completion->result_checksum[0] ^= 1) : void(); }},
       {"what a stride begins", [](Stride& stride) { stride.start ? void(stride.start->timeout += milliseconds(1)) : void(); }},
       {"a stride's timers", [](Stride& stride) { stride.timer_set ? void(stride.timer_set->fire_at += milliseconds(1)) : void(); }},
