@@ -168,7 +168,7 @@ struct App::Parts {
     const std::string client_id = "acl-coordinator";
     auto client = kafka::MakeClientSettings(fleet, client_id);
     if (!client) return client.error();
-    sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client), kafka::HopSpans(tracer, clock, client_id));
+    sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client), clock, kafka::HopSpans(tracer, clock, client_id));
     return sender->Start();
   }
 

@@ -49,11 +49,7 @@ Status Producer::Start() {
 
 void Producer::PollUntilStopped() {
   while (!stopping_) {
-    std::shared_ptr<rd_kafka_t> handle;
-    {
-      std::lock_guard lock(mutex_);
-      handle = handle_;
-    }
+    std::shared_ptr<rd_kafka_t> handle = client();
     if (handle) {
       rd_kafka_poll(handle.get(), kServeMs);
       char why[256] = {};
@@ -74,12 +70,13 @@ void Producer::PollUntilStopped() {
   }
 }
 
+std::shared_ptr<rd_kafka_t> Producer::client() {
+  std::lock_guard lock(mutex_);
+  return handle_;
+}
+
 Status Producer::Send(const Outgoing& message, Done done) {
-  std::shared_ptr<rd_kafka_t> handle;
-  {
-    std::lock_guard lock(mutex_);
-    handle = handle_;
-  }
+  const std::shared_ptr<rd_kafka_t> handle = client();
   if (!handle || stopping_) return Error{Code::kUnavailable, "the Kafka producer is not running just now"};
   rd_kafka_headers_t* headers = nullptr;
   if (!message.headers.empty()) {
@@ -90,13 +87,14 @@ Status Producer::Send(const Outgoing& message, Done done) {
   }
   auto kept = std::make_unique<Done>(std::move(done));
   ++waiting_;
-  rd_kafka_vu_t parts[6] = {};
+  rd_kafka_vu_t parts[7] = {};
   std::size_t used = 0;
   const auto part = [&](rd_kafka_vtype_t type) -> rd_kafka_vu_t& {
     parts[used].vtype = type;
     return parts[used++];
   };
   part(RD_KAFKA_VTYPE_TOPIC).u.cstr = message.topic.c_str();
+  if (message.partition) part(RD_KAFKA_VTYPE_PARTITION).u.i32 = *message.partition;
   part(RD_KAFKA_VTYPE_KEY).u.mem = {const_cast<char*>(message.key.data()), message.key.size()};
   part(RD_KAFKA_VTYPE_VALUE).u.mem = {const_cast<char*>(message.value.data()), message.value.size()};
   part(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
@@ -123,11 +121,7 @@ void Producer::FailForTest() {
 
 void Producer::Stop() {
   if (!thread_.joinable()) return;
-  std::shared_ptr<rd_kafka_t> handle;
-  {
-    std::lock_guard lock(mutex_);
-    handle = handle_;
-  }
+  std::shared_ptr<rd_kafka_t> handle = client();
   if (handle) rd_kafka_flush(handle.get(), int(options_.stop_within.count()));
   stopping_ = true;
   thread_.join();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -18,6 +19,7 @@ namespace acl::kafka {
 struct Outgoing {
   std::string topic, key, value;
   std::map<std::string, std::string> headers;
+  std::optional<int> partition = {};  // nothing: the key decides
 };
 
 class Producer final : public Service {
@@ -39,6 +41,8 @@ class Producer final : public Service {
 
   // From any thread, never blocks. kUnavailable: full, stopped, or just being made anew: try later; `done` is not called then.
   Status Send(const Outgoing& message, Done done);
+  // For questions to Kafka beside the messages; empty while there is none.
+  std::shared_ptr<rd_kafka_t> client();
   // Messages sent and not answered yet.
   int waiting() const { return waiting_.load(); }
   int rebuilt() const { return rebuilt_.load(); }

@@ -16,18 +16,23 @@ Producer::Options OptionsFor(ClientSettings client) {
 
 }  // namespace
 
-RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, HopSpans spans)
-    : fleet_(std::move(fleet)), spans_(std::move(spans)), producer_(OptionsFor(std::move(client))) {}
+RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans)
+    : fleet_(std::move(fleet)), spans_(std::move(spans)), producer_(OptionsFor(std::move(client))), group_(GroupOf(fleet_), clock) {}
 
 Status RelaySender::Send(StepMessage message, int times, Producer::Done done) {
   Outgoing out;
   out.topic = StepTopic(fleet_.prefix, message.key.queue, message.key.band);
   out.key = message.key.subject.ToString();
-  if (times > 1) out.key += fmt::format("#{}", times);
+  if (times > 1) {
+    out.key += fmt::format("#{}", times);
+  } else {
+    out.partition = group_.Known(producer_.client())->PartitionFor(out.topic, out.key);
+  }
   auto span = spans_.BeginSend(out.topic, out.key, times, message);
   out.value = EncodeStepMessage(message);
   if (!message.traceparent.empty()) out.headers["traceparent"] = message.traceparent;
   return producer_.Send(out, [this, span = std::move(span), done = std::move(done)](const Status& sent) {
+    if (!sent) group_.Forget();
     Say(sent ? Error{} : sent.error());
     if (span) spans_.EndSend(*span, sent);
     done(sent);

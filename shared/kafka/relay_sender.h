@@ -2,6 +2,7 @@
 // Sends step messages: the relay's half of driver `kafka`.
 
 #include "shared/kafka/fleet_settings.h"
+#include "shared/kafka/group_watch.h"
 #include "shared/kafka/hop_spans.h"
 #include "shared/kafka/producer.h"
 #include "shared/queue/step_message.h"
@@ -11,13 +12,16 @@ namespace acl::kafka {
 
 class RelaySender final : public Service {
  public:
-  RelaySender(FleetSettings fleet, ClientSettings client, HopSpans spans = {});
+  RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans = {});
 
   Status Start() override { return producer_.Start(); }
-  void Stop() override { producer_.Stop(); }
+  void Stop() override {
+    group_.Stop();
+    producer_.Stop();
+  }
 
-  // From any thread. The first time by the subject, so that one subject's messages stay in one partition; later times by another key each
-  // time, so that a row whose partition belongs to a worker that cannot take it reaches another one.
+  // From any thread. The first time by the subject, so that one subject's messages stay with one worker, in the one of its partitions in
+  // which they are gathered; later times by another key each time and in the partition that it names, so that a row whose partition belongs to a worker that cannot take it reaches another one.
   Status Send(StepMessage message, int times, Producer::Done done);
 
  private:
@@ -29,6 +33,7 @@ class RelaySender final : public Service {
   std::mutex mutex_;
   std::string last_error_;  // said once, until something else is wrong or sending works again
   Producer producer_;
+  GroupWatch group_;
 };
 
 }  // namespace acl::kafka

@@ -119,7 +119,7 @@ class KafkaQueue final : public Relayed {
     specs.push_back({kafka::DeadTopic(fleet_.prefix), 1, 1, {}});
     auto made = kafka::CreateTopics(client_, specs, std::chrono::seconds(30));
     EXPECT_TRUE(made) << made.message();
-    sender_ = std::make_unique<kafka::RelaySender>(fleet_, client_);
+    sender_ = std::make_unique<kafka::RelaySender>(fleet_, client_, clock);
     EXPECT_TRUE(sender_->Start());
   }
   ~KafkaQueue() override { sender_->Stop(); }

@@ -1,0 +1,129 @@
+// What is known of a consumer group while it is sent to, against a real broker: messages of one worker go to one of its partitions.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "shared/base/random.h"
+#include "shared/kafka/consumer.h"
+#include "shared/kafka/group_watch.h"
+#include "shared/kafka/producer.h"
+#include "shared/kafka/topics.h"
+#include "tests/support/wait.h"
+
+namespace acl::kafka {
+namespace {
+
+using test::WaitUntil;
+
+constexpr int kPartitions = 4;
+
+class KafkaGathering : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* address = std::getenv("ACL_TEST_KAFKA");
+    ASSERT_NE(address, nullptr) << "run ./dev test kafka, or export ACL_TEST_KAFKA=$(./dev kafka start)";
+    settings_.bootstrap = address;
+    SystemRandom random;
+    topic_ = "g" + std::to_string(random.Next() % 1'000'000'000);
+    auto made = CreateTopics(settings_, {{topic_, kPartitions, 1, {}}}, std::chrono::seconds(30));
+    ASSERT_TRUE(made) << made.message();
+    Producer::Options options;
+    options.settings = settings_;
+    producer_ = std::make_unique<Producer>(options);
+    ASSERT_TRUE(producer_->Start());
+    watch_ = std::make_unique<GroupWatch>(topic_, clock_);
+  }
+  ~KafkaGathering() override {
+    if (watch_) watch_->Stop();
+  }
+
+  std::unique_ptr<Consumer> Join(std::vector<Received>* received) {
+    Consumer::Options options;
+    options.settings = settings_;
+    options.group = topic_;
+    options.topics = {topic_};
+    options.session_timeout = std::chrono::seconds(6);
+    options.on_message = [this, received](Received message) {
+      std::lock_guard lock(mutex_);
+      received->push_back(std::move(message));
+    };
+    auto consumer = std::make_unique<Consumer>(std::move(options), clock_);
+    EXPECT_TRUE(consumer->Start());
+    return consumer;
+  }
+
+  // The partitions that so many keys go to; empty while the keys alone decide.
+  std::set<int> Used() {
+    const auto known = watch_->Known(producer_->client());
+    std::set<int> used;
+    for (int n = 0; n < 200; ++n) {
+      if (const auto partition = known->PartitionFor(topic_, std::to_string(n))) used.insert(*partition);
+    }
+    return used;
+  }
+  // With where they go to, as the relay does.
+  void SendAll(int count) {
+    for (int n = 0; n < count; ++n) {
+      const std::string key = std::to_string(n);
+      ASSERT_TRUE(producer_->Send({topic_, key, key, {}, watch_->Known(producer_->client())->PartitionFor(topic_, key)}, {}));
+    }
+  }
+  std::size_t Count(const std::vector<Received>& received) {
+    std::lock_guard lock(mutex_);
+    return received.size();
+  }
+
+  const SystemClock clock_;
+  ClientSettings settings_;
+  std::string topic_;
+  std::mutex mutex_;
+  std::unique_ptr<Producer> producer_;
+  std::unique_ptr<GroupWatch> watch_;
+};
+
+TEST_F(KafkaGathering, WhatAWorkerReadsLiesInOneOfItsPartitions) {
+  EXPECT_TRUE(Used().empty()) << "nobody is there";
+  std::vector<Received> by_first, by_second;
+  const auto first = Join(&by_first);
+  ASSERT_TRUE(WaitUntil([&] { return Used() == std::set<int>{0}; }));
+  SendAll(40);
+  ASSERT_TRUE(WaitUntil([&] { return Count(by_first) == 40; }));
+  for (const Received& one : by_first) EXPECT_EQ(one.partition, 0);
+
+  const auto second = Join(&by_second);
+  ASSERT_TRUE(WaitUntil([&] { return Used().size() == 2; })) << "each has one";
+  SendAll(200);
+  ASSERT_TRUE(WaitUntil([&] { return Count(by_first) + Count(by_second) >= 240; }));
+  std::set<int> read[2];
+  for (const auto& one : by_first) read[0].insert(one.partition);
+  for (const auto& one : by_second) read[1].insert(one.partition);
+  EXPECT_GT(Count(by_second), 0u);
+  EXPECT_LE(read[1].size(), 1u);
+  first->Stop();
+  second->Stop();
+}
+
+TEST_F(KafkaGathering, AFailureLeavesItToTheKeysForAWhile) {
+  std::vector<Received> received;
+  const auto member = Join(&received);
+  ASSERT_TRUE(WaitUntil([&] { return !Used().empty(); }));
+  watch_->Forget();
+  EXPECT_TRUE(Used().empty());
+  member->Stop();
+}
+
+TEST_F(KafkaGathering, WhoHasNoBrokerIsNotKeptWaiting) {
+  Producer::Options options;
+  options.settings.bootstrap = "127.0.0.1:1";
+  options.stop_within = std::chrono::milliseconds(1);
+  Producer alone(options);
+  ASSERT_TRUE(alone.Start());
+  GroupWatch watch("group", clock_);
+  for (int n = 0; n < 1'000; ++n) EXPECT_EQ(watch.Known(alone.client())->PartitionFor(topic_, "k"), std::nullopt);
+  watch.Stop();
+  EXPECT_EQ(watch.Known(alone.client())->PartitionFor(topic_, "k"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace acl::kafka
