@@ -23,6 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr const char* kNoRoom = "the worker is stopping or has too many calls waiting";
 constexpr std::size_t kMaxErrorBytes = 8u << 10;
+constexpr std::size_t kLittleBytes = 16u << 10;  // of outputs that whoever answers looks through
 
 // The longest a call may take when neither the step nor the capability says so.
 constexpr std::chrono::hours kNoTimeout{24 * 7};
@@ -62,6 +63,29 @@ void RemoveFolder(const std::string& folder) {
   RemoveTree(folder);
   std::string token = folder.substr(0, folder.rfind('/')), run = token.substr(0, token.rfind('/'));
   if (::rmdir(token.c_str()) == 0) ::rmdir(run.c_str());
+}
+
+// Whether a value has no more than so much text and so many members; `left` is what it leaves of that.
+bool IsWithin(const Json& value, std::size_t& left) {
+  const std::size_t own = value.is_string() ? value.get_ref<const std::string&>().size() + 1 : 1;
+  if (own > left) return false;
+  left -= own;
+  if (value.is_object()) {
+    for (const auto& [name, member] : value.items()) {
+      if (name.size() > left) return false;
+      left -= name.size();
+      if (!IsWithin(member, left)) return false;
+    }
+  } else if (value.is_array()) {
+    return std::all_of(value.begin(), value.end(), [&](const Json& member) { return IsWithin(member, left); });
+  }
+  return true;
+}
+
+// Nothing to be deleted, and outputs that are soon looked through.
+bool LittleIsLeft(const Workspace& workspace, const StepResult& result) {
+  std::size_t left = kLittleBytes;
+  return !workspace.folder_asked() && IsWithin(result.outputs, left);
 }
 
 StepResult Guarded(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& parameters, CallContext& context) {
@@ -259,12 +283,13 @@ std::optional<StepResult> CapabilityRunner::CarryOut(Job& job, std::uint64_t num
   if (auto cannot = Prepare(*attempt, std::move(job.call), job.stop)) return Finish(*attempt, std::move(*cannot));
   if (const CapabilityHandler* handler = registry_.Handler(attempt->capability))
     return Finish(*attempt, Guarded(*attempt->spec, *handler, attempt->parameters, *attempt->context));
-  // What is left to do when it has ended is done on a thread of ours: whoever answers has others to answer.
+  // What is left to do when it has ended is done by who answers if it is little, else on a thread of ours: he has others to answer.
   const auto ended = [this, attempt, number, done = job.done](StepResult result) {
+    if (LittleIsLeft(*attempt->workspace, result)) return End(number, done, Finish(*attempt, std::move(result)));
     auto kept = std::make_shared<StepResult>(std::move(result));
     std::lock_guard lock(mutex_);
     ended_.push_back([this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); });
-    if (!ending_) WakeAThread();
+    if (!ending_ && ended_.size() == 1) WakeAThread();  // else one has been woken, and takes all
   };
   (*registry_.Starter(attempt->capability))(attempt->parameters, *attempt->context, ended);
   return std::nullopt;
