@@ -1,43 +1,55 @@
 #pragma once
-// Which member of the consumer group has which partition, asked of Kafka now and then while somebody sends. No thread, nothing waits: a
-// question is on its way or it is not, and its answer is taken by the next who sends.
+// Which member of the consumer group has which partition, asked of Kafka now and then while somebody sends, by a thread of its own: whoever
+// sends never waits for the answer. (Asked by rd_kafka_list_groups, which blocks. librdkafka's questions that do not, those of its admin
+// interface to the group's broker, end the process when that broker's connection breaks: its issue 4605, found here by chaos.)
 
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "shared/base/clock.h"
 #include "shared/kafka/client.h"
 #include "shared/kafka/gathering.h"
+#include "shared/runtime/service.h"
 
 namespace acl::kafka {
 
-class GroupWatch {
+class GroupWatch final : public Service {
  public:
-  GroupWatch(std::string group, const Clock& clock) : group_(std::move(group)), clock_(clock) {}
+  // Through whom it asks; empty while there is nobody.
+  using Client = std::function<std::shared_ptr<rd_kafka_t>()>;
 
-  // What is known now, empty if nothing is. Asks through `client` when that is older than two seconds; after an answer that is an error (a
-  // program without the right Describe on the group is one) not for half a minute.
-  std::shared_ptr<const Gathering> Known(const std::shared_ptr<rd_kafka_t>& client);
+  GroupWatch(std::string group, Client client, const Clock& clock) : group_(std::move(group)), client_(std::move(client)), clock_(clock) {}
+  ~GroupWatch() override { Stop(); }
 
+  Status Start() override;
+  void Stop() override;  // a question that is on its way is waited for, a second at most
+
+  // From any thread: what is known now, empty if nothing is. Has it asked again when that is older than some seconds. After an error (a
+  // program without the right Describe on the group gets one) it is asked half a minute later.
+  std::shared_ptr<const Gathering> Known();
   // A message was not sent: what is known counts for nothing for half a minute, so that a partition without a leader holds up no more than
   // the keys that name it.
   void Forget();
-  // Before the client stops: lets go of it.
-  void Stop();
 
  private:
-  struct Question;
-
-  void Take(SteadyTime now);
-  void Ask(SteadyTime now, const std::shared_ptr<rd_kafka_t>& client);
+  void RunUntilStopped();
+  // Nothing: it is not known.
+  std::shared_ptr<const Gathering> Ask() const;
 
   const std::string group_;
+  const Client client_;
   const Clock& clock_;
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::shared_ptr<const Gathering> known_ = std::make_shared<Gathering>();
-  std::shared_ptr<Question> question_;
   SteadyTime ask_at_{};
-  bool stopped_ = false;
+  bool wanted_ = false, stopping_ = false;
+  int forgotten_ = 0;  // an answer to a question of before counts for nothing
+  std::thread thread_;
 };
 
 }  // namespace acl::kafka

@@ -17,7 +17,16 @@ Producer::Options OptionsFor(ClientSettings client) {
 }  // namespace
 
 RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans)
-    : fleet_(std::move(fleet)), spans_(std::move(spans)), producer_(OptionsFor(std::move(client))), group_(GroupOf(fleet_), clock) {}
+    : fleet_(std::move(fleet)),
+      spans_(std::move(spans)),
+      producer_(OptionsFor(std::move(client))),
+      group_(
+          GroupOf(fleet_), [this] { return producer_.client(); }, clock) {}
+
+Status RelaySender::Start() {
+  if (Status started = producer_.Start(); !started) return started;
+  return group_.Start();
+}
 
 Status RelaySender::Send(StepMessage message, int times, Producer::Done done) {
   Outgoing out;
@@ -26,7 +35,7 @@ Status RelaySender::Send(StepMessage message, int times, Producer::Done done) {
   if (times > 1) {
     out.key += fmt::format("#{}", times);
   } else {
-    out.partition = group_.Known(producer_.client())->PartitionFor(out.topic, out.key);
+    out.partition = group_.Known()->PartitionFor(out.topic, out.key);
   }
   auto span = spans_.BeginSend(out.topic, out.key, times, message);
   out.value = EncodeStepMessage(message);

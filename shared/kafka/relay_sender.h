@@ -14,14 +14,15 @@ class RelaySender final : public Service {
  public:
   RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans = {});
 
-  Status Start() override { return producer_.Start(); }
+  Status Start() override;
   void Stop() override {
     group_.Stop();
     producer_.Stop();
   }
 
   // From any thread. The first time by the subject, so that one subject's messages stay with one worker, in the one of its partitions in
-  // which they are gathered; later times by another key each time and in the partition that it names, so that a row whose partition belongs to a worker that cannot take it reaches another one.
+  // which they are gathered; later times by another key each time and in the partition that it names, so that a row whose partition belongs
+  // to a worker that cannot take it reaches another one.
   Status Send(StepMessage message, int times, Producer::Done done);
 
  private:

@@ -32,7 +32,9 @@ class KafkaGathering : public ::testing::Test {
     options.settings = settings_;
     producer_ = std::make_unique<Producer>(options);
     ASSERT_TRUE(producer_->Start());
-    watch_ = std::make_unique<GroupWatch>(topic_, clock_);
+    watch_ = std::make_unique<GroupWatch>(
+        topic_, [this] { return producer_->client(); }, clock_);
+    ASSERT_TRUE(watch_->Start());
   }
   ~KafkaGathering() override {
     if (watch_) watch_->Stop();
@@ -55,7 +57,7 @@ class KafkaGathering : public ::testing::Test {
 
   // The partitions that so many keys go to; empty while the keys alone decide.
   std::set<int> Used() {
-    const auto known = watch_->Known(producer_->client());
+    const auto known = watch_->Known();
     std::set<int> used;
     for (int n = 0; n < 200; ++n) {
       if (const auto partition = known->PartitionFor(topic_, std::to_string(n))) used.insert(*partition);
@@ -66,7 +68,7 @@ class KafkaGathering : public ::testing::Test {
   void SendAll(int count) {
     for (int n = 0; n < count; ++n) {
       const std::string key = std::to_string(n);
-      ASSERT_TRUE(producer_->Send({topic_, key, key, {}, watch_->Known(producer_->client())->PartitionFor(topic_, key)}, {}));
+      ASSERT_TRUE(producer_->Send({topic_, key, key, {}, watch_->Known()->PartitionFor(topic_, key)}, {}));
     }
   }
   std::size_t Count(const std::vector<Received>& received) {
@@ -119,10 +121,12 @@ TEST_F(KafkaGathering, WhoHasNoBrokerIsNotKeptWaiting) {
   options.stop_within = std::chrono::milliseconds(1);
   Producer alone(options);
   ASSERT_TRUE(alone.Start());
-  GroupWatch watch("group", clock_);
-  for (int n = 0; n < 1'000; ++n) EXPECT_EQ(watch.Known(alone.client())->PartitionFor(topic_, "k"), std::nullopt);
+  GroupWatch watch(
+      "group", [&] { return alone.client(); }, clock_);
+  ASSERT_TRUE(watch.Start());
+  for (int n = 0; n < 1'000; ++n) EXPECT_EQ(watch.Known()->PartitionFor(topic_, "k"), std::nullopt);
   watch.Stop();
-  EXPECT_EQ(watch.Known(alone.client())->PartitionFor(topic_, "k"), std::nullopt);
+  EXPECT_EQ(watch.Known()->PartitionFor(topic_, "k"), std::nullopt);
 }
 
 }  // namespace
