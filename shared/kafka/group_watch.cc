@@ -6,7 +6,6 @@ namespace acl::kafka {
 
 namespace {
 
-constexpr auto kAskEvery = std::chrono::seconds(3), kLetBe = std::chrono::seconds(30);
 constexpr int kAnswerWithinMs = 1'000;
 
 struct GroupListEnd {
@@ -39,7 +38,7 @@ std::shared_ptr<const Gathering> GroupWatch::Known() {
 void GroupWatch::Forget() {
   std::lock_guard lock(mutex_);
   known_ = std::make_shared<Gathering>();
-  ask_at_ = clock_.Steady() + kLetBe;
+  ask_at_ = clock_.Steady() + pace_.after_an_error;
   ++forgotten_;
 }
 
@@ -59,7 +58,7 @@ void GroupWatch::RunUntilStopped() {
       lock.lock();
       if (stopping_ || forgotten_ != before) continue;
       known_ = answer ? answer : std::make_shared<Gathering>();
-      ask_at_ = clock_.Steady() + (answer ? kAskEvery : kLetBe);
+      ask_at_ = clock_.Steady() + (answer ? pace_.every : pace_.after_an_error);
     }
   }
 }

@@ -22,17 +22,22 @@ class GroupWatch final : public Service {
   // Through whom it asks; empty while there is nobody.
   using Client = std::function<std::shared_ptr<rd_kafka_t>()>;
 
-  GroupWatch(std::string group, Client client, const Clock& clock) : group_(std::move(group)), client_(std::move(client)), clock_(clock) {}
+  struct Pace {
+    std::chrono::milliseconds every = std::chrono::milliseconds(3'000), after_an_error = std::chrono::milliseconds(30'000);
+  };
+
+  GroupWatch(std::string group, Client client, const Clock& clock, const Pace& pace)
+      : group_(std::move(group)), client_(std::move(client)), clock_(clock), pace_(pace) {}
   ~GroupWatch() override { Stop(); }
 
   Status Start() override;
   void Stop() override;  // a question that is on its way is waited for, a second at most
 
-  // From any thread: what is known now, empty if nothing is. Has it asked again when that is older than some seconds. After an error (a
-  // program without the right Describe on the group gets one) it is asked half a minute later.
+  // From any thread: what is known now, empty if nothing is. Has it asked again when that is older than `every`. After an error (a
+  // program without the right Describe on the group gets one) it is asked `after_an_error`.
   std::shared_ptr<const Gathering> Known();
-  // A message was not sent: what is known counts for nothing for half a minute, so that a partition without a leader holds up no more than
-  // the keys that name it.
+  // A message was not sent: what is known counts for nothing as long as after an error, so that a partition without a leader holds up no
+  // more than the keys that name it.
   void Forget();
 
  private:
@@ -43,6 +48,7 @@ class GroupWatch final : public Service {
   const std::string group_;
   const Client client_;
   const Clock& clock_;
+  const Pace pace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<const Gathering> known_ = std::make_shared<Gathering>();

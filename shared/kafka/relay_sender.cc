@@ -20,8 +20,7 @@ RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, const Clock
     : fleet_(std::move(fleet)),
       spans_(std::move(spans)),
       producer_(OptionsFor(std::move(client))),
-      group_(
-          GroupOf(fleet_), [this] { return producer_.client(); }, clock) {}
+      group_(GroupOf(fleet_), [this] { return producer_.client(); }, clock, {}) {}
 
 Status RelaySender::Start() {
   if (Status started = producer_.Start(); !started) return started;

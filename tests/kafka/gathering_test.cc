@@ -9,6 +9,7 @@
 #include "shared/kafka/group_watch.h"
 #include "shared/kafka/producer.h"
 #include "shared/kafka/topics.h"
+#include "tests/support/kafka_server.h"
 #include "tests/support/wait.h"
 
 namespace acl::kafka {
@@ -33,7 +34,7 @@ class KafkaGathering : public ::testing::Test {
     producer_ = std::make_unique<Producer>(options);
     ASSERT_TRUE(producer_->Start());
     watch_ = std::make_unique<GroupWatch>(
-        topic_, [this] { return producer_->client(); }, clock_);
+        topic_, [this] { return producer_->client(); }, clock_, GroupWatch::Pace());
     ASSERT_TRUE(watch_->Start());
   }
   ~KafkaGathering() override {
@@ -115,14 +116,40 @@ TEST_F(KafkaGathering, AFailureLeavesItToTheKeysForAWhile) {
   member->Stop();
 }
 
+// librdkafka's own questions of this kind that do not block ended the process here.
+TEST_F(KafkaGathering, ABrokerThatDiesWhileItIsAskedEndsNobody) {
+  test::TestKafka own = test::TestKafka::Own("asked");
+  settings_.bootstrap = own.url();
+  auto made = CreateTopics(settings_, {{topic_, kPartitions, 1, {}}}, std::chrono::seconds(30));
+  ASSERT_TRUE(made) << made.message();
+  Producer::Options options;
+  options.settings = settings_;
+  options.stop_within = std::chrono::milliseconds(1);
+  Producer asking(options);
+  ASSERT_TRUE(asking.Start());
+  GroupWatch watch(topic_, [&] { return asking.client(); }, clock_, {std::chrono::milliseconds(1), std::chrono::milliseconds(1)});
+  ASSERT_TRUE(watch.Start());
+  std::vector<Received> received;
+  const auto member = Join(&received);
+  const auto known = [&] { return watch.Known()->PartitionFor(topic_, "k").has_value(); };
+  for (int death = 0; death < 3; ++death) {
+    ASSERT_TRUE(WaitUntil(known)) << death;
+    own.Kill();
+    ASSERT_TRUE(WaitUntil([&] { return !known(); })) << death;
+    own.Start();
+  }
+  EXPECT_TRUE(WaitUntil(known));
+  member->Stop();
+  watch.Stop();
+}
+
 TEST_F(KafkaGathering, WhoHasNoBrokerIsNotKeptWaiting) {
   Producer::Options options;
   options.settings.bootstrap = "127.0.0.1:1";
   options.stop_within = std::chrono::milliseconds(1);
   Producer alone(options);
   ASSERT_TRUE(alone.Start());
-  GroupWatch watch(
-      "group", [&] { return alone.client(); }, clock_);
+  GroupWatch watch("group", [&] { return alone.client(); }, clock_, {});
   ASSERT_TRUE(watch.Start());
   for (int n = 0; n < 1'000; ++n) EXPECT_EQ(watch.Known()->PartitionFor(topic_, "k"), std::nullopt);
   watch.Stop();
