@@ -132,7 +132,7 @@ TEST_F(KafkaGathering, ABrokerThatDiesWhileItIsAskedEndsNobody) {
   std::vector<Received> received;
   const auto member = Join(&received);
   const auto known = [&] { return watch.Known()->PartitionFor(topic_, "k").has_value(); };
-  for (int death = 0; death < 3; ++death) {
+  for (int death = 0; death < 2; ++death) {
     ASSERT_TRUE(WaitUntil(known)) << death;
     own.Kill();
     ASSERT_TRUE(WaitUntil([&] { return !known(); })) << death;
