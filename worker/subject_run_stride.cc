@@ -10,8 +10,8 @@ namespace acl {
 bool SubjectRun::MayStride(const BuildContext& context) const {
   if (inputs_.size() != 1) return false;
   if (!context.start_allowed || context.draining || context.give_back || context.free_slots < 1) return false;
-  if (!limits_.go_on || GivesWay(context)) return false;
-  if (std::holds_alternative<ResumedInput>(inputs_.front())) return running_.empty() && attempt_counts_.empty() && timers_.empty();
+  if (GivesWay(context)) return false;
+  if (std::holds_alternative<ResumedInput>(inputs_.front())) return running_.empty() && attempt_counts_.empty();
   const auto* finished = std::get_if<StepFinishedInput>(&inputs_.front());
   if (!finished || running_.size() != 1 || attempt_counts_.size() != 1) return false;
   return IsRunning(finished->step_id, finished->attempt_id) && running_.begin()->second.row_written &&
@@ -28,7 +28,7 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
   Work worded = work;
 #endif
   Stride stride;
-  if (!kind_.TakeStride(state_, input, at, footing_, stride)) return false;
+  if (!kind_.TakeStride(state_, input, at, limits_.go_on, footing_, stride)) return false;
   work.next_state = std::move(stride.next_state);
   if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
     work.finished.insert(finished->step_id);
@@ -55,7 +55,7 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
   }
   item.listing = std::move(stride.listing);
   next.closed = stride.closed;
-  if (stride.closed) {  // it may have to be decided again
+  if (!stride.start) {  // it gives the lease back, and may have to be decided again
     work.inputs.push_back(std::move(input));
     footing_.reset();
   }
@@ -65,7 +65,7 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
   ACL_CHECK(at_length.Follow(worded, context, after).ok() && worded.open, "a stride where nothing follows");
   at_length.SealOpen(worded, context.now);
   ACL_CHECK(next.closed == after.closed && !after.waiting, "where a stride ends");
-  ACL_CHECK(!next.closed || work.inputs.size() == worded.inputs.size(), "what a close was decided on");
+  ACL_CHECK(!work.starts.empty() || work.inputs.size() == worded.inputs.size(), "what giving back was decided on");
   MustSayTheSame(work, worded);
 #endif
   return true;

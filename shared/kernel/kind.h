@@ -160,10 +160,11 @@ class SubjectKind {
   virtual bool Joins(std::string_view /*event*/, std::string_view /*next*/) const { return false; }
   virtual Next WhatNext(const Document& state, const NextContext& context) const = 0;
   // All of them at once, of an input (the first after a claim, or an attempt that ended) while nothing else of the subject runs or waits to
-  // be heard, `at` being the time of its events. `footing`: what it left there at the stride that led to this state, else null. False if it
-  // is not as usual: nothing was changed then. Unless it closes, the outputs of `input` are spent.
-  virtual bool TakeStride(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, std::shared_ptr<Footing>& /*footing*/,
-                          Stride& /*stride*/) const {
+  // be heard, `at` being the time of its events. `goes_on`: whether what follows an attempt that ended may begin here; else it is somebody
+  // else's. `footing`: what it left there at the stride that led to this state, else null. False if it is not as usual: nothing was changed
+  // then. If a step begins, the outputs of `input` are spent.
+  virtual bool TakeStride(const Document& /*state*/, Input& /*input*/, WallTime /*at*/, bool /*goes_on*/,
+                          std::shared_ptr<Footing>& /*footing*/, Stride& /*stride*/) const {
     return false;
   }
   // Of the request that made the subject, for log lines and spans of everything that is done for it.

@@ -88,6 +88,18 @@ std::optional<int> OnlyReady(const Document& state, const CompiledSpec& spec) {
   return first && !ready.Next(*first + 1) ? first : std::nullopt;
 }
 
+// Of a run of this status in which nothing runs.
+std::shared_ptr<Standing> IdleOf(const SpecCache& specs, const Document& state, RunStatus status) {
+  auto standing = std::make_shared<Standing>();
+  if (!ReadRunOf(specs, state, status, *standing)) return nullptr;
+  const CompiledSpec& spec = *standing->spec;
+  const auto ready = OnlyReady(state, spec);
+  if (!ready || !spec.waits().empty() || spec.dispatches()) return nullptr;
+  standing->step = spec.at(*ready);
+  if (!ReadDone(state, false, *standing)) return nullptr;
+  return trie::Find(state.root_node(), spec.words(standing->step).record.path) == nullptr ? standing : nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& state, const StepFinishedInput& input) {
@@ -103,15 +115,11 @@ std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& sta
 }
 
 std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& state) {
-  auto standing = std::make_shared<Standing>();
-  if (!ReadRunOf(specs, state, RunStatus::kPending, *standing)) return nullptr;
-  const CompiledSpec& spec = *standing->spec;
-  const auto ready = OnlyReady(state, spec);
-  if (!ready || !spec.waits().empty() || spec.dispatches()) return nullptr;
-  standing->step = spec.at(*ready);
-  if (!ReadDone(state, false, *standing) || standing->done != 0) return nullptr;
-  return trie::Find(state.root_node(), spec.words(standing->step).record.path) == nullptr ? standing : nullptr;
+  auto standing = IdleOf(specs, state, RunStatus::kPending);
+  return standing && standing->done == 0 ? standing : nullptr;
 }
+
+std::shared_ptr<Standing> RestingOf(const SpecCache& specs, const Document& state) { return IdleOf(specs, state, RunStatus::kRunning); }
 
 std::optional<std::vector<const Output*>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing) {
   constexpr std::size_t kMostKept = 32;  // looked through for each output

@@ -24,8 +24,9 @@ struct Standing final : Footing {
 
 // Of a run that runs this attempt, of whose step none before has an outcome. Null: not as usual.
 std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& state, const StepFinishedInput& input);
-// Of a run that is to begin.
+// Of a run that is to begin, or of one in which nothing runs and one step may begin that never did. Null: not as usual.
 std::shared_ptr<Standing> BeginningOf(const SpecCache& specs, const Document& state);
+std::shared_ptr<Standing> RestingOf(const SpecCache& specs, const Document& state);
 
 using Output = Json::object_t::value_type;  // name and value
 // Those that become variables of their own beside that of the step, in order: a template mentions them, or they are there already. Nothing

@@ -84,19 +84,19 @@ void SayBegins(Telling& telling, const StepWords& words) {
 }
 void SayRoot(Telling& telling, const Document& state) { telling << R"(],"state_root":")" << ToHex(state.Root()) << "\""; }
 
-// The completion of the step that runs: its facts, what it puts, and its end.
+// The completion of the step that runs: its facts, what it puts, and its end. `next`: the step that is ready then, and perhaps begins.
 void SayCompleted(Telling& telling, const StepFinishedInput& input) {
   telling << R"("attempt":)" << std::int64_t(input.attempt_id);
   if (input.result.duration.count() > 0) telling << R"(,"duration_ms":)" << std::int64_t(input.result.duration.count());
   telling << R"(,"state_delta":)";
 }
 CompletionRow PutCompleted(Telling& telling, const Document& state, const Standing& standing, const StepFinishedInput& input,
-                           const std::vector<const Output*>& named, std::optional<int> next, WallTime at) {
+                           const std::vector<const Output*>& named, std::optional<int> next, bool begins, WallTime at) {
   const CompiledSpec& spec = *standing.spec;
   const StepWords& words = spec.words(standing.step);
   const Json& outputs = input.result.outputs;
   telling.Put(words.record, CompletedRecord(standing, MicrosOf(at)));
-  telling.Put(ProgressEntry(), next ? ProgressText(standing.done + 1, spec.words(*next)) : ProgressText(standing.done + 1));
+  telling.Put(ProgressEntry(), begins ? ProgressText(standing.done + 1, spec.words(*next)) : ProgressText(standing.done + 1));
   PutReady(telling, spec, state, standing.step, next);
   CompletionRow completion{input.step_id, input.attempt_id, at, telling.Put(words.outputs, outputs), 0};
   for (const Output* output : named) telling.Copy(words.outputs, output->first, output->second);
@@ -133,6 +133,12 @@ void StandAt(Standing& standing, int step, WallTime at) {
   standing.began = MicrosOf(at);
 }
 
+// The step that begins, where none ran.
+void PutOpen(Telling& telling, const CompiledSpec& spec, const Standing& standing) {
+  telling.PutMember(kProgressKey, "open", Json::array({spec.step_id(standing.step)}));
+  telling.Become(ProgressEntry(), ProgressText(standing.done, spec.words(standing.step)));
+}
+
 ListingChange Listed(RunStatus status) { return {std::string(Name(status)), std::nullopt, std::nullopt, std::nullopt}; }
 
 // ---- a run begins
@@ -160,8 +166,7 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
   if (!deadline.empty()) run.Put("deadline_at", deadline);
   std::move(run).Done();
   if (!PutRunning(telling, spec, step, *stride.start, MicrosOf(at))) return false;
-  telling.PutMember(kProgressKey, "open", Json::array({spec.step_id(step)}));
-  telling.Become(ProgressEntry(), ProgressText(0, spec.words(step)));
+  PutOpen(telling, spec, *standing);
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
   SayRoot(telling, stride.next_state);
@@ -169,6 +174,30 @@ bool Begin(const SpecCache& specs, const Document& state, WallTime at, std::shar
   stride.events.push_back(std::move(telling).End(event::kWorkflowStarted));
   stride.listing = Listed(RunStatus::kRunning);
   stride.listing->started_at = at;
+
+  StandAt(*standing, step, at);
+  footing = std::move(standing);
+  return true;
+}
+
+// ---- a step begins that was left to whoever holds the run now
+
+bool GoOnHere(const SpecCache& specs, const Document& state, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) {
+  auto standing = RestingOf(specs, state);
+  if (!standing) return false;
+  const CompiledSpec& spec = *standing->spec;
+  const int step = standing->step;
+  stride.start = StartHere(specs, *standing, step, state);
+  if (!stride.start) return false;
+  Telling telling;
+  telling << R"({"attempt":1,"state_delta":)";
+  if (!PutRunning(telling, spec, step, *stride.start, MicrosOf(at))) return false;
+  PutOpen(telling, spec, *standing);
+  stride.next_state = state;
+  stride.next_state.Change(telling.TakeChanges());
+  SayRoot(telling, stride.next_state);
+  telling << "," << spec.words(step).facts << "}";
+  stride.events.push_back(std::move(telling).End(event::kStepStarted));
 
   StandAt(*standing, step, at);
   footing = std::move(standing);
@@ -186,7 +215,7 @@ bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput
   Telling telling;
   SayBegins(telling, spec.words(next));
   SayCompleted(telling, input);
-  stride.completion = PutCompleted(telling, state, standing, input, *named, next, at);
+  stride.completion = PutCompleted(telling, state, standing, input, *named, next, true, at);
   stride.next_state = state;
   if (!spec.constant(next)) stride.next_state.Change(telling.TakeChanges());  // what its templates see
   stride.start = StartHere(specs, standing, next, stride.next_state);
@@ -197,6 +226,24 @@ bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput
   std::erase(standing.unnamed, spec.step(step).name);
   StandAt(standing, next, at);
   ++standing.done;
+  return true;
+}
+
+// ---- a step completes, and the one that follows is left to whoever holds the run next
+
+bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
+  const CompiledSpec& spec = *standing.spec;
+  const int step = standing.step, next = spec.follower(step);
+  if (next < 0 || trie::Find(state.root_node(), spec.words(next).record.path) != nullptr) return false;
+  const auto named = NamedOutputs(state, input.result.outputs, standing);
+  if (!named) return false;
+  Telling telling;
+  telling << "{";
+  SayCompleted(telling, input);
+  stride.completion = PutCompleted(telling, state, standing, input, *named, next, false, at);
+  stride.next_state = state;
+  stride.next_state.Change(telling.TakeChanges());
+  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
   return true;
 }
 
@@ -211,7 +258,7 @@ bool End(const Document& state, const StepFinishedInput& input, WallTime at, Sta
   Telling telling;
   telling << "{";
   SayCompleted(telling, input);
-  stride.completion = PutCompleted(telling, state, standing, input, *named, std::nullopt, at);
+  stride.completion = PutCompleted(telling, state, standing, input, *named, std::nullopt, false, at);
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
   stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
@@ -239,14 +286,15 @@ bool End(const Document& state, const StepFinishedInput& input, WallTime at, Sta
   return true;
 }
 
-bool Complete(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, std::shared_ptr<Footing>& footing,
-              Stride& stride) {
+bool Complete(const SpecCache& specs, const Document& state, StepFinishedInput& input, WallTime at, bool goes_on,
+              std::shared_ptr<Footing>& footing, Stride& stride) {
   StepResult& result = input.result;
   if (result.outcome != StepResult::Outcome::kSucceeded || !result.files.empty() || !input.note.is_null()) return false;
   auto standing = std::static_pointer_cast<Standing>(footing);
   if (!standing) standing = StandingOf(specs, state, input);
   if (!standing || standing->attempt != input.attempt_id || standing->spec->step_id(standing->step) != input.step_id) return false;
   if (standing->done + 1 >= standing->spec->total()) return End(state, input, at, *standing, stride);
+  if (!goes_on) return Rest(state, input, at, *standing, stride);
   if (!GoOn(specs, state, input, at, *standing, stride)) return false;
   Dismiss(result.outputs);
   footing = std::move(standing);
@@ -255,12 +303,13 @@ bool Complete(const SpecCache& specs, const Document& state, StepFinishedInput& 
 
 }  // namespace
 
-bool StrideOf(const SpecCache& specs, const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) {
+bool StrideOf(const SpecCache& specs, const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<Footing>& footing,
+              Stride& stride) {
   if (const auto* resumed = std::get_if<ResumedInput>(&input)) {
-    return resumed->open_attempts.empty() && Begin(specs, state, at, footing, stride);
+    return resumed->open_attempts.empty() && (Begin(specs, state, at, footing, stride) || GoOnHere(specs, state, at, footing, stride));
   }
   auto* finished = std::get_if<StepFinishedInput>(&input);
-  return finished != nullptr && Complete(specs, state, *finished, at, footing, stride);
+  return finished != nullptr && Complete(specs, state, *finished, at, goes_on, footing, stride);
 }
 
 }  // namespace acl::workflow

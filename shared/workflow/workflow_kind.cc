@@ -41,8 +41,9 @@ class WorkflowKind final : public SubjectKind {
 
   Next WhatNext(const Document& state, const NextContext& context) const override { return WhatNextOf(specs_, state, context); }
 
-  bool TakeStride(const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) const override {
-    return StrideOf(specs_, state, input, at, footing, stride);
+  bool TakeStride(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<Footing>& footing,
+                  Stride& stride) const override {
+    return StrideOf(specs_, state, input, at, goes_on, footing, stride);
   }
 
   SubjectTrace Trace(const Document& state) const override { return {TraceOfRun(state), TextOf(Lookup(state, kRunKey), "name")}; }

@@ -166,6 +166,7 @@ void SimWorld::StartWorker(Worker& worker) {
   config.reconcile_every = milliseconds(5'000);
   if (messages_) config.granted_unheard = 0;
   config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
+  config.subject.go_on = (std::uint64_t(worker.name.back()) + worker.incarnation) % 4 != 0;  // a quarter leaves each step to the queue
   ++worker.incarnation;
   const bool several =
       worker.name.back() % 2 == 0;  // half of the workers build their items several at once, as with more than one processor

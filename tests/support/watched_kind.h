@@ -19,17 +19,19 @@ class WatchedKind final : public SubjectKind {
   Delta Evolve(const Document& state, const EventDraft& draft) const override { return kind_->Evolve(state, draft); }
   bool Joins(std::string_view event, std::string_view next) const override { return kind_->Joins(event, next); }
   Next WhatNext(const Document& state, const NextContext& context) const override { return kind_->WhatNext(state, context); }
-  bool TakeStride(const Document& state, Input& input, WallTime at, std::shared_ptr<Footing>& footing, Stride& stride) const override {
-    if (!kind_->TakeStride(state, input, at, footing, stride)) return false;
+  bool TakeStride(const Document& state, Input& input, WallTime at, bool goes_on, std::shared_ptr<Footing>& footing,
+                  Stride& stride) const override {
+    if (!kind_->TakeStride(state, input, at, goes_on, footing, stride)) return false;
     const auto* finished = std::get_if<StepFinishedInput>(&input);
-    strides.push_back(finished ? finished->step_id : "(begins)");
+    strides.push_back(finished ? finished->step_id : stride.listing ? "(begins)" : "(goes on)");
     if (spoil) spoil(stride);
     return true;
   }
   SubjectTrace Trace(const Document& state) const override { return kind_->Trace(state); }
   StepTrace TraceOf(const Document& state, const std::string& step_id) const override { return kind_->TraceOf(state, step_id); }
 
-  mutable std::vector<std::string> strides;  // the steps that completed so
+  // The steps that completed so; or that a run began, or went on after a claim.
+  mutable std::vector<std::string> strides;
   std::function<void(Stride&)> spoil;
 
  private:

@@ -64,7 +64,7 @@ class StrideTest : public testing::Test {
     claimed.events = events_;
     claimed.attempts = std::exchange(open_, {});
     claimed.db_now = StrideTime(micros_);
-    SubjectRun run(claimed, *restored, *kind_, SessionId{}, {});
+    SubjectRun run(claimed, *restored, *kind_, SessionId{}, limits_);
     BuildContext context;
     context.free_slots = 64;
     std::map<std::string, int> attempts;
@@ -76,14 +76,18 @@ class StrideTest : public testing::Test {
         return;
       }
       ASSERT_TRUE(built->has_value());
-      if ((**built).disposition == Disposition::kClose && closes_moved_-- > 0) {
+      if ((**built).disposition != Disposition::kKeep && moved_-- > 0) {
         ASSERT_EQ(run.OnOutcome({CommitOutcome::Kind::kMoved, 1, {}}), SubjectRun::After::kGoOn);
         run.OnInbox({{}, 1});
         continue;
       }
       for (const Event& event : (**built).events) events_.push_back(event);
       const bool closes = (**built).disposition == Disposition::kClose;
-      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == SubjectRun::After::kGone || closes) break;
+      const bool ready = (**built).requeue;
+      if (run.OnOutcome({CommitOutcome::Kind::kCommitted, 0, {}}) == SubjectRun::After::kGone || closes) {
+        if (ready) return Hold(token + 1);
+        break;
+      }
       std::vector<StepCall> calls = run.TakeStarts();
       begun_ += int(calls.size());
       if (begun_ >= until_) {
@@ -115,8 +119,9 @@ class StrideTest : public testing::Test {
   std::map<std::pair<std::string, int>, StepResult> answers;  // by step id and attempt
   std::vector<Event> events_;
   std::vector<AttemptRow> open_;  // attempts of whoever held it last
+  SubjectLimits limits_;
   int micros_ = 10, begun_ = 0, until_ = 1'000;
-  int closes_moved_ = 0;   // closing items that find something came in beside them
+  int moved_ = 0;          // items that close or give back, and find that something came in beside them
   std::string signalled_;  // this step is answered together with a signal
   bool strict_ = false, may_refuse_ = false;
   std::string refused_;  // why an item could not be built
@@ -157,7 +162,7 @@ TEST_F(StrideTest, TakesStepsInTheOrderOfThePlan) {
 
 // Something came in beside the close: nothing of it landed, and the same input is decided on again.
 TEST_F(StrideTest, ClosesAgainIfSomethingCameIn) {
-  closes_moved_ = 1;
+  moved_ = 1;
   Run(Chain(2));
   EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s1"}));
 }
@@ -191,6 +196,47 @@ TEST_F(StrideTest, EndsAfterATakeover) {
   until_ = 1'000;
   Hold(3);
   EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1"}));
+}
+
+// Each step goes through the queue: it completes under one lease and the next one begins under another.
+TEST_F(StrideTest, IsAllOfAChainThatIsGivenBackAfterEachStep) {
+  limits_.go_on = false;
+  Run(Chain(4));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "(goes on)", "s1", "(goes on)", "s2", "(goes on)", "s3"}));
+}
+
+// The same where the lease was to be given back: the step is heard of again, in many words.
+TEST_F(StrideTest, GivesBackAgainIfSomethingCameIn) {
+  limits_.go_on = false;
+  moved_ = 2;
+  Run(Chain(2));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "(goes on)", "s1"}));
+}
+
+TEST_F(StrideTest, OfRunsThatAreGivenBackGivesTemplatesWhatTheyAskFor) {
+  limits_.go_on = false;
+  answers[{"a", 1}] = Succeeds(Text(R"({"text":"hello","count":3,"b":1})"));
+  answers[{"b", 1}] = Succeeds(Text(R"({"count":4})"));
+  Run(R"(max_execution_time: 1h
+steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1, z: '{{a.text}} of {{given}}', n: '{{count}}'}}
+  - {name: c, capability: test.effect, inputs: {size: 1, n: '{{count}} {{b}} {{nobody.says}}'}}
+  - {name: d, capability: test.effect, inputs: {size: 1, n: '{{count}}'}}
+)");
+  EXPECT_EQ(Strides(), (Names{"(begins)", "a", "(goes on)", "b", "(goes on)", "d"})) << "c has a note of what its template did not find";
+}
+
+TEST_F(StrideTest, OfRunsThatAreGivenBackIsNotTakenBesideOtherSteps) {
+  limits_.go_on = false;
+  Run(R"(steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
+  - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
+  - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
+  - {name: e, capability: test.effect, inputs: {size: 1}}
+)");
+  EXPECT_EQ(Strides(), (Names{"(begins)", "(goes on)", "e"})) << "only e begins alone behind a step that is alone";
 }
 
 TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
