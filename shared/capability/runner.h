@@ -59,7 +59,8 @@ class CapabilityRunner final : public StepRunner {
   void WakeAThread();  // under the lock: makes one if all are busy
   void RunWork();
   bool HasWork() const { return !queue_.empty() || (!ended_.empty() && !ending_); }
-  // What ended elsewhere, finished by one thread at a time: however many answers come at once, they need no thread each.
+  // What ended elsewhere and has more than a little left to do, finished by one thread at a time: however many answers come at once, they
+  // need no thread each.
   void EndThose(std::unique_lock<std::mutex>& lock);
   // The result of what is carried out here; nothing if it is only begun here, and ends when somebody answers.
   std::optional<StepResult> CarryOut(Job& job, std::uint64_t number);
