@@ -67,8 +67,10 @@ std::shared_ptr<const Gathering> GroupWatch::Ask() const {
   const std::shared_ptr<rd_kafka_t> client = client_();
   if (!client) return nullptr;
   const rd_kafka_group_list* raw = nullptr;
-  if (rd_kafka_list_groups(client.get(), group_.c_str(), &raw, kAnswerWithinMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return nullptr;
+  const auto code = rd_kafka_list_groups(client.get(), group_.c_str(), &raw, kAnswerWithinMs);
   const std::unique_ptr<const rd_kafka_group_list, GroupListEnd> groups(raw);
+  // Some brokers did not answer: the group's own may have.
+  if (!groups || (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__PARTIAL)) return nullptr;
   std::vector<Gathering::Owned> owned;
   for (int g = 0; g < groups->group_cnt; ++g) {
     const rd_kafka_group_info& group = groups->groups[g];
