@@ -50,12 +50,13 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
 }
 
 // The checkers have teeth: a store that takes a result whatever became of its task is found out.
+// (Not from seed 1, which is a large run: what is found there takes ten times as long to be shrunk.)
 TEST(WorkflowSim, ResultsThatAreNotComparedAreFoundOut) {
   SimOptions options;
   options.subjects = 8;
   options.mutants.no_task_compare = true;
   EXPECT_FALSE(RunSeeds(
-                   1, 800, [] { return std::make_unique<WorkflowLoad>(); }, options)
+                   2, 800, [] { return std::make_unique<WorkflowLoad>(); }, options)
                    .violations.empty());
 }
 
