@@ -77,7 +77,7 @@ class KafkaGathering : public ::testing::Test {
     return received.size();
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   ClientSettings settings_;
   std::string topic_;
   std::mutex mutex_;
