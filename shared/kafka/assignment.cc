@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, int>> ReadAssignment(std::string_view bytes) 
   for (std::int32_t t = 0; t < *topics; ++t) {
     const auto topic = reader.Text();
     const auto partitions = reader.Number(4);
-    if (!topic || !partitions) return {};
+    if (!topic || !partitions || *partitions < 0) return {};
     for (std::int32_t p = 0; p < *partitions; ++p) {
       const auto partition = reader.Number(4);
       if (!partition) return {};

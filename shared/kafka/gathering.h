@@ -1,6 +1,6 @@
 #pragma once
 // Into which partition a message goes when what one worker reads is gathered in one of its partitions. A produce request and an answer to a
-// fetch cost the broker as much as many messages, and there is one of each for every partition (docs/decisions.md, "Speed"). Who gets the
+// fetch cost the broker as much as many messages, and there is one of each for every partition (docs/decisions.md, "Kafka"). Who gets the
 // message is as if the key alone had decided: the partition that the key names belongs to a member of the group, and of this member's
 // partitions of the topic the first one is taken. A guess that has grown old costs no more than any partition that moved: a message only
 // names a ready row. Pure.

@@ -1,5 +1,8 @@
 #include "shared/kafka/group_watch.h"
 
+#include <utility>
+#include <vector>
+
 #include "shared/kafka/assignment.h"
 
 namespace acl::kafka {

@@ -206,10 +206,16 @@ bool GoOnHere(const SpecCache& specs, const Document& state, WallTime at, std::s
 
 // ---- a step completes and another begins
 
+// The step that waits for this one alone and never began; -1: there is none.
+int FollowerOf(const Document& state, const Standing& standing) {
+  const int next = standing.spec->follower(standing.step);
+  return next >= 0 && trie::Find(state.root_node(), standing.spec->words(next).record.path) == nullptr ? next : -1;
+}
+
 bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
   const CompiledSpec& spec = *standing.spec;
-  const int step = standing.step, next = spec.follower(step);
-  if (next < 0 || trie::Find(state.root_node(), spec.words(next).record.path) != nullptr) return false;
+  const int step = standing.step, next = FollowerOf(state, standing);
+  if (next < 0) return false;
   const auto named = NamedOutputs(state, input.result.outputs, standing);
   if (!named) return false;
   Telling telling;
@@ -229,12 +235,11 @@ bool GoOn(const SpecCache& specs, const Document& state, const StepFinishedInput
   return true;
 }
 
-// ---- a step completes, and the one that follows is left to whoever holds the run next
+// ---- a step completes and nothing begins
 
-bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
-  const CompiledSpec& spec = *standing.spec;
-  const int step = standing.step, next = spec.follower(step);
-  if (next < 0 || trie::Find(state.root_node(), spec.words(next).record.path) != nullptr) return false;
+// `next`: the step that is ready then, if there is one.
+bool CompleteAlone(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, std::optional<int> next,
+                   Stride& stride) {
   const auto named = NamedOutputs(state, input.result.outputs, standing);
   if (!named) return false;
   Telling telling;
@@ -243,8 +248,15 @@ bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, St
   stride.completion = PutCompleted(telling, state, standing, input, *named, next, false, at);
   stride.next_state = state;
   stride.next_state.Change(telling.TakeChanges());
-  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
+  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, standing.spec->words(standing.step)));
   return true;
+}
+
+// ---- a step completes, and the one that follows is left to whoever holds the run next
+
+bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
+  const int next = FollowerOf(state, standing);
+  return next >= 0 && CompleteAlone(state, input, at, standing, next, stride);
 }
 
 // ---- the last step completes
@@ -252,16 +264,7 @@ bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, St
 bool End(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
   const CompiledSpec& spec = *standing.spec;
   const int step = standing.step;
-  if (!spec.EndsAlone(step)) return false;
-  const auto named = NamedOutputs(state, input.result.outputs, standing);
-  if (!named) return false;
-  Telling telling;
-  telling << "{";
-  SayCompleted(telling, input);
-  stride.completion = PutCompleted(telling, state, standing, input, *named, std::nullopt, false, at);
-  stride.next_state = state;
-  stride.next_state.Change(telling.TakeChanges());
-  stride.events.push_back(EndCompleted(std::move(telling), stride.next_state, spec.words(step)));
+  if (!spec.EndsAlone(step) || !CompleteAlone(state, input, at, standing, std::nullopt, stride)) return false;
 
   Telling ends;
   ends << "{";

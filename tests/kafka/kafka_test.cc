@@ -3,13 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <cstdlib>
 
 #include "shared/base/clock.h"
-#include "shared/base/random.h"
 #include "shared/kafka/consumer.h"
-#include "shared/kafka/producer.h"
-#include "shared/kafka/topics.h"
+#include "tests/kafka/topic_fixture.h"
 #include "tests/support/kafka_server.h"
 #include "tests/support/process.h"
 #include "tests/support/wait.h"
@@ -72,22 +69,9 @@ struct Reader {
   std::unique_ptr<Consumer> consumer;
 };
 
-class Kafka : public ::testing::Test {
+class Kafka : public TopicFixture {
  protected:
-  void SetUp() override {
-    const char* address = std::getenv("ACL_TEST_KAFKA");
-    ASSERT_NE(address, nullptr) << "run ./dev test kafka, or export ACL_TEST_KAFKA=$(./dev kafka start)";
-    settings_.bootstrap = address;
-    SystemRandom random;
-    topic_ = "t" + std::to_string(random.Next() % 1'000'000'000);
-    auto made = CreateTopics(settings_, {{topic_, 3, 1, {}}}, seconds(30));
-    ASSERT_TRUE(made) << made.message();
-    EXPECT_TRUE(made->front());
-    Producer::Options options;
-    options.settings = settings_;
-    producer_ = std::make_unique<Producer>(options);
-    ASSERT_TRUE(producer_->Start());
-  }
+  Kafka() : TopicFixture(3) {}
 
   void Send(int first, int count) {
     for (int n = first; n < first + count; ++n) {
@@ -100,10 +84,7 @@ class Kafka : public ::testing::Test {
     return WaitUntil([&] { return acknowledged_ >= count; });
   }
 
-  ClientSettings settings_;
-  std::string topic_;
   std::atomic<int> acknowledged_{0}, failed_{0};
-  std::unique_ptr<Producer> producer_;
 };
 
 TEST_F(Kafka, TopicsAreMadeOnceAndDescribed) {

@@ -109,10 +109,10 @@ TEST_F(Runner, TimeoutAndStop) {
   EXPECT_EQ(done.get_future().get().outcome, Outcome::kCancelled);
 }
 
-// Calls that wait for somebody else: all on their way at once, ended in any order from any thread, and many answers need no more threads.
 thread_local bool answers = false;  // this thread brings answers
 bool IsLarge(int call) { return call % 3 == 0; }
 
+// Calls that wait for somebody else: all on their way at once, ended in any order from any thread, and many answers need no more threads.
 TEST_F(Runner, CallsThatWaitHoldNoThread) {
   constexpr int kCalls = 500;
   std::mutex mutex;

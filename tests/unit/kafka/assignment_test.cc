@@ -33,12 +33,9 @@ TEST(Assignment, ThatIsCutOffOrSaysImpossibleNumbersIsNone) {
     for (const char c : {'\x7f', '\xff'}) {
       std::string spoilt = kAssignment;
       spoilt[at] = c;
-      (void)ReadAssignment(spoilt);
+      EXPECT_THAT(ReadAssignment(spoilt), IsEmpty()) << at;
     }
   }
-  std::string many = kAssignment;
-  many[2] = '\x7f';
-  EXPECT_THAT(ReadAssignment(many), IsEmpty());
 }
 
 }  // namespace

@@ -135,6 +135,14 @@ std::string Chain(int steps) {
   return text;
 }
 
+constexpr const char* kFork = R"(steps:
+  - {name: a, capability: test.effect, inputs: {size: 1}}
+  - {name: b, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
+  - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
+  - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
+  - {name: e, capability: test.effect, inputs: {size: 1}}
+)";
+
 TEST_F(StrideTest, IsAllOfAChain) {
   Run(Chain(4));
   EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s3"}));
@@ -229,13 +237,7 @@ steps:
 
 TEST_F(StrideTest, OfRunsThatAreGivenBackIsNotTakenBesideOtherSteps) {
   limits_.go_on = false;
-  Run(R"(steps:
-  - {name: a, capability: test.effect, inputs: {size: 1}}
-  - {name: b, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
-  - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
-  - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
-  - {name: e, capability: test.effect, inputs: {size: 1}}
-)");
+  Run(kFork);
   EXPECT_EQ(Strides(), (Names{"(begins)", "(goes on)", "e"})) << "only e begins alone behind a step that is alone";
 }
 
@@ -352,13 +354,7 @@ TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
 }
 
 TEST_F(StrideTest, IsNotTakenBesideOtherSteps) {
-  Run(R"(steps:
-  - {name: a, capability: test.effect, inputs: {size: 1}}
-  - {name: b, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
-  - {name: c, capability: test.effect, inputs: {size: 1}, depends_on: [a]}
-  - {name: d, capability: test.effect, inputs: {size: 1}, depends_on: [b, c]}
-  - {name: e, capability: test.effect, inputs: {size: 1}}
-)");
+  Run(kFork);
   EXPECT_EQ(Strides(), (Names{"(begins)", "e"}));
 }
 
