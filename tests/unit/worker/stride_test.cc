@@ -238,7 +238,7 @@ steps:
 TEST_F(StrideTest, OfRunsThatAreGivenBackIsNotTakenBesideOtherSteps) {
   limits_.go_on = false;
   Run(kFork);
-  EXPECT_EQ(Strides(), (Names{"(begins)", "(goes on)", "e"})) << "only e begins alone behind a step that is alone";
+  EXPECT_EQ(Strides(), (Names{"(begins)", "(goes on)", "e"})) << "d has a record from before: it counts what it waits for";
 }
 
 TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
