@@ -91,6 +91,7 @@ struct App::Parts {
   std::vector<std::unique_ptr<Duty>> duties;
   Duty* schedules = nullptr;  // of `duties`: looks at once when a schedule is new or changed here
   std::vector<Duty*> relays;  // of `duties`; made before anything rings
+  RowsTold rows_told;         // empty: nothing is relayed
   std::mutex lifecycle;
   bool started = false;
 
@@ -181,11 +182,12 @@ struct App::Parts {
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
                   settings.content_grace, {}};
     if (sender) {
-      plan.send = [this](const StepMessage& message, int times, RelayOptions::Done done) {
-        return sender->Send(message, times, std::move(done));
+      plan.send = [this](const StepMessage& message, int times, bool alone, RelayOptions::Done done) {
+        return sender->Send(message, times, alone, std::move(done));
       };
     }
-    std::vector<PlannedDuty> planned = PlanDuties(context, firing, plan);
+    auto [planned, told] = PlanDuties(context, firing, plan);
+    rows_told = std::move(told);
     // The session is of the loop leases only: a coordinator claims no subjects.
     LoopLeases::Options held{settings.loop_ttl, ids.New<SessionId>(), {}};
     for (const PlannedDuty& one : planned) held.names.push_back(one.name);
@@ -207,7 +209,11 @@ struct App::Parts {
                                                                               feed.Nudge(subject);
                                                                               ends.Nudge(subject);
                                                                             },
-                                                                        .on_work = [this] { WakeRelays(); }});
+                                                                        .on_work = [this] { WakeRelays(); },
+                                                                        .on_ready =
+                                                                            [this](const std::vector<StepMessage>& rows) {
+                                                                              if (rows_told && !rows_told(rows)) WakeRelays();
+                                                                            }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;
     options.listen = settings.listen;

@@ -2,8 +2,9 @@
 
 namespace acl::coordinator {
 
-std::vector<PlannedDuty> PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan) {
-  std::vector<PlannedDuty> duties;
+PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan) {
+  PlannedDuties planned;
+  std::vector<PlannedDuty>& duties = planned.each;
   auto ready = CountReady(context, plan.ready);
   duties.push_back({"timers", TimersTurn(context, plan.timers), {}});
   duties.push_back({kSchedulesDuty, SchedulesTurn(schedules, plan.timers), {}});
@@ -11,13 +12,14 @@ std::vector<PlannedDuty> PlanDuties(const TurnContext& context, const ScheduleCo
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
-  if (!plan.send) return duties;
+  if (!plan.send) return planned;
   RelayOptions options;
   options.send = plan.send;
-  std::vector<Relay> relays = MakeRelays(context, std::move(options));
-  for (std::size_t shard = 0; shard < relays.size(); ++shard)
-    duties.push_back({"relay-" + std::to_string(shard), std::move(relays[shard].turn), std::move(relays[shard].forget)});
-  return duties;
+  Relays relays = MakeRelays(context, std::move(options));
+  for (std::size_t shard = 0; shard < relays.each.size(); ++shard)
+    duties.push_back({"relay-" + std::to_string(shard), std::move(relays.each[shard].turn), std::move(relays.each[shard].forget)});
+  planned.told = std::move(relays.told);
+  return planned;
 }
 
 }  // namespace acl::coordinator

@@ -11,7 +11,7 @@ struct DutyPlan {
   Retention keep{};
   milliseconds content_grace{};
   // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
-  std::function<Status(const StepMessage& message, int times, RelayOptions::Done done)> send;
+  RelayOptions::Send send;
 };
 
 struct PlannedDuty {
@@ -23,6 +23,11 @@ struct PlannedDuty {
 inline constexpr const char* kSchedulesDuty = "schedules";
 inline bool IsRelay(const PlannedDuty& duty) { return duty.name.starts_with("relay-"); }
 
-std::vector<PlannedDuty> PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan);
+struct PlannedDuties {
+  std::vector<PlannedDuty> each;
+  RowsTold told;  // empty without relays
+};
+
+PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan);
 
 }  // namespace acl::coordinator

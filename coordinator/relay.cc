@@ -13,26 +13,15 @@ namespace {
 constexpr int kRowsAtOnce = 1'000;  // of each queue and band
 constexpr int kSilentPolls = 4;     // so many longest waits without a look, and another relay looks
 
-StepMessage MessageFor(const DueRow& row) {
-  StepMessage message;
-  message.key = row.key;
-  message.kind = row.kind;
-  message.required_version = row.required_version;
-  message.event_seq = row.event_seq;
-  message.traceparent = row.traceparent;
-  message.token = row.token;
-  return message;
-}
-
 // What sends that failed leave for the next turn; outlives the relays, as answers may come late.
 struct Failures {
   std::mutex mutex;
   std::vector<ReadyKey> keys;
 };
 
-class Relays {
+class Senders {
  public:
-  Relays(const TurnContext& context, RelayOptions options)
+  Senders(const TurnContext& context, RelayOptions options)
       : context_(context),
         options_(std::move(options)),
         wait_(options_.poll_min),
@@ -58,6 +47,19 @@ class Relays {
     if (auto swept = Sweep(lock, now, shard); !swept) return swept.error();
     of(shard).out.Set(double(of(shard).book->out()));
     return more_ || of(shard).book->sweeping() ? milliseconds(0) : wait;
+  }
+
+  bool Told(const std::vector<StepMessage>& rows) {
+    std::lock_guard lock(mutex_);
+    const SteadyTime now = context_.clock.Steady();
+    bool all = true;
+    for (const StepMessage& row : rows) {
+      Shard& one = of(row.key.shard);
+      if (!one.held) continue;  // another process's relay was told too
+      const int times = one.book->Wanted(now, row.key);
+      all = (times > 0 ? Send(now, *one.book, row, times, rows.size() == 1) : one.book->room()) && all;
+    }
+    return all;
   }
 
   void Forget(int shard) {
@@ -130,7 +132,7 @@ class Relays {
       const Lane lane(row.key.shard, row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
       const int times = book.Wanted(now, row.key);
-      if ((times > 0 && !Send(now, book, row, times)) || (times == 0 && !book.room())) {
+      if ((times > 0 && !Send(now, book, MessageFor(row), times, due.rows.size() == 1)) || (times == 0 && !book.room())) {
         stuck.insert(lane);
       } else {
         book.Moved(row.key);
@@ -157,16 +159,16 @@ class Relays {
       if (!book->Seen(row.key)) continue;
       any = true;
       const int times = sending ? book->Wanted(now, row.key) : 0;
-      if (times > 0) sending = Send(now, *book, row, times);
+      if (times > 0) sending = Send(now, *book, MessageFor(row), times, false);
     }
     if (!any) book->EndSweep(now);
     return {};
   }
 
-  bool Send(SteadyTime now, RelayBook& book, const DueRow& row, int times) {
+  bool Send(SteadyTime now, RelayBook& book, const StepMessage& row, int times, bool alone) {
     Counter counted = times == 1 ? first_ : again_;
     FailPoint("outbox.before_publish");
-    const Status taken = options_.send(MessageFor(row), times, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
+    const Status taken = options_.send(row, times, alone, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
       if (sent) return counted.Add();
       std::lock_guard lock(failures->mutex);
       failures->keys.push_back(key);
@@ -205,13 +207,14 @@ class Relays {
 
 }  // namespace
 
-std::vector<Relay> MakeRelays(const TurnContext& context, RelayOptions options) {
-  const auto relays = std::make_shared<Relays>(context, std::move(options));
-  std::vector<Relay> each;
+Relays MakeRelays(const TurnContext& context, RelayOptions options) {
+  const auto senders = std::make_shared<Senders>(context, std::move(options));
+  Relays relays;
   for (int shard = 0; shard < kReadyShards; ++shard) {
-    each.push_back({[relays, shard] { return relays->Turn(shard); }, [relays, shard] { relays->Forget(shard); }});
+    relays.each.push_back({[senders, shard] { return senders->Turn(shard); }, [senders, shard] { senders->Forget(shard); }});
   }
-  return each;
+  relays.told = [senders](const std::vector<StepMessage>& rows) { return senders->Told(rows); };
+  return relays;
 }
 
 }  // namespace acl::coordinator

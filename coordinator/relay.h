@@ -4,6 +4,8 @@
 //
 // A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
 // does when it has just taken its duty, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
+//
+// A worker that gives a run back says which row it left (the doorbell). That row is sent at once; looks find what nobody told of.
 
 #include <memory>
 
@@ -14,9 +16,10 @@ namespace acl::coordinator {
 
 struct RelayOptions {
   // Takes the message or says why not now (full, being made anew). `done` comes once, from any thread, if it was taken. Called from the
-  // threads of all relays.
+  // threads of all relays, and of whoever tells. `alone`: none is sent with it, so that nothing is gained by waiting for more.
   using Done = std::function<void(Status)>;
-  std::function<Status(const StepMessage& message, int times, Done done)> send;
+  using Send = std::function<Status(const StepMessage& message, int times, bool alone, Done done)>;
+  Send send;
   milliseconds poll_min{10}, poll_max{250};  // between two looks: the longer, the longer nothing was found
 };
 
@@ -24,7 +27,15 @@ struct Relay {
   Turn turn;
   std::function<void()> forget;  // the duty went to somebody else: its memory is worth nothing
 };
-// One of each shard, by its number. Their turns may be taken by several threads. When work becomes ready, the first that is held is woken.
-std::vector<Relay> MakeRelays(const TurnContext& context, RelayOptions options);
+// Rows that whoever made them ready told of: those of shards held here are sent, without asking the database. False: not all of them could
+// be, a look finds them. From any thread.
+using RowsTold = std::function<bool(const std::vector<StepMessage>& rows)>;
+
+struct Relays {
+  std::vector<Relay>
+      each;  // of each shard, by its number. Turns may be taken by several threads. When work becomes ready, the first held is woken
+  RowsTold told;
+};
+Relays MakeRelays(const TurnContext& context, RelayOptions options);
 
 }  // namespace acl::coordinator

@@ -52,7 +52,6 @@ void AppObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
   traces_.OnOutcome(item, outcome);
   if (!doorbell_ || outcome.kind != CommitOutcome::Kind::kCommitted) return;
   if (item.disposition == Disposition::kClose) doorbell_->TellClosed(item.subject);
-  if (item.disposition == Disposition::kRelease && item.requeue) doorbell_->TellWork();
   std::set<std::string> queues;
   for (const TaskRow& task : item.tasks) queues.insert(task.queue);
   for (const std::string& queue : queues) doorbell_->TellWork(queue);
@@ -66,6 +65,12 @@ void AppObserver::OnTaskDelivered(const ClaimedTask& task, const PostAnswer& ans
   } else {
     doorbell_->TellWork(answer.queue);
   }
+}
+
+void AppObserver::OnReady(const std::vector<StepMessage>& rows, bool all) {
+  if (!doorbell_) return;
+  doorbell_->TellReady(rows);
+  if (!all) doorbell_->TellWork();
 }
 
 void AppObserver::OnLetGo(const CommitItem& item) { traces_.OnLetGo(item); }

@@ -32,6 +32,7 @@ class AppObserver final : public LogObserver {
   void OnStepDone(const StepEnd& end, const StepResult& result) override;
   void OnRecorded(const StepEnd& end, const SubjectKind& kind, const Document& state) override;
   void OnOutcome(const CommitItem& item, const CommitOutcome& outcome) override;
+  void OnReady(const std::vector<StepMessage>& rows, bool all) override;
   void OnLetGo(const CommitItem& item) override;
   void OnBatch(std::size_t items, SteadyTime::duration took) override;
   void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;

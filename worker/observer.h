@@ -4,6 +4,7 @@
 
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
+#include "shared/queue/step_message.h"
 
 namespace acl {
 
@@ -33,6 +34,8 @@ class WorkerObserver {
   // The attempt's end is in the journal, or nothing is to be said of it there; the state is the one after it.
   virtual void OnRecorded(const StepEnd&, const SubjectKind&, const Document& /*state*/) {}
   virtual void OnOutcome(const CommitItem&, const CommitOutcome&) {}
+  // Released by one batch, and ready again: the messages that name the rows that were left. Not `all`: of some it is not known.
+  virtual void OnReady(const std::vector<StepMessage>& /*rows*/, bool /*all*/) {}
   // Released or closed by this item: nothing of it is told after this.
   virtual void OnLetGo(const CommitItem&) {}
   // A batch is settled; `took` counts from when it was first sent.

@@ -29,6 +29,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       token_(claimed.token),
       session_(session),
       queue_(claimed.queue),
+      band_(claimed.band),
       trace_(kind.Trace(restored.state).parent),
       limits_(limits),
       state_(std::move(restored.state)),
@@ -447,6 +448,17 @@ SubjectRun::After SubjectRun::OnOutcome(const CommitOutcome& outcome) {
     case CommitOutcome::Kind::kRejected: return After::kReject;
   }
   return After::kReject;
+}
+
+std::optional<StepMessage> SubjectRun::MessageFor(WallTime ready_at) const {
+  if (ready_at == WallTime{}) return std::nullopt;
+  StepMessage message;
+  message.key = {queue_, band_, ReadyShard(subject_), ready_at, subject_};
+  message.kind = kind_.Name();
+  message.event_seq = head_seq_;
+  message.token = token_;
+  message.traceparent = FormatTraceparent({trace_.trace_id, RunSpanId(subject_), trace_.sampled});
+  return message;
 }
 
 std::vector<StepCall> SubjectRun::TakeStarts() { return std::exchange(starts_, {}); }

@@ -19,6 +19,7 @@
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
 #include "shared/kernel/stride.h"
+#include "shared/queue/step_message.h"
 #include "worker/sticky_cache.h"
 
 namespace acl {
@@ -111,6 +112,8 @@ class SubjectRun {
   // Given back: what whoever holds it next would restore. nullopt while attempts are without a completion: whether they ran is the
   // database's to say.
   std::optional<StickyCache::State> KeepState() const;
+  // Given back and ready again since then, as a message says it. Nothing if that is not known (CommitOutcome::ready_at).
+  std::optional<StepMessage> MessageFor(WallTime ready_at) const;
   std::int64_t events_since_snapshot() const { return events_since_snapshot_; }
   const Document& state() const { return state_; }
 
@@ -180,6 +183,7 @@ class SubjectRun {
   const Token token_;
   const SessionId session_;
   const std::string queue_;
+  const int band_;
   const TraceContext trace_;
   const SubjectLimits limits_;
 

@@ -212,13 +212,19 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
   observer_.OnBatch(items.size(), now - batch.first_sent.value_or(now));
   std::vector<CommitItem> again;
   int again_starts = 0;
+  std::vector<StepMessage> made_ready;
+  bool all_ready_known = true;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const CommitItem& item = items[i];
     const CommitOutcome& outcome = outcomes[i];
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
     const SubjectId subject = item.subject;
     SubjectRun* held = subjects_.Change(subject);
-    if (!held || held->token() != item.token || !held->in_flight()) continue;
+    const bool ready = outcome.kind == CommitOutcome::Kind::kCommitted && item.requeue;
+    if (!held || held->token() != item.token || !held->in_flight()) {
+      all_ready_known = all_ready_known && !ready;
+      continue;
+    }
     SubjectRun& run = *held;
     const bool wants_tasks_back = outcome.kind == CommitOutcome::Kind::kCommitted &&
                                   (!item.tasks_cancelled.empty() || std::any_of(item.tasks.begin(), item.tasks.end(),
@@ -226,6 +232,11 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     if (wants_tasks_back) commands_.push_back(command::SettleTasks{subject});
     SubjectRun::After after = run.OnOutcome(outcome);
     TellRecorded(run);
+    if (ready) {
+      auto row = run.MessageFor(outcome.ready_at);
+      all_ready_known = all_ready_known && row.has_value();
+      if (row) made_ready.push_back(std::move(*row));
+    }
     if (outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
     switch (outcome.kind) {
       case CommitOutcome::Kind::kCommitted: ++counts_.items_committed; break;
@@ -265,6 +276,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     }
     WantInbox(run);
   }
+  if (!made_ready.empty() || !all_ready_known) observer_.OnReady(made_ready, all_ready_known);
   if (!again.empty()) {
     Batch later;
     later.items = std::make_shared<const std::vector<CommitItem>>(std::move(again));
@@ -273,58 +285,6 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     later.starts = again_starts;
     batches_.emplace(++batch_id_, std::move(later));
   }
-}
-
-void WorkerCore::TellRecorded(SubjectRun& run) {
-  for (const SubjectRun::Recorded& ended : run.TakeRecorded()) {
-    observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, run.kind(), run.state());
-  }
-}
-
-void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
-  for (StepCall& call : run.TakeStarts()) {
-    if (!trust_.Holds(now) || state_ != State::kLive) {
-      // The attempt is promised but its effect was never begun.
-      ++counts_.steps_not_started;
-      StepResult result;
-      result.outcome = StepResult::Outcome::kNotStarted;
-      run.OnStepDone(call.step.step_id, call.attempt_id, std::move(result));
-      continue;
-    }
-    RunningStep step;
-    step.token = call.token;
-    step.attempt_id = call.attempt_id;
-    step.trace = call.trace;
-    if (call.step.timeout.count() > 0) {
-      step.drop_at = now + call.step.timeout + config_.runner_grace;
-      look_at_steps_ = std::min(look_at_steps_, *step.drop_at);
-    }
-    running_[{call.subject, call.step.step_id}] = step;
-    ++counts_.steps_started;
-    observer_.OnStep(call);
-    commands_.push_back(command::RunStep{std::move(call), step.stop});
-  }
-}
-
-void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
-                            StepResult result) {
-  if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
-    ++counts_.steps_finished;
-    return;
-  }
-  auto running = running_.find({subject, step_id});
-  if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
-  const TraceContext trace = std::move(running->second.trace);
-  running_.erase(running);
-  ++counts_.steps_finished;
-  observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
-  SubjectRun* run = subjects_.Change(subject);
-  if (!run || run->token() != token) return;
-  if (!result.damaged.empty()) {
-    QuarantineSubject(subject, "content damaged", result.damaged);
-    return;
-  }
-  run->OnStepDone(step_id, attempt_id, std::move(result));
 }
 
 void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, Result<Snapshot> answer) {
@@ -382,31 +342,6 @@ void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
 }
 
 // ---- time
-
-// The runner did not come back: it is dropped, the attempt counts as timed out.
-void WorkerCore::DropLateSteps(SteadyTime now) {
-  if (now < look_at_steps_) return;
-  look_at_steps_ = SteadyTime::max();
-  for (auto it = running_.begin(); it != running_.end();) {
-    if (!Due(now, it->second.drop_at)) {
-      if (it->second.drop_at) look_at_steps_ = std::min(look_at_steps_, *it->second.drop_at);
-      ++it;
-      continue;
-    }
-    ++counts_.watchdog_drops;
-    it->second.stop.Stop();
-    auto [subject, step_id] = it->first;
-    RunningStep step = it->second;
-    it = running_.erase(it);
-    SubjectRun* run = subjects_.Change(subject);
-    if (!run) continue;
-    StepResult result;
-    result.outcome = StepResult::Outcome::kTimedOut;
-    result.error = "the step did not stop at its deadline and was dropped";
-    observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);
-    run->OnStepDone(step_id, step.attempt_id, std::move(result));
-  }
-}
 
 void WorkerCore::OnTime(SteadyTime now) {
   tasks_.OnTime(now);

@@ -8,9 +8,10 @@ namespace acl::kafka {
 
 namespace {
 
-Producer::Options OptionsFor(ClientSettings client) {
+Producer::Options OptionsFor(ClientSettings client, bool prompt) {
   Producer::Options options;
   options.settings = std::move(client);
+  if (prompt) options.linger = std::chrono::milliseconds(0);
   return options;
 }
 
@@ -19,15 +20,18 @@ Producer::Options OptionsFor(ClientSettings client) {
 RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans)
     : fleet_(std::move(fleet)),
       spans_(std::move(spans)),
-      producer_(OptionsFor(std::move(client))),
+      producer_(OptionsFor(client, false)),
+      prompt_(OptionsFor(std::move(client), true)),
       group_(GroupOf(fleet_), [this] { return producer_.client(); }, clock, {}) {}
 
 Status RelaySender::Start() {
-  if (Status started = producer_.Start(); !started) return started;
+  for (Producer* one : {&producer_, &prompt_}) {
+    if (Status started = one->Start(); !started) return started;
+  }
   return group_.Start();
 }
 
-Status RelaySender::Send(StepMessage message, int times, Producer::Done done) {
+Status RelaySender::Send(StepMessage message, int times, bool alone, Producer::Done done) {
   Outgoing out;
   out.topic = StepTopic(fleet_.prefix, message.key.queue, message.key.band);
   out.key = message.key.subject.ToString();
@@ -39,7 +43,8 @@ Status RelaySender::Send(StepMessage message, int times, Producer::Done done) {
   auto span = spans_.BeginSend(out.topic, out.key, times, message);
   out.value = EncodeStepMessage(message);
   if (!message.traceparent.empty()) out.headers["traceparent"] = message.traceparent;
-  return producer_.Send(out, [this, span = std::move(span), done = std::move(done)](const Status& sent) {
+  const bool prompt = alone && producer_.waiting() == 0 && prompt_.waiting() == 0;
+  return (prompt ? prompt_ : producer_).Send(out, [this, span = std::move(span), done = std::move(done)](const Status& sent) {
     if (!sent) group_.Forget();
     Say(sent ? Error{} : sent.error());
     if (span) spans_.EndSend(*span, sent);

@@ -17,13 +17,15 @@ class RelaySender final : public Service {
   Status Start() override;
   void Stop() override {
     group_.Stop();
+    prompt_.Stop();
     producer_.Stop();
   }
 
   // From any thread. The first time by the subject, so that one subject's messages stay with one worker, in the one of its partitions in
   // which they are gathered; later times by another key each time and in the partition that it names, so that a row whose partition belongs
-  // to a worker that cannot take it reaches another one.
-  Status Send(StepMessage message, int times, Producer::Done done);
+  // to a worker that cannot take it reaches another one. `alone`: sent at once if none is on its way;
+  // else it waits a millisecond for those that come with it.
+  Status Send(StepMessage message, int times, bool alone, Producer::Done done);
 
  private:
   void Say(const Error& error);
@@ -34,6 +36,7 @@ class RelaySender final : public Service {
   std::mutex mutex_;
   std::string last_error_;  // said once, until something else is wrong or sending works again
   Producer producer_;
+  Producer prompt_;  // for those that are alone
   GroupWatch group_;
 };
 

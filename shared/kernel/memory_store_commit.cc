@@ -113,6 +113,7 @@ CommitOutcome MemoryStore::CommitOne(const CommitItem& item) {
     if (mutants_.stale_claim) before_last_commit_[subject->id] = *subject;
     Apply(*subject, item);
     record.events = std::int64_t(item.events.size());
+    if (item.disposition == Disposition::kRelease && item.requeue && !item.not_before) outcome.ready_at = Now();
   }
   if (outcome.kind == Kind::kCommitted || outcome.kind == Kind::kMoved) outcome.wake = subject->wake;
   record.outcome = outcome.kind;

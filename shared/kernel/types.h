@@ -314,6 +314,7 @@ struct CommitOutcome {
   } kind = Kind::kCommitted;
   std::int64_t wake = 0;  // current wake-up counter (committed, moved)
   std::string error;
+  WallTime ready_at{};  // of the ready row that a release with `requeue` left; not told by ReadBack, nor for one with `not_before`
 };
 
 // ---- inbox, timers, reap, direct ------------------------------------------------------------------------------------------------

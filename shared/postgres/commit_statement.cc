@@ -179,11 +179,13 @@ w_timers_cleared AS (
 const std::string kUsualWrites =
     kTimersCleared + TimersSet("get_bit((SELECT ok FROM done), t.item) = 1") + Listings("get_bit((SELECT ok FROM done), y.item) = 1");
 
-// Released and ready at once: whoever takes the next step is another claim.
+// Released and ready at once: whoever takes the next step is another claim. The rows have one time, which the answer says too: who knows it
+// knows their keys.
 constexpr const char* kReady = R"(,
+ready_time AS MATERIALIZED (SELECT clock_timestamp() AS at),
 w_ready AS (
   INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest(clock_timestamp(), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
+  SELECT s.queue, s.band, ready_shard(s.subject_id), greatest((SELECT at FROM ready_time), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
          coalesce(($required::int[])[r.item], l.required_version)
   FROM unnest($r_item::int[]) AS r(item) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
   WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
@@ -240,12 +242,14 @@ w_old_snapshots AS (  -- the newest of before and the new one stay; the others' 
     AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)))";
 
 // An item whose lease row is not among those that were locked is said with whether there is such a row.
-std::string Answer(const std::string& held) {
+// With ready rows it says their time.
+std::string Answer(const std::string& held, bool ready = false) {
   return R"(
-SELECT h.n, coalesce(get_bit((SELECT ok FROM done), h.n), 0) = 1, h.mine, h.now_wake, false FROM )" +
-         held + R"( h
+SELECT h.n, coalesce(get_bit((SELECT ok FROM done), h.n), 0) = 1, h.mine, h.now_wake, false)" +
+         std::string(ready ? ", (SELECT at FROM ready_time)" : "") + " FROM " + held + R"( h
 UNION ALL
-SELECT i.n, false, NULL, NULL, has_lease(i.subject) FROM item i
+SELECT i.n, false, NULL, NULL, has_lease(i.subject))" +
+         std::string(ready ? ", NULL" : "") + R"( FROM item i
 WHERE coalesce(get_bit((SELECT bit_or(set_bit($none::varbit, n, 1)) FROM )" +
          held + R"(), i.n), 0) = 0)";
 }
@@ -264,12 +268,12 @@ std::string Text(std::string text) {
 
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
                             Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + kOtherWrites +
-                                 Answer("held")),
+                                 Answer("held", true)),
                             true);
 const Statement kCommitRows("commit.rows", Statement::Kind::kWrite,
-                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + Answer("held")), true);
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + Answer("held", true)), true);
 const Statement kCommitReady("commit.ready", Statement::Kind::kWrite,
-                             Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + Answer("held")), true);
+                             Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + Answer("held", true)), true);
 const Statement kCommitRun("commit.run", Statement::Kind::kWrite,
                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + Answer("held")), true);
 const Statement kCommitKeep("commit.keep", Statement::Kind::kWrite, Text(std::string(kItems) + kKeepOnly + kWrites + Answer("kept")), true);
@@ -357,6 +361,7 @@ std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const Commit
     if (locked && mine) outcome.wake = rows.Int(i, 3);
     if (rows.Bool(i, 1)) {
       outcome.kind = Kind::kCommitted;
+      if (item.requeue && !item.not_before && rows.columns() > 5 && !rows.IsNull(i, 5)) outcome.ready_at = rows.Time(i, 5);
     } else if (!locked) {
       outcome.kind = rows.Bool(i, 4) ? Kind::kBusy : Kind::kFenced;
     } else if (mine && item.disposition != Disposition::kKeep && outcome.wake != item.expected_wake) {

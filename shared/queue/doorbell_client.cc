@@ -119,7 +119,7 @@ struct DoorbellClient::Impl {
     bool first;
     {
       std::lock_guard lock(to_tell_mutex);
-      first = closed_to_tell.empty() && !room_to_tell;
+      first = closed_to_tell.empty() && ready_to_tell.empty() && !room_to_tell;
       what(*this);
     }
     if (first) asio::post(io, [this] { TellThose(); });
@@ -128,6 +128,7 @@ struct DoorbellClient::Impl {
   void TellThose() {
     std::unique_lock lock(to_tell_mutex);
     const auto closed = std::exchange(closed_to_tell, {});
+    const auto ready = std::exchange(ready_to_tell, {});
     const auto told_room = std::exchange(room_to_tell, std::nullopt);
     lock.unlock();
     if (told_room && told_room->first == session) {
@@ -137,6 +138,7 @@ struct DoorbellClient::Impl {
     std::string frames;
     for (const SubjectId& subject : closed) frames += doorbell::EncodeClosed(subject);
     if (!frames.empty()) ToAll(frames);
+    for (const std::string& frame : doorbell::EncodeReady(ready)) ToAll(frame);
   }
 
   void ToAll(const std::string& frame) {
@@ -158,6 +160,7 @@ struct DoorbellClient::Impl {
   // What waits to be told by the thread, which is woken once for all of it.
   std::mutex to_tell_mutex;
   std::vector<SubjectId> closed_to_tell;
+  std::vector<std::string> ready_to_tell;  // encoded
   std::optional<std::pair<SessionId, int>> room_to_tell;
   std::thread thread;
 };
@@ -214,6 +217,13 @@ void DoorbellClient::TellWork() {
   asio::post(impl_->io, [this] {
     impl_->work_to_tell = false;
     impl_->ToAll(doorbell::EncodeWork(""));
+  });
+}
+
+void DoorbellClient::TellReady(const std::vector<StepMessage>& rows) {
+  if (rows.empty()) return;
+  impl_->Wait([&](Impl& impl) {
+    for (const StepMessage& row : rows) impl.ready_to_tell.push_back(EncodeStepMessage(row));
   });
 }
 

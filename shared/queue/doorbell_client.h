@@ -8,6 +8,7 @@
 
 #include "shared/base/host_port.h"
 #include "shared/base/ids.h"
+#include "shared/queue/step_message.h"
 #include "shared/runtime/service.h"
 
 namespace acl {
@@ -44,6 +45,8 @@ class DoorbellClient final : public Service {
   void TellClosed(const SubjectId& subject);
   // This worker made something ready (gave a run back): whoever relays may look. Tellings that wait to be sent become one.
   void TellWork();
+  // The same, of rows whose keys are known: they need not be looked for.
+  void TellReady(const std::vector<StepMessage>& rows);
   // Passed on by the coordinators: there is work on a queue; a subject has unread inbox rows.
   void TellWork(const std::string& queue);
   void TellWoken(const SubjectId& subject, const SessionId& holder);

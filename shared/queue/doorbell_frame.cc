@@ -48,6 +48,20 @@ std::string EncodeWork(const std::string& queue, bool look) {
   return OnTheWire(std::move(frame));
 }
 
+std::vector<std::string> EncodeReady(const std::vector<std::string>& messages) {
+  constexpr std::size_t kMostBytes = kMaxFrameBytes / 2;  // beside which the frame's own few are nothing
+  std::vector<std::string> frames;
+  for (auto next = messages.begin(); next != messages.end();) {
+    Frame frame;
+    for (std::size_t bytes = 0; next != messages.end() && (bytes == 0 || bytes + next->size() <= kMostBytes); ++next) {
+      bytes += next->size() + sizeof(std::uint32_t);
+      frame.mutable_work()->add_ready(*next);
+    }
+    frames.push_back(OnTheWire(std::move(frame)));
+  }
+  return frames;
+}
+
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder) {
   Frame frame;
   frame.mutable_woken()->set_subject(Bytes(subject.uuid));
@@ -105,6 +119,7 @@ Result<Message> Decode(std::string_view body) {
       message.kind = Message::Kind::kWork;
       message.queue = frame.work().queue();
       message.look = frame.work().look();
+      message.ready.assign(frame.work().ready().begin(), frame.work().ready().end());
       break;
     case Frame::kWoken:
     case Frame::kClosed: {

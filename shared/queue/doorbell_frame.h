@@ -19,6 +19,8 @@ inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name);
 // `look`: at the ready table, whatever messages say.
 std::string EncodeWork(const std::string& queue, bool look = false);
+// Rows that were made ready, each as EncodeStepMessage says it; in as many frames as they need.
+std::vector<std::string> EncodeReady(const std::vector<std::string>& messages);
 // `holder`: for a coordinator to pass it on; nil: for the holder itself.
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
@@ -36,6 +38,7 @@ struct Message {
   std::string worker_name;          // hello
   std::string queue;                // work
   bool look = false;                // work
+  std::vector<std::string> ready;   // work
   SubjectId subject;                // woken, closed
   std::vector<SubjectId> subjects;  // granted
   std::uint64_t limit = 0;          // room

@@ -87,10 +87,20 @@ struct DoorbellServer::Impl {
       options.on_closed(message.subject);
     } else if (message.kind == Message::Kind::kWork) {
       if (!message.queue.empty()) RingWork(message.queue);
-      if (options.on_work) options.on_work();
+      HeardWork(message);
     } else if (message.kind == Message::Kind::kWoken) {
       RingSubject(message.session, message.subject);
     }
+  }
+
+  void HeardWork(const Message& message) {
+    std::vector<StepMessage> ready;
+    for (const std::string& bytes : message.ready) {
+      if (auto row = DecodeStepMessage(bytes)) ready.push_back(std::move(*row));
+    }
+    const bool all = !message.ready.empty() && ready.size() == message.ready.size();
+    if (all && options.on_ready) return options.on_ready(ready);
+    if (options.on_work) options.on_work();
   }
 
   void Send(Peer& peer, std::string frame, Hints& hints) {

@@ -8,6 +8,7 @@
 #include "shared/base/host_port.h"
 #include "shared/base/ids.h"
 #include "shared/queue/grant_book.h"
+#include "shared/queue/step_message.h"
 #include "shared/runtime/service.h"
 #include "shared/telemetry/metrics.h"
 
@@ -18,10 +19,11 @@ class DoorbellServer final : public Service {
   struct Options {
     HostPort listen{"127.0.0.1", 0};
     int max_peers = 1024;
-    int ring_at_once = 8;                             // workers rung for one piece of work; beyond that some, in turn
-    Metrics* metrics = nullptr;                       // may be null
-    std::function<void(const SubjectId&)> on_closed;  // a worker said that a subject is closed; on the server's thread
-    std::function<void()> on_work = {};               // a worker made something ready; on the server's thread
+    int ring_at_once = 8;                                                // workers rung for one piece of work; beyond that some, in turn
+    Metrics* metrics = nullptr;                                          // may be null
+    std::function<void(const SubjectId&)> on_closed;                     // a worker said that a subject is closed; on the server's thread
+    std::function<void()> on_work = {};                                  // a worker made something ready; on the server's thread
+    std::function<void(const std::vector<StepMessage>&)> on_ready = {};  // the same, and these rows are all of it
   };
   struct Counts {
     std::int64_t peers = 0, sent = 0, dropped = 0, received = 0;

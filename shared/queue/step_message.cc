@@ -16,6 +16,17 @@ Error Bad(const std::string& why) { return {Code::kInvalid, "not a step message:
 
 }  // namespace
 
+StepMessage MessageFor(const DueRow& row) {
+  StepMessage message;
+  message.key = row.key;
+  message.kind = row.kind;
+  message.required_version = row.required_version;
+  message.event_seq = row.event_seq;
+  message.traceparent = row.traceparent;
+  message.token = row.token;
+  return message;
+}
+
 std::string EncodeStepMessage(const StepMessage& message) {
   queue::StepMessage out;
   out.set_schema_version(kStepMessageVersion);

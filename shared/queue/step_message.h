@@ -22,6 +22,8 @@ struct StepMessage {
   std::string traceparent;  // W3C; empty = none
 };
 
+StepMessage MessageFor(const DueRow& row);
+
 // The same message gives the same bytes (golden in the tests).
 std::string EncodeStepMessage(const StepMessage& message);
 

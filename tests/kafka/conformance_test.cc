@@ -59,10 +59,10 @@ class Relayed : public QueueHarness {
   explicit Relayed(StoreFactory store) : QueueHarness(std::move(store)) { RestartRelay(); }
   void RestartRelay() override {
     coordinator::RelayOptions options;
-    options.send = [this](const StepMessage& message, int times, coordinator::RelayOptions::Done done) {
-      return Send(message, times, std::move(done));
+    options.send = [this](const StepMessage& message, int times, bool alone, coordinator::RelayOptions::Done done) {
+      return Send(message, times, alone, std::move(done));
     };
-    relays_ = coordinator::MakeRelays({store(), stores().queries(), clock, metrics_, {}}, std::move(options));
+    relays_ = coordinator::MakeRelays({store(), stores().queries(), clock, metrics_, {}}, std::move(options)).each;
   }
   void Pump() override {
     for (auto& relay : relays_) {
@@ -72,7 +72,7 @@ class Relayed : public QueueHarness {
   }
 
  protected:
-  virtual Status Send(const StepMessage& message, int times, coordinator::RelayOptions::Done done) = 0;
+  virtual Status Send(const StepMessage& message, int times, bool alone, coordinator::RelayOptions::Done done) = 0;
 
  private:
   Metrics metrics_;
@@ -94,7 +94,7 @@ class MemoryQueue final : public Relayed {
   void CutMessages() override { cut_ = true; }
 
  protected:
-  Status Send(const StepMessage& message, int, coordinator::RelayOptions::Done done) override {
+  Status Send(const StepMessage& message, int, bool, coordinator::RelayOptions::Done done) override {
     broker_.Send(message.key.queue, EncodeStepMessage(message));
     done({});
     return {};
@@ -151,8 +151,8 @@ class KafkaQueue final : public Relayed {
   void CutMessages() override { cut_ = true; }
 
  protected:
-  Status Send(const StepMessage& message, int times, coordinator::RelayOptions::Done done) override {
-    if (!cut_) return sender_->Send(message, times, std::move(done));
+  Status Send(const StepMessage& message, int times, bool alone, coordinator::RelayOptions::Done done) override {
+    if (!cut_) return sender_->Send(message, times, alone, std::move(done));
     done({});
     return {};
   }

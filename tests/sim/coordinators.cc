@@ -69,6 +69,7 @@ struct SimWorld::Coordinator {
   bool frozen = false, down = false;
   std::vector<std::function<void()>> deferred;  // what it finds when it goes on
   std::unique_ptr<DutyProcess> process;         // or it is dead
+  coordinator::RowsTold told;                   // of its relays
 };
 
 void SimWorld::MakeCoordinators() {
@@ -127,16 +128,32 @@ void SimWorld::StartCoordinator(Coordinator& of) {
   // Longer than anybody is frozen, or a message is on its way.
   plan.keep = {milliseconds(30'000), milliseconds(600'000)};
   plan.content_grace = milliseconds(30'000);
-  if (messages_) plan.send = [this](const StepMessage& message, int, auto done) { return SendMessage(message, std::move(done)); };
+  if (messages_) plan.send = [this](const StepMessage& message, int, bool, auto done) { return SendMessage(message, std::move(done)); };
   const auto ring = [this, &of](const std::string& queue) {
     if (of.process) of.process->Wake(WakesWithWork);
     Hint(queue);
   };
   const coordinator::TurnContext context{of.store, of.queries, clock_, metrics_, ring, ring};
   const coordinator::ScheduleContext firing{schedules_, {of.store, *scheduled_.capabilities, *scheduled_.kind, ids_}, metrics_, {ring, {}}};
-  auto planned = coordinator::PlanDuties(context, firing, plan);
+  auto [planned, told] = coordinator::PlanDuties(context, firing, plan);
+  of.told = std::move(told);
   if (scheduled_.schedules.empty()) std::erase_if(planned, [](const auto& duty) { return duty.name == coordinator::kSchedulesDuty; });
   of.process = std::make_unique<DutyProcess>(std::move(planned), SessionId{ids_.Make()}, kLoopTtl, of.store, std::move(outside));
+}
+
+void SimWorld::TellReady(const std::vector<StepMessage>& rows, bool all) {
+  if (!messages_) return;
+  for (const auto& of : coordinators_) {
+    if (Strikes(faults() && random_.Below(4) == 0, "rows that were made ready are not heard of")) continue;
+    const int times = Strikes(faults() && random_.Below(8) == 0, "rows that were made ready are told twice") ? 2 : 1;
+    for (int n = 0; n < times; ++n) {
+      After(Ms(0, 5), [this, &of = *of, incarnation = of->incarnation, rows, all] {
+        if (of.incarnation != incarnation || !of.process || of.frozen) return;
+        report_.rows_told += std::int64_t(rows.size());
+        if (!of.told(rows) || !all) of.process->Wake(WakesWithWork);
+      });
+    }
+  }
 }
 
 void SimWorld::OnTheWay(bool back, std::uint64_t slow_of) {

@@ -48,6 +48,7 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.messages_repeated, 0);
   EXPECT_GT(report.messages_dropped, 0);
   EXPECT_GT(report.late_claims, 0);
+  EXPECT_GT(report.rows_told, 0);
   EXPECT_GT(report.coordinators_killed, 0);
   EXPECT_GT(report.coordinators_frozen, 0);
   EXPECT_GT(report.duties_stolen, 0);

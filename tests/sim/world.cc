@@ -26,6 +26,7 @@ struct SimWorld::Worker {
       room = now;
       Say(session);
     }
+    void OnReady(const std::vector<StepMessage>& rows, bool all) override { world.TellReady(rows, all); }
     void Heard(const SessionId& session) {
       ++heard;
       Say(session);

@@ -49,7 +49,8 @@ struct SimReport {
   std::int64_t signals_acked = 0, signals_at_close = 0, direct_commands = 0, crashes = 0, freezes = 0, uncertain_resolved = 0,
                snapshots = 0;
   std::int64_t effects = 0, stale_effects_refused = 0;
-  std::int64_t by_messages = 0, messages_lost = 0, messages_repeated = 0, messages_dropped = 0, late_claims = 0;  // of driver `memory`
+  std::int64_t by_messages = 0, messages_lost = 0, messages_repeated = 0, messages_dropped = 0, late_claims = 0,
+               rows_told = 0;  // of driver `memory`
   std::int64_t tasks_offered = 0, tasks_taken = 0, task_results = 0, tasks_lost = 0, tasks_withdrawn = 0, late_results_refused = 0,
                task_results_kept = 0;
   // Of the coordinators: turns that began, those that began while the other was in the same one, duties that were taken (by whoever).
@@ -143,6 +144,8 @@ class SimWorld {
   // -- coordinators.cc
   void MakeCoordinators();
   void StartCoordinator(Coordinator& of);
+  // What a worker's doorbell tells every coordinator of rows that it made ready; some of it is lost, late, or said twice.
+  void TellReady(const std::vector<StepMessage>& rows, bool all);
   void TroubleCoordinators();
   // Before and after a call of a coordinator to the database: it takes its time.
   void OnTheWay(bool back, std::uint64_t slow_of = 25);  // one call in so many is slow

@@ -103,10 +103,29 @@ TEST_P(DueConformance, NotBeforeItsTime) {
   CommitItem item = holder.Item(1, Disposition::kRelease);
   item.requeue = true;
   item.not_before = holder.claimed().db_now + milliseconds(5'000);
-  MustCommit(holder, item);
+  const auto outcomes = store().Commit({&item, 1});
+  ASSERT_TRUE(outcomes) << outcomes.message();
+  EXPECT_EQ(outcomes->front().ready_at, WallTime{}) << "nobody is told of it before its time";
   EXPECT_TRUE(Due().empty());
   Advance(milliseconds(6'000));
   EXPECT_EQ(Due().size(), 1u);
+}
+
+TEST_P(DueConformance, WhoReleasesHearsTheTimeOfTheRowThatIsLeft) {
+  const SessionId session = Open();
+  std::vector<Holder> holders{ClaimNew(session), ClaimNew(session), ClaimNew(session)};
+  std::vector<CommitItem> items{holders[0].Item(1), holders[1].Item(1, Disposition::kRelease), holders[2].Item(1, Disposition::kRelease)};
+  items[1].requeue = items[2].requeue = true;
+  const auto outcomes = store().Commit(items);
+  ASSERT_TRUE(outcomes) << outcomes.message();
+  EXPECT_EQ((*outcomes)[0].ready_at, WallTime{}) << "kept";
+  std::map<SubjectId, WallTime> told{{items[1].subject, (*outcomes)[1].ready_at}, {items[2].subject, (*outcomes)[2].ready_at}};
+  const auto due = Due();
+  ASSERT_EQ(due.size(), 2u);
+  for (const DueRow& row : due) EXPECT_EQ(row.key.ready_at, told.at(row.key.subject));
+  auto again = store().ReadBack(items);
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ((*again)[1].ready_at, WallTime{});
 }
 
 TEST_P(DueConformance, AKeyClaimsItsRowOnceAndNoOther) {

@@ -72,15 +72,26 @@ class RelayTest : public ::testing::Test {
     return sent_;
   }
 
+  // All rows that are there, as who made them ready tells of them.
+  std::vector<StepMessage> Told() const {
+    std::vector<StepMessage> told;
+    for (const ReadyKey& key : rows_.rows) told.emplace_back().key = key;
+    return told;
+  }
+
   test::ManualClock clock_;
   Rows rows_{clock_};
   MemoryQueries queries_{rows_, clock_};
   Metrics metrics_;
   std::vector<int> sent_;
+  int sent_alone_ = 0;
+  bool full_ = false;
   milliseconds wait_{0};
   RelayOptions Options() {
     RelayOptions options;
-    options.send = [this](const StepMessage& message, int, const RelayOptions::Done& done) -> Status {
+    options.send = [this](const StepMessage& message, int, bool alone, const RelayOptions::Done& done) -> Status {
+      sent_alone_ += alone ? 1 : 0;
+      if (full_) return Error{Code::kUnavailable, "full"};
       const auto& bytes = message.key.subject.uuid.bytes;
       sent_.push_back(bytes[14] * 256 + bytes[15]);
       done({});
@@ -88,7 +99,8 @@ class RelayTest : public ::testing::Test {
     };
     return options;
   }
-  std::vector<Relay> relays_ = MakeRelays({rows_, queries_, clock_, metrics_, {}, {}}, Options());
+  Relays made_ = MakeRelays({rows_, queries_, clock_, metrics_, {}, {}}, Options());
+  std::vector<Relay>& relays_ = made_.each;
 };
 
 // A row has the time of its statement, and comes into sight when that has committed. Before, such a row waited for the sweep: up to two
@@ -174,6 +186,55 @@ TEST_F(RelayTest, WhoHasJustTakenItsDutyGoesOnBehindAPage) {
   Turn(0);
   for (int n = 1; n <= 2'500; ++n) Put(n, {}, 2);
   EXPECT_EQ(Turn(2).size(), 2'500u);
+}
+
+TEST_F(RelayTest, WhatIsToldIsSentWithoutALook) {
+  for (const std::size_t shard : {0, 1}) Turn(shard);
+  Put(1, {}, 0), Put(2, {}, 1), Put(3, {}, 2);
+  rows_.questions = 0;
+  sent_.clear();
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_THAT(sent_, ElementsAre(1, 2)) << "shard 2 is somebody else's";
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_EQ(sent_.size(), 2u) << "told twice, sent once";
+  EXPECT_EQ(rows_.questions, 0);
+  EXPECT_THAT(Turn(), IsEmpty()) << "a look finds nothing new in them";
+  clock_.Advance(milliseconds(10'000));
+  EXPECT_THAT(Turn(), ElementsAre(1)) << "not claimed: the sweep sends it again";
+}
+
+TEST_F(RelayTest, WhatIsToldAndCannotBeSentIsLeftForALook) {
+  Turn();
+  Put(1);
+  full_ = true;
+  EXPECT_FALSE(made_.told(Told()));
+  full_ = false;
+  EXPECT_THAT(Turn(), ElementsAre(1));
+}
+
+TEST_F(RelayTest, WhatIsToldToWhoHasLostItsDutyIsNotSent) {
+  Turn();
+  relays_[0].forget();
+  Put(1);
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_THAT(Turn(), ElementsAre(1)) << "whoever has it next finds it";
+}
+
+TEST_F(RelayTest, OneIsSentAlone) {
+  Turn();
+  Put(1);
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_EQ(sent_alone_, 1);
+  clock_.Advance(milliseconds(1));
+  Put(2), Put(3);
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_EQ(sent_alone_, 1) << "they go together";
+  rows_.rows.clear();
+  clock_.Advance(milliseconds(1'000));
+  Put(4);
+  Turn();
+  EXPECT_EQ(sent_alone_, 2) << "all that a look found";
 }
 
 TEST_F(RelayTest, ALookThatFailedIsMadeAgain) {

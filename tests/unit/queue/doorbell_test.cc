@@ -52,6 +52,29 @@ TEST(DoorbellFrame, RoundTrips) {
   EXPECT_EQ(message->queues, (std::vector<std::string>{"default", "gpu"}));
 }
 
+StepMessage ReadyRow(std::uint8_t subject) {
+  StepMessage row;
+  row.key = {"default", 1, ReadyShard(Subject(subject)), WallTimeFromMicros(1'790'000'000'000'000), Subject(subject)};
+  row.kind = "workflow";
+  return row;
+}
+
+TEST(DoorbellFrame, ReadyRowsGoInAsManyFramesAsTheyNeed) {
+  EXPECT_TRUE(doorbell::EncodeReady({}).empty());
+  const std::vector<std::string> rows(1'000, EncodeStepMessage(ReadyRow(1)));
+  const auto frames = doorbell::EncodeReady(rows);
+  EXPECT_GT(frames.size(), 1u);
+  std::vector<std::string> heard;
+  for (const std::string& frame : frames) {
+    EXPECT_LE(frame.size() - 4, doorbell::kMaxFrameBytes);
+    auto message = doorbell::Decode(std::string_view(frame).substr(4));
+    ASSERT_TRUE(message);
+    EXPECT_EQ(message->kind, doorbell::Message::Kind::kWork);
+    heard.insert(heard.end(), message->ready.begin(), message->ready.end());
+  }
+  EXPECT_EQ(heard, rows);
+}
+
 TEST(DoorbellFrame, RefusesWhatIsNoFrameAndIgnoresNewerOnes) {
   const std::uint8_t huge[4] = {0xff, 0xff, 0xff, 0xff}, zero[4] = {0, 0, 0, 0};
   EXPECT_FALSE(doorbell::DecodeLength(huge));
@@ -105,6 +128,38 @@ TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
   ASSERT_TRUE(heard.WaitFor("closed " + Subject(2).ToString()));
   server.RingSubject(session, Subject(10));
   EXPECT_TRUE(heard.WaitFor("woken " + Subject(10).ToString())) << "the session was told again";
+  client.Stop();
+  server.Stop();
+}
+
+TEST(Doorbell, TellsWhichRowsWereMadeReady) {
+  Heard heard;
+  DoorbellServer::Options server_options;
+  server_options.on_work = [&] { heard.Add("look for it"); };
+  server_options.on_ready = [&](const std::vector<StepMessage>& rows) {
+    for (const StepMessage& row : rows) heard.Add("ready " + EncodeStepMessage(row));
+  };
+  DoorbellServer server(std::move(server_options));
+  ASSERT_TRUE(server.Start().ok());
+  DoorbellClient::Options options;
+  options.coordinators = {server.address()};
+  options.queues = {"default"};
+  options.on_work = [&](const std::string& queue) { heard.Add("work " + queue); };
+  options.on_woken = [](const SubjectId&) {};
+  DoorbellClient client(std::move(options));
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(heard.WaitFor("work default", 1));
+  client.TellReady({ReadyRow(1), ReadyRow(2)});
+  client.TellReady({});
+  EXPECT_TRUE(heard.WaitFor("ready " + EncodeStepMessage(ReadyRow(1))));
+  EXPECT_TRUE(heard.WaitFor("ready " + EncodeStepMessage(ReadyRow(2))));
+  EXPECT_EQ(heard.Count("look for it"), 0);
+  client.TellWork();
+  EXPECT_TRUE(heard.WaitFor("look for it", 1)) << "it is not known which";
+  StepMessage bad = ReadyRow(3);
+  bad.key.band = 9;
+  client.TellReady({ReadyRow(4), bad});
+  EXPECT_TRUE(heard.WaitFor("look for it", 2)) << "not all of it was understood";
   client.Stop();
   server.Stop();
 }

@@ -23,6 +23,8 @@ struct Told final : WorkerObserver {
   std::vector<StepResult::Outcome> ended;
   std::vector<SteadyTime::duration> batches;
   std::vector<int> rooms;
+  std::vector<StepMessage> ready;
+  bool all_ready_told = true;
 
   void OnClaimMissed(int d, int q) override {
     dropped += d;
@@ -35,6 +37,10 @@ struct Told final : WorkerObserver {
   void OnUnavailable(const char* what, const Error&) override { unavailable.emplace_back(what); }
   void OnStepDone(const StepEnd&, const StepResult& result) override { ended.push_back(result.outcome); }
   void OnBatch(std::size_t, SteadyTime::duration took) override { batches.push_back(took); }
+  void OnReady(const std::vector<StepMessage>& rows, bool all) override {
+    ready.insert(ready.end(), rows.begin(), rows.end());
+    all_ready_told = all_ready_told && all;
+  }
   void OnRoom(const SessionId&, int room) override { rooms.push_back(room); }
   void OnFoundRecorded(std::size_t completions) override { found_recorded += completions; }
   void OnRefused(const SubjectId&, Token, const char*) override { ++refused; }

@@ -63,6 +63,16 @@ TEST_F(CoreSticky, WhatNobodyHeldSinceIsNotReadAgain) {
   ExpectEndsAsUsual(subject);
 }
 
+// So that nobody looks for it: the relay's own words for the row.
+TEST_F(CoreSticky, TheRowThatIsLeftIsToldAsTheRelayWouldSayIt) {
+  const SubjectId subject = FirstStepDone();
+  const auto due = memory.DueReadyOf(ReadyShard(subject), {}, 100);
+  ASSERT_EQ(due->rows.size(), 1u);
+  ASSERT_EQ(told.ready.size(), 1u);
+  EXPECT_EQ(EncodeStepMessage(told.ready.front()), EncodeStepMessage(MessageFor(due->rows.front())));
+  EXPECT_TRUE(told.all_ready_told);
+}
+
 TEST_F(CoreSticky, WhatAnotherHeldSinceIsRestored) {
   const SubjectId subject = FirstStepDone();
   ClaimRequest request;

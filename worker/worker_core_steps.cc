@@ -1,0 +1,85 @@
+// Steps that run: begun, ended, dropped by the watchdog.
+#include <utility>
+
+#include "worker/worker_core.h"
+
+namespace acl {
+
+void WorkerCore::TellRecorded(SubjectRun& run) {
+  for (const SubjectRun::Recorded& ended : run.TakeRecorded()) {
+    observer_.OnRecorded({run.subject(), run.token(), ended.step_id, ended.attempt_id, run.trace().trace_id}, run.kind(), run.state());
+  }
+}
+
+void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
+  for (StepCall& call : run.TakeStarts()) {
+    if (!trust_.Holds(now) || state_ != State::kLive) {
+      // The attempt is promised but its effect was never begun.
+      ++counts_.steps_not_started;
+      StepResult result;
+      result.outcome = StepResult::Outcome::kNotStarted;
+      run.OnStepDone(call.step.step_id, call.attempt_id, std::move(result));
+      continue;
+    }
+    RunningStep step;
+    step.token = call.token;
+    step.attempt_id = call.attempt_id;
+    step.trace = call.trace;
+    if (call.step.timeout.count() > 0) {
+      step.drop_at = now + call.step.timeout + config_.runner_grace;
+      look_at_steps_ = std::min(look_at_steps_, *step.drop_at);
+    }
+    running_[{call.subject, call.step.step_id}] = step;
+    ++counts_.steps_started;
+    observer_.OnStep(call);
+    commands_.push_back(command::RunStep{std::move(call), step.stop});
+  }
+}
+
+void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
+                            StepResult result) {
+  if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
+    ++counts_.steps_finished;
+    return;
+  }
+  auto running = running_.find({subject, step_id});
+  if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
+  const TraceContext trace = std::move(running->second.trace);
+  running_.erase(running);
+  ++counts_.steps_finished;
+  observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
+  SubjectRun* run = subjects_.Change(subject);
+  if (!run || run->token() != token) return;
+  if (!result.damaged.empty()) {
+    QuarantineSubject(subject, "content damaged", result.damaged);
+    return;
+  }
+  run->OnStepDone(step_id, attempt_id, std::move(result));
+}
+
+// The runner did not come back: it is dropped, the attempt counts as timed out.
+void WorkerCore::DropLateSteps(SteadyTime now) {
+  if (now < look_at_steps_) return;
+  look_at_steps_ = SteadyTime::max();
+  for (auto it = running_.begin(); it != running_.end();) {
+    if (!Due(now, it->second.drop_at)) {
+      if (it->second.drop_at) look_at_steps_ = std::min(look_at_steps_, *it->second.drop_at);
+      ++it;
+      continue;
+    }
+    ++counts_.watchdog_drops;
+    it->second.stop.Stop();
+    auto [subject, step_id] = it->first;
+    RunningStep step = it->second;
+    it = running_.erase(it);
+    SubjectRun* run = subjects_.Change(subject);
+    if (!run) continue;
+    StepResult result;
+    result.outcome = StepResult::Outcome::kTimedOut;
+    result.error = "the step did not stop at its deadline and was dropped";
+    observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);
+    run->OnStepDone(step_id, step.attempt_id, std::move(result));
+  }
+}
+
+}  // namespace acl
