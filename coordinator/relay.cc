@@ -26,6 +26,7 @@ class Senders {
         options_(std::move(options)),
         wait_(options_.poll_min),
         first_(context.metrics.counter(names::kRelaySent, {{"outcome", "sent"}})),
+        told_(context.metrics.counter(names::kRelaySent, {{"outcome", "told"}})),
         again_(context.metrics.counter(names::kRelaySent, {{"outcome", "again"}})),
         failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})) {
     for (int shard = 0; shard < kReadyShards; ++shard) {
@@ -57,7 +58,7 @@ class Senders {
       Shard& one = of(row.key.shard);
       if (!one.held) continue;  // another process's relay was told too
       const int times = one.book->Wanted(now, row.key);
-      all = (times > 0 ? Send(now, *one.book, row, times, rows.size() == 1) : one.book->room()) && all;
+      all = (times > 0 ? Send(now, *one.book, row, times, {told_, rows.size() == 1}) : one.book->room()) && all;
     }
     return all;
   }
@@ -132,7 +133,7 @@ class Senders {
       const Lane lane(row.key.shard, row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
       const int times = book.Wanted(now, row.key);
-      if ((times > 0 && !Send(now, book, MessageFor(row), times, due.rows.size() == 1)) || (times == 0 && !book.room())) {
+      if ((times > 0 && !Send(now, book, MessageFor(row), times, {first_, due.rows.size() == 1})) || (times == 0 && !book.room())) {
         stuck.insert(lane);
       } else {
         book.Moved(row.key);
@@ -159,16 +160,20 @@ class Senders {
       if (!book->Seen(row.key)) continue;
       any = true;
       const int times = sending ? book->Wanted(now, row.key) : 0;
-      if (times > 0) sending = Send(now, *book, MessageFor(row), times, false);
+      if (times > 0) sending = Send(now, *book, MessageFor(row), times, {first_, false});
     }
     if (!any) book->EndSweep(now);
     return {};
   }
 
-  bool Send(SteadyTime now, RelayBook& book, const StepMessage& row, int times, bool alone) {
-    Counter counted = times == 1 ? first_ : again_;
+  struct FirstTime {
+    Counter counted;
+    bool alone = false;  // RelayOptions::send
+  };
+  bool Send(SteadyTime now, RelayBook& book, const StepMessage& row, int times, const FirstTime& first) {
+    Counter counted = times == 1 ? first.counted : again_;
     FailPoint("outbox.before_publish");
-    const Status taken = options_.send(row, times, alone, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
+    const Status taken = options_.send(row, times, first.alone, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
       if (sent) return counted.Add();
       std::lock_guard lock(failures->mutex);
       failures->keys.push_back(key);
@@ -202,7 +207,7 @@ class Senders {
   bool more_ = false;  // behind what the last look found: whoever turns next goes on
   milliseconds wait_;
   std::int64_t sends_ = 0;
-  Counter first_, again_, failed_;
+  Counter first_, told_, again_, failed_;
 };
 
 }  // namespace

@@ -97,8 +97,9 @@ constexpr const char* kTwoQueues =
     "  - {name: here, capability: sys.info.get_time}\n"
     "  - {name: there, queue: gpu, capability: sys.info.get_time}\n";
 
+// Also those that are sent because a worker told of the row.
 TEST_F(KafkaHop, EachMessageCarriesTheTraceContextOfItsRun) {
-  Make();
+  Make({{"ACL_LOCAL_CONTINUATION", "false"}});
   const TraceContext caller = Caller();
   const std::string id = RunTraced(caller, kTwoQueues);
   for (const char* queue : {"default", "gpu"}) {
