@@ -73,8 +73,11 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
-  RunCreator creator{
-      *backend.store, [this](const std::string& queue) { RingWork(queue); }, MakeGrants(), {.crowd = [this] { return ends.crowd(); }}};
+  RunCreator creator{*backend.store,
+                     [this](const std::string& queue) { RingWork(queue); },
+                     MakeGrants(),
+                     {.crowd = [this] { return ends.crowd(); },
+                      .told = [this](const std::vector<StepMessage>& rows) { return rows_told && rows_told(rows); }}};
   EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;

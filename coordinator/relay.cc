@@ -57,8 +57,15 @@ class Senders {
     for (const StepMessage& row : rows) {
       Shard& one = of(row.key.shard);
       if (!one.held) continue;  // another process's relay was told too
-      const int times = one.book->Wanted(now, row.key);
-      all = (times > 0 ? Send(now, *one.book, row, times, {told_, rows.size() == 1}) : one.book->room()) && all;
+      RelayBook& book = *one.book;
+      const int times = book.Wanted(now, row.key);
+      if (times == 0) {  // it was sent, or there is no room
+        all = all && book.room();
+      } else if (book.Believes(row.key) && Send(now, book, row, times, {told_, rows.size() == 1})) {
+        book.Told(row.key);
+      } else {
+        all = false;
+      }
     }
     return all;
   }

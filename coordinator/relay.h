@@ -5,12 +5,13 @@
 // A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another
 // does when it has just taken its duty, or if that one has been silent for a second: it may be stuck in a call. Each sweeps its own shard.
 //
-// A worker that gives a run back says which row it left (the doorbell). That row is sent at once; looks find what nobody told of.
+// Who gives a run back says which row it left (the doorbell), and who makes one says so too. Those rows are sent at once; looks find what
+// nobody told of.
 
 #include <memory>
 
 #include "coordinator/duties.h"
-#include "shared/queue/step_message.h"
+#include "coordinator/rows_told.h"
 
 namespace acl::coordinator {
 
@@ -27,13 +28,9 @@ struct Relay {
   Turn turn;
   std::function<void()> forget;  // the duty went to somebody else: its memory is worth nothing
 };
-// Rows that whoever made them ready told of: those of shards held here are sent, without asking the database. False: not all of them could
-// be, a look finds them. From any thread.
-using RowsTold = std::function<bool(const std::vector<StepMessage>& rows)>;
-
 struct Relays {
-  std::vector<Relay>
-      each;  // of each shard, by its number. Turns may be taken by several threads. When work becomes ready, the first held is woken
+  // Of each shard, by its number. Their turns may be taken by several threads. When work becomes ready, the first that is held is woken.
+  std::vector<Relay> each;
   RowsTold told;
 };
 Relays MakeRelays(const TurnContext& context, RelayOptions options);

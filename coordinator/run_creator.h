@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordinator/pace.h"
+#include "coordinator/rows_told.h"
 #include "shared/kernel/store.h"
 #include "shared/runtime/service.h"
 
@@ -23,6 +24,7 @@ class RunCreator final : public Service {
     std::size_t max_queued = 10'000;
     std::size_t at_once = 200;
     std::function<Crowd()> crowd = {};  // of runs in flight; none: nobody is kept waiting
+    RowsTold told = {};                 // instead of ringing, if there is a relay that takes them (relay.h); called on the creator's thread
   };
   // Called once, on the creator's thread or in Stop; must not block.
   using Done = std::function<void(Result<CreateOutcome> outcome)>;
@@ -57,6 +59,7 @@ class RunCreator final : public Service {
   // What a transaction made, to be told of.
   struct Made {
     std::set<std::string> queues;
+    std::vector<StepMessage> rows;  // ready ones whose keys are known
     std::map<SessionId, std::vector<SubjectId>> granted;
   };
   void Make(std::vector<Asked> asked);

@@ -165,10 +165,11 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
     granted = session != sessions_.end() && !session->second.row.dead;
     if (granted) PutGrant(subject, *item.grant_to, 0);
   }
-  if (item.make_ready && !granted) PutReady(subject, Now());
+  const bool ready = item.make_ready && !granted;
+  if (ready) PutReady(subject, Now());
   Token token = subject.token;
   subjects_.emplace(item.subject, std::move(subject));
-  return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token, granted};
+  return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token, granted, ready ? Now() : WallTime{}};
 }
 
 // ---- claim

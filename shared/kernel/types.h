@@ -169,6 +169,7 @@ struct CreateOutcome {
   SubjectId subject;  // of the first request, if replayed
   Token token;
   bool granted = false;  // to the session that was named: tell it (KernelStore::ReadGrants)
+  WallTime ready_at{};   // of the ready row that it left, as far as that is known: not of one with timers or contents
 };
 
 // Whether a session may be given it as it is made: what it then reads are its first events and nothing else.

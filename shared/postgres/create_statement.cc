@@ -71,8 +71,8 @@ w_history AS (
   SELECT m.subject, $token::bigint, m.session, m.head, 0, m.now FROM made m WHERE m.given),
 w_ready AS (
   INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT m.queue, m.band, ready_shard(m.subject), clock_timestamp(), m.subject, m.kind, m.version FROM made m WHERE m.ready AND NOT m.given)
-SELECT m.n, m.given, clock_timestamp() FROM made m)";
+  SELECT m.queue, m.band, ready_shard(m.subject), m.now, m.subject, m.kind, m.version FROM made m WHERE m.ready AND NOT m.given)
+SELECT m.n, m.given, clock_timestamp(), m.now FROM made m)";
 
 const Statement kPlain("create.plain", Statement::Kind::kWrite, std::string(kWithoutKeys) + kMakeThem, true);
 const Statement kKeyed("create.keyed", Statement::Kind::kWrite, std::string(kKeysFirst) + kMakeThem, true);

@@ -160,7 +160,9 @@ Result<std::vector<CreateOutcome>> PgStore::CreateAtOnce(std::span<const pg::Sea
     seal_->Learn(token, rows->Time(0, 2));
     for (int i = 0; i < rows->size(); ++i) {
       const auto n = std::size_t(rows->Int(i, 0)) - 1;
-      out.at(n) = {CreateOutcome::Kind::kCreated, items[n].item->subject, token, rows->Bool(i, 1)};
+      const CreateItem& item = *items[n].item;
+      const bool granted = rows->Bool(i, 1), ready = item.make_ready && !granted;
+      out.at(n) = {CreateOutcome::Kind::kCreated, item.subject, token, granted, ready ? rows->Time(i, 3) : WallTime{}};
     }
     return out;
   });

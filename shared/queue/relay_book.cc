@@ -1,5 +1,7 @@
 #include "shared/queue/relay_book.h"
 
+#include <utility>
+
 namespace acl {
 
 namespace {
@@ -50,7 +52,20 @@ void RelayBook::Sent(SteadyTime now, const ReadyKey& key) {
   sending.seen = sweep_;
 }
 
+void RelayBook::Told(const ReadyKey& key) {
+  const auto it = sent_.find(key);
+  if (it == sent_.end() || std::exchange(it->second.unseen, true)) return;
+  ++unseen_;
+}
+
+std::map<ReadyKey, RelayBook::Sending>::iterator RelayBook::Find(const ReadyKey& key) {
+  const auto it = sent_.find(key);
+  if (it != sent_.end() && std::exchange(it->second.unseen, false)) --unseen_;
+  return it;
+}
+
 void RelayBook::Moved(const ReadyKey& key) {
+  Find(key);
   Place& mark = marks_[{key.queue, key.band}];
   mark = std::max(mark, Place{key.ready_at, key.subject});
 }
@@ -74,12 +89,17 @@ bool RelayBook::Seen(const ReadyKey& key) {
   const bool before = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
   cursor_[{key.queue, key.band}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
   if (!before) return false;
-  if (auto it = sent_.find(key); it != sent_.end()) it->second.seen = sweep_;
+  if (auto it = Find(key); it != sent_.end()) it->second.seen = sweep_;
   return true;
 }
 
 void RelayBook::EndSweep(SteadyTime now) {
-  std::erase_if(sent_, [&](const auto& entry) { return entry.second.seen != sweep_ && entry.second.sent_at < sweep_began_; });
+  std::erase_if(sent_, [&](const auto& entry) {
+    const Sending& sending = entry.second;
+    const bool gone = sending.seen != sweep_ && sending.sent_at < sweep_began_;
+    if (gone && sending.unseen) --unseen_;
+    return gone;
+  });
   sweeping_ = false;
   sweep_at_ = now + options_.sweep_every;
 }

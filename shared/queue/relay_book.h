@@ -6,6 +6,8 @@
 //          ago: a row has the time of its statement and is seen when that has committed, often after rows of a later time
 //   sweep: every few seconds from zero up to the mark: rows that a late transaction put before it are sent, rows that were sent long ago
 //          are sent again (less and less often), and what is not there any more is forgotten
+//   told:  rows that somebody says are there, sent without a look. Nobody vouches for it, so only of queues and bands that were seen in the
+//          table, and only so many that were not seen there yet
 //
 // Bounded: while `max_out` rows are sent and unclaimed no more are sent; the mark stays, the rest waits in the table.
 
@@ -20,7 +22,7 @@ namespace acl {
 class RelayBook {
  public:
   struct Options {
-    std::size_t max_out = 20'000;
+    std::size_t max_out = 20'000, max_told = 8'000;
     milliseconds late_every{40}, late_within{200};  // what commits later than this finds the sweep
     milliseconds sweep_every{2'000};
     milliseconds again_min{5'000}, again_max{300'000};  // doubling from one to the other
@@ -51,6 +53,12 @@ class RelayBook {
   void Moved(const ReadyKey& key);
   void Failed(SteadyTime now, const ReadyKey& key);
 
+  // -- telling
+  // Whether a row that somebody told of may be sent, if it is wanted.
+  bool Believes(const ReadyKey& key) const { return unseen_ < options_.max_told && marks_.contains({key.queue, key.band}); }
+  // It was sent because of that.
+  void Told(const ReadyKey& key);
+
   // -- sweeping: Begin, Seen for each row found up to the marks, End
   bool SweepDue(SteadyTime now) const { return !sweeping_ && now >= sweep_at_; }
   bool sweeping() const { return sweeping_; }
@@ -67,12 +75,16 @@ class RelayBook {
     SteadyTime sent_at, again_at;
     int times = 0;
     std::uint64_t seen = 0;  // the last sweep that saw it
+    bool unseen = false;     // told, and no look or sweep has found it
   };
   using Lane = std::pair<std::string, int>;
   using Place = std::pair<WallTime, SubjectId>;
 
+  std::map<ReadyKey, Sending>::iterator Find(const ReadyKey& key);  // one that stands in the table
+
   const Options options_;
   std::map<ReadyKey, Sending> sent_;
+  std::size_t unseen_ = 0;
   std::map<Lane, Place> marks_, pages_, cursor_;
   std::optional<std::pair<SteadyTime, WallTime>> heard_;
   SteadyTime late_look_at_{}, last_sent_{};

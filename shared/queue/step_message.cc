@@ -27,6 +27,17 @@ StepMessage MessageFor(const DueRow& row) {
   return message;
 }
 
+StepMessage MessageFor(const CreateItem& item, const CreateOutcome& made) {
+  StepMessage message;
+  message.key = {item.queue, item.band, ReadyShard(item.subject), made.ready_at, item.subject};
+  message.kind = item.kind;
+  message.required_version = item.required_version;
+  message.event_seq = std::int64_t(item.events.size());
+  message.traceparent = item.traceparent;
+  message.token = made.token;
+  return message;
+}
+
 std::string EncodeStepMessage(const StepMessage& message) {
   queue::StepMessage out;
   out.set_schema_version(kStepMessageVersion);

@@ -23,6 +23,8 @@ struct StepMessage {
 };
 
 StepMessage MessageFor(const DueRow& row);
+// Of a subject that was made, if its row is known (`ready_at`).
+StepMessage MessageFor(const CreateItem& item, const CreateOutcome& made);
 
 // The same message gives the same bytes (golden in the tests).
 std::string EncodeStepMessage(const StepMessage& message);

@@ -5,6 +5,7 @@
 
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
+#include "shared/queue/step_message.h"
 #include "tests/support/store_conformance.h"
 
 namespace acl::test {
@@ -59,6 +60,28 @@ TEST_P(CreateConformance, MakesLeaseHeadSealedEventsAndAReadyRow) {
   EXPECT_EQ(view.state, OpenState::kReady);
   EXPECT_FALSE(view.holder);
   EXPECT_TRUE(queries().Grants(item.subject)->empty()) << "create writes no history row";
+}
+
+TEST_P(CreateConformance, WhoMakesOneHearsTheTimeOfItsReadyRow) {
+  std::vector<CreateItem> items{NewItem(), Keyed("k", "body"), NewItem(), NewItem()};
+  items[2].make_ready = false;
+  items[3].grant_to = Open();
+  const auto outcomes = store().Create(items);
+  ASSERT_TRUE(outcomes) << outcomes.error();
+  EXPECT_EQ((*outcomes)[2].ready_at, WallTime{});
+  EXPECT_EQ((*outcomes)[3].ready_at, WallTime{}) << "granted";
+  std::map<SubjectId, StepMessage> told;
+  for (std::size_t i : {0, 1}) told[items[i].subject] = MessageFor(items[i], (*outcomes)[i]);
+  int found = 0;
+  for (int shard = 0; shard < kReadyShards; ++shard) {
+    const auto due = store().DueReadyOf(shard, {}, 100);
+    ASSERT_TRUE(due) << due.error();
+    for (const DueRow& row : due->rows) {
+      EXPECT_EQ(EncodeStepMessage(told.at(row.key.subject)), EncodeStepMessage(MessageFor(row)));
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 2);
 }
 
 TEST_P(CreateConformance, ARepeatUnderTheSameKeyGetsTheFirstSubject) {

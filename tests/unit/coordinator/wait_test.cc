@@ -110,6 +110,41 @@ TEST_F(WaitTest, ABatchThatDoesNotFitMakesNothing) {
   EXPECT_TRUE(store_.Subjects().empty());
 }
 
+// With a relay, no worker is rung for a run whose row it was told of.
+TEST_F(WaitTest, TheRelayIsToldOfWhatWasMade) {
+  bool takes = true;
+  std::vector<StepMessage> rows;
+  std::vector<std::string> rung;
+  RunCreator::Options options;
+  options.told = [&](const std::vector<StepMessage>& told) {
+    rows.insert(rows.end(), told.begin(), told.end());
+    return takes;
+  };
+  RunCreator creator(
+      store_, [&](const std::string& queue) { rung.push_back(queue); }, {}, options);
+  ASSERT_TRUE(creator.Start());
+  const auto make = [&] {
+    CreateItem item;
+    item.subject = ids_.New<SubjectId>();
+    item.kind = "workflow";
+    std::promise<SubjectId> made;
+    EXPECT_TRUE(creator.Add(std::move(item), [&](Result<CreateOutcome> outcome) { made.set_value(outcome->subject); }));
+    return made.get_future().get();
+  };
+  const SubjectId first = make();
+  EXPECT_TRUE(rung.empty());
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.front().key.subject, first);
+  const auto due = store_.DueReadyOf(ReadyShard(first), {}, 10);
+  ASSERT_TRUE(due);
+  ASSERT_EQ(due->rows.size(), 1u);
+  EXPECT_EQ(rows.front().key, due->rows.front().key);
+  takes = false;
+  make();
+  EXPECT_EQ(rung, std::vector<std::string>{"default"}) << "it is looked for";
+  creator.Stop();
+}
+
 TEST_F(WaitTest, AnItemThatCannotBeMadeSpoilsOnlyItself) {
   std::vector<std::future<Result<CreateOutcome>>> made;
   std::vector<CreateItem> items;

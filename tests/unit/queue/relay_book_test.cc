@@ -53,6 +53,32 @@ TEST_F(RelayBookTest, SendsOnceAndMovesItsMark) {
   EXPECT_EQ(marks[1].subject, Row(5, 2).subject);
 }
 
+TEST_F(RelayBookTest, BelievesSoManyThatNobodySaw) {
+  RelayBook book({.max_told = 2});
+  const auto tell = [&](const ReadyKey& key) {
+    if (book.Wanted(now, key) == 0 || !book.Believes(key)) return false;
+    book.Sent(now, key);
+    book.Told(key);
+    return true;
+  };
+  EXPECT_FALSE(tell(Row(1))) << "of a queue and band that was not seen";
+  EXPECT_TRUE(Look(book, Row(1)));
+  EXPECT_TRUE(tell(Row(2)) && tell(Row(3)));
+  EXPECT_FALSE(tell(Row(4)));
+  EXPECT_FALSE(tell(Row(2))) << "twice";
+  EXPECT_FALSE(Look(book, Row(2))) << "sent already";
+  book.Moved(Row(2));
+  EXPECT_TRUE(tell(Row(4))) << "a look has found one of them";
+  EXPECT_FALSE(tell(Row(5)));
+  book.Moved(Row(4));
+  EXPECT_TRUE(tell(Row(6)));
+  EXPECT_FALSE(tell(Row(7)));
+  now += seconds(3);
+  Sweep(book, {Row(3)});
+  EXPECT_TRUE(tell(Row(8)) && tell(Row(9))) << "one was seen, the others are gone";
+  EXPECT_FALSE(tell(Row(10)));
+}
+
 TEST_F(RelayBookTest, NowAndThenALookBeginsWhereSomethingMayHaveCommittedLate) {
   RelayBook book({.late_every = milliseconds(40), .late_within = milliseconds(200)});
   const WallTime db_now = Row(1'000'000).ready_at;
