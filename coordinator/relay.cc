@@ -26,7 +26,7 @@ class Senders {
         options_(std::move(options)),
         wait_(options_.poll_min),
         first_(context.metrics.counter(names::kRelaySent, {{"outcome", "sent"}})),
-        told_(context.metrics.counter(names::kRelaySent, {{"outcome", "told"}})),
+        told_(context.metrics.counter(names::kRelayTold)),
         again_(context.metrics.counter(names::kRelaySent, {{"outcome", "again"}})),
         failed_(context.metrics.counter(names::kRelaySent, {{"outcome", "failed"}})) {
     for (int shard = 0; shard < kReadyShards; ++shard) {
@@ -61,8 +61,9 @@ class Senders {
       const int times = book.Wanted(now, row.key);
       if (times == 0) {  // it was sent, or there is no room
         all = all && book.room();
-      } else if (book.Believes(row.key) && Send(now, book, row, times, {told_, rows.size() == 1})) {
+      } else if (book.Believes(row.key) && Send(now, book, row, times, rows.size() == 1)) {
         book.Told(row.key);
+        told_.Add();
       } else {
         all = false;
       }
@@ -140,7 +141,7 @@ class Senders {
       const Lane lane(row.key.shard, row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
       const int times = book.Wanted(now, row.key);
-      if ((times > 0 && !Send(now, book, MessageFor(row), times, {first_, due.rows.size() == 1})) || (times == 0 && !book.room())) {
+      if ((times > 0 && !Send(now, book, MessageFor(row), times, due.rows.size() == 1)) || (times == 0 && !book.room())) {
         stuck.insert(lane);
       } else {
         book.Moved(row.key);
@@ -167,20 +168,16 @@ class Senders {
       if (!book->Seen(row.key)) continue;
       any = true;
       const int times = sending ? book->Wanted(now, row.key) : 0;
-      if (times > 0) sending = Send(now, *book, MessageFor(row), times, {first_, false});
+      if (times > 0) sending = Send(now, *book, MessageFor(row), times, false);
     }
     if (!any) book->EndSweep(now);
     return {};
   }
 
-  struct FirstTime {
-    Counter counted;
-    bool alone = false;  // RelayOptions::send
-  };
-  bool Send(SteadyTime now, RelayBook& book, const StepMessage& row, int times, const FirstTime& first) {
-    Counter counted = times == 1 ? first.counted : again_;
+  bool Send(SteadyTime now, RelayBook& book, const StepMessage& row, int times, bool alone) {
+    Counter counted = times == 1 ? first_ : again_;
     FailPoint("outbox.before_publish");
-    const Status taken = options_.send(row, times, first.alone, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
+    const Status taken = options_.send(row, times, alone, [failures = failures_, key = row.key, counted](const Status& sent) mutable {
       if (sent) return counted.Add();
       std::lock_guard lock(failures->mutex);
       failures->keys.push_back(key);

@@ -72,9 +72,9 @@ inline const MetricDef kQueueLate{"acl_queue_late_claims_total",
                                   "subjects claimed by looking, because no message came for their ready row in time"};
 inline const MetricDef kQueueWaiting{"acl_queue_messages_waiting", "messages read and not claimed yet"};
 inline const MetricDef kQueueLag{"acl_queue_consumer_lag", "messages in this worker's partitions behind its committed place"};
-inline const MetricDef kRelaySent{
-    "acl_relay_messages_total",
-    "messages of the relay by outcome: sent (a look found the row) told (who made it ready said so) again failed"};
+inline const MetricDef kRelaySent{"acl_relay_messages_total", "messages of the relay by outcome: sent again failed"};
+inline const MetricDef kRelayTold{"acl_relay_told_total",
+                                  "messages of the relay for rows that whoever made them ready told of, so that no look was needed"};
 inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
 inline const MetricDef kContentsCollected{"acl_contents_collected_total",
                                           "contents that no run referred to, and their objects, by kind: content object"};
@@ -126,6 +126,7 @@ inline std::vector<const MetricDef*> All() {
           &kQueueWaiting,
           &kQueueLag,
           &kRelaySent,
+          &kRelayTold,
           &kRelayOut,
           &kContentsCollected,
           &kBuildInfo};

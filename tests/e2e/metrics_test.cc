@@ -33,6 +33,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"acl_queue_messages_waiting", "tests/kafka, ALagIsSeenWhileAWorkerIsFull"},
     {"acl_queue_consumer_lag", "tests/kafka, ALagIsSeenWhileAWorkerIsFull"},
     {"acl_relay_messages_total", "tests/kafka, RunsGoThroughMessagesStepByStep"},
+    {"acl_relay_told_total", "tests/kafka, RunsGoThroughMessagesStepByStep"},
     {"acl_relay_rows_out", "tests/kafka, ALagIsSeenWhileAWorkerIsFull"},
     {"acl_timers_fired_total", "examples_test, retries"},
     {"acl_schedule_fires_total", "unit_coordinator, Schedules"},
