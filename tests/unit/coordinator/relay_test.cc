@@ -211,6 +211,15 @@ TEST_F(RelayTest, WhatIsToldIsSentWithoutALook) {
   EXPECT_THAT(Turn(), ElementsAre(1)) << "not claimed: the sweep sends it again";
 }
 
+// Whatever held up its transaction: a look that begins 200 ms back does not find it, and the sweep comes every two seconds.
+TEST_F(RelayTest, WhatCommittedVeryLateIsSentAtOnceIfItIsTold) {
+  SeeTheQueue();
+  Put(1, milliseconds(1'500));
+  EXPECT_THAT(Turn(), IsEmpty());
+  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_THAT(sent_, ElementsAre(1));
+}
+
 TEST_F(RelayTest, WhatIsToldAndCannotBeSentIsLeftForALook) {
   SeeTheQueue();
   Put(1);
