@@ -58,14 +58,14 @@ void RelayBook::Told(const ReadyKey& key) {
   ++unseen_;
 }
 
-std::map<ReadyKey, RelayBook::Sending>::iterator RelayBook::Find(const ReadyKey& key) {
+std::map<ReadyKey, RelayBook::Sending>::iterator RelayBook::FoundInTable(const ReadyKey& key) {
   const auto it = sent_.find(key);
   if (it != sent_.end() && std::exchange(it->second.unseen, false)) --unseen_;
   return it;
 }
 
 void RelayBook::Moved(const ReadyKey& key) {
-  Find(key);
+  FoundInTable(key);
   Place& mark = marks_[{key.queue, key.band}];
   mark = std::max(mark, Place{key.ready_at, key.subject});
 }
@@ -89,7 +89,7 @@ bool RelayBook::Seen(const ReadyKey& key) {
   const bool before = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
   cursor_[{key.queue, key.band}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
   if (!before) return false;
-  if (auto it = Find(key); it != sent_.end()) it->second.seen = sweep_;
+  if (auto it = FoundInTable(key); it != sent_.end()) it->second.seen = sweep_;
   return true;
 }
 

@@ -80,7 +80,8 @@ class RelayBook {
   using Lane = std::pair<std::string, int>;
   using Place = std::pair<WallTime, SubjectId>;
 
-  std::map<ReadyKey, Sending>::iterator Find(const ReadyKey& key);  // one that stands in the table
+  // A look or a sweep has found its row in the table: it is not just told any more.
+  std::map<ReadyKey, Sending>::iterator FoundInTable(const ReadyKey& key);
 
   const Options options_;
   std::map<ReadyKey, Sending> sent_;
