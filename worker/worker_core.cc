@@ -220,15 +220,15 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     observer_.OnOutcome(item, outcome);  // a refusal counts also when the session's loss was heard of first
     const SubjectId subject = item.subject;
     SubjectRun* held = subjects_.Change(subject);
-    const bool ready = outcome.kind == CommitOutcome::Kind::kCommitted && item.requeue;
+    const bool committed = outcome.kind == CommitOutcome::Kind::kCommitted, ready = committed && item.requeue;
     if (!held || held->token() != item.token || !held->in_flight()) {
       all_ready_known = all_ready_known && !ready;
       continue;
     }
     SubjectRun& run = *held;
-    const bool wants_tasks_back = outcome.kind == CommitOutcome::Kind::kCommitted &&
-                                  (!item.tasks_cancelled.empty() || std::any_of(item.tasks.begin(), item.tasks.end(),
-                                                                                [](const TaskRow& row) { return row.cancel_requested; }));
+    const bool wants_tasks_back =
+        committed && (!item.tasks_cancelled.empty() ||
+                      std::any_of(item.tasks.begin(), item.tasks.end(), [](const TaskRow& row) { return row.cancel_requested; }));
     if (wants_tasks_back) commands_.push_back(command::SettleTasks{subject});
     SubjectRun::After after = run.OnOutcome(outcome);
     TellRecorded(run);
@@ -237,7 +237,7 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
       all_ready_known = all_ready_known && row.has_value();
       if (row) made_ready.push_back(std::move(*row));
     }
-    if (outcome.kind == CommitOutcome::Kind::kCommitted && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
+    if (committed && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
     switch (outcome.kind) {
       case CommitOutcome::Kind::kCommitted: ++counts_.items_committed; break;
       case CommitOutcome::Kind::kFenced: ++counts_.fenced; break;
