@@ -18,7 +18,7 @@ std::string ReadText(const std::string& path) {
 
 // docs/settings.md is the table written out; ACL_UPDATE_DOCS=1 rewrites it.
 TEST(SettingsDocs, ThePageSaysWhatTheTableSays) {
-  const std::string want = SettingsMarkdown(), path = std::string(ACL_SOURCE_DIR) + "/docs/settings.md";
+  const std::string want = SettingsMarkdown(), path = ACL_SOURCE_DIR "/docs/settings.md";
   if (::getenv("ACL_UPDATE_DOCS")) std::ofstream(path) << want;
   EXPECT_EQ(ReadText(path), want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/settings.md";
   EXPECT_NE(ReadText(std::string(ACL_SOURCE_DIR) + "/docs/operations.md").find("(settings.md)"), std::string::npos);
