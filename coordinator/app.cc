@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <set>
+
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
@@ -73,11 +75,11 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
-  RunCreator creator{*backend.store,
-                     [this](const std::string& queue) { RingWork(queue); },
-                     MakeGrants(),
-                     {.crowd = [this] { return ends.crowd(); },
-                      .told = [this](const std::vector<StepMessage>& rows) { return rows_told && rows_told(rows); }}};
+  RunCreator creator{
+      *backend.store,
+      [this](const std::string& queue) { RingWork(queue); },
+      MakeGrants(),
+      {.crowd = [this] { return ends.crowd(); }, .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); }}};
   EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;
@@ -160,6 +162,18 @@ struct App::Parts {
   void RingWork(const std::string& queue, bool look = false) {
     doorbell->RingWork(queue, look);
     WakeRelays();
+    if (!std::all_of(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); })) doorbell->PassOn({});
+  }
+  // These became ready: the relays are told, wherever they are, and workers that hear of nothing by messages are rung. False: not done.
+  bool TellRelays(const std::vector<StepMessage>& rows) {
+    if (!rows_told) return false;
+    Told told = rows_told(rows);
+    if (!told.all) return false;
+    if (!told.others.empty()) doorbell->PassOn(std::move(told.others));
+    std::set<std::string> queues;
+    for (const StepMessage& row : rows) queues.insert(row.key.queue);
+    for (const std::string& queue : queues) doorbell->RingTold(queue);
+    return true;
   }
   void WakeRelays() {
     const auto first = std::find_if(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); });
@@ -215,7 +229,8 @@ struct App::Parts {
                                                                         .on_work = [this] { WakeRelays(); },
                                                                         .on_ready =
                                                                             [this](const std::vector<StepMessage>& rows) {
-                                                                              if (rows_told && !rows_told(rows)) WakeRelays();
+                                                                              if (rows_told && !rows_told(rows).all)
+                                                                                WakeRelays();  // it told every coordinator
                                                                             }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;

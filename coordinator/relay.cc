@@ -50,25 +50,28 @@ class Senders {
     return more_ || of(shard).book->sweeping() ? milliseconds(0) : wait;
   }
 
-  bool Told(const std::vector<StepMessage>& rows) {
+  Told TakeTold(const std::vector<StepMessage>& rows) {
     std::lock_guard lock(mutex_);
     const SteadyTime now = context_.clock.Steady();
-    bool all = true;
+    Told taken;
     for (const StepMessage& row : rows) {
       Shard& one = of(row.key.shard);
-      if (!one.held) continue;  // another process's relay was told too
+      if (!one.held) {
+        taken.others.push_back(row);
+        continue;
+      }
       RelayBook& book = *one.book;
       const int times = book.Wanted(now, row.key);
       if (times == 0) {  // it was sent, or there is no room
-        all = all && book.room();
+        taken.all = taken.all && book.room();
       } else if (book.Believes(row.key) && Send(now, book, row, times, rows.size() == 1)) {
         book.Told(row.key);
         told_.Add();
       } else {
-        all = false;
+        taken.all = false;
       }
     }
-    return all;
+    return taken;
   }
 
   void Forget(int shard) {
@@ -222,7 +225,7 @@ Relays MakeRelays(const TurnContext& context, RelayOptions options) {
   for (int shard = 0; shard < kReadyShards; ++shard) {
     relays.each.push_back({[senders, shard] { return senders->Turn(shard); }, [senders, shard] { senders->Forget(shard); }});
   }
-  relays.told = [senders](const std::vector<StepMessage>& rows) { return senders->Told(rows); };
+  relays.told = [senders](const std::vector<StepMessage>& rows) { return senders->TakeTold(rows); };
   return relays;
 }
 

@@ -8,8 +8,12 @@
 
 namespace acl::coordinator {
 
-// Those of shards held here are sent, without asking the database, as far as they are believed (shared/queue/relay_book.h). False: not all
-// of them were; a look finds what is there. From any thread.
-using RowsTold = std::function<bool(const std::vector<StepMessage>& rows)>;
+struct Told {
+  bool all = true;                  // false: not all of those of shards held here were sent; a look finds what is there
+  std::vector<StepMessage> others;  // of shards that another process relays
+};
+// Those of shards held here are sent, without asking the database, as far as they are believed (shared/queue/relay_book.h). From any
+// thread.
+using RowsTold = std::function<Told(const std::vector<StepMessage>& rows)>;
 
 }  // namespace acl::coordinator

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "coordinator/pace.h"
-#include "coordinator/rows_told.h"
 #include "shared/kernel/store.h"
+#include "shared/queue/step_message.h"
 #include "shared/runtime/service.h"
 
 namespace acl::coordinator {
@@ -24,7 +24,8 @@ class RunCreator final : public Service {
     std::size_t max_queued = 10'000;
     std::size_t at_once = 200;
     std::function<Crowd()> crowd = {};  // of runs in flight; none: nobody is kept waiting
-    RowsTold told = {};                 // instead of ringing, if there is a relay that takes them (relay.h); called on the creator's thread
+    // Instead of ringing; false: rings. On the creator's thread.
+    std::function<bool(const std::vector<StepMessage>&)> told = {};
   };
   // Called once, on the creator's thread or in Stop; must not block.
   using Done = std::function<void(Result<CreateOutcome> outcome)>;

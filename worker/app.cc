@@ -106,6 +106,7 @@ Status WorkerApp::Impl::MakeShell() {
   bell.coordinators = settings.coordinators;
   bell.worker_name = settings.worker_name;
   bell.queues = settings.queues;
+  bell.by_messages = settings.queue_driver == "kafka";
   bell.on_work = [this](const std::string&) { shell->HintWork(); };
   bell.on_look = [this] { queue.driver->LookOnce(); };
   bell.on_lines = [this](bool all_connected) { shell->HintDoorbell(all_connected); };

@@ -110,9 +110,19 @@ struct DoorbellClient::Impl {
     if (message.kind == Message::Kind::kWork && message.look && options.on_look) options.on_look();
     if (message.kind == Message::Kind::kWork) options.on_work(message.queue);
     if (message.kind == Message::Kind::kWoken) options.on_woken(message.subject);
+    if (message.kind == Message::Kind::kPassOn) PassOn(line, message.ready);
   }
 
-  std::string Hello() const { return doorbell::EncodeHello(session, options.queues, options.worker_name); }
+  // What one coordinator wants the others to know, who may have what it has not: the duty to relay.
+  void PassOn(const Line& from, const std::vector<std::string>& ready) {
+    const auto frames = ready.empty() ? std::vector{doorbell::EncodeWork("")} : doorbell::EncodeReady(ready);
+    for (auto& line : lines) {
+      if (line.get() == &from || !line->stream) continue;
+      for (const std::string& frame : frames) line->stream->Send(frame);
+    }
+  }
+
+  std::string Hello() const { return doorbell::EncodeHello(session, options.queues, options.worker_name, options.by_messages); }
 
   // Has something wait to be told.
   void Wait(const std::function<void(Impl&)>& what) {

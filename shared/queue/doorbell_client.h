@@ -19,6 +19,7 @@ class DoorbellClient final : public Service {
     std::vector<HostPort> coordinators;
     std::string worker_name;
     std::vector<std::string> queues;
+    bool by_messages = false;  // hears of work from the message queue: need not be rung for what a relay was told of
     std::chrono::milliseconds retry_min{100}, retry_max{5'000};
     // On the client's thread; must not block.
     std::function<void(const std::string& queue)> on_work;

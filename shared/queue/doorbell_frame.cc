@@ -30,14 +30,32 @@ std::string OnTheWire(Frame frame) {
   return wire + body;
 }
 
+// In as many frames as they need. `rows`: where a frame has them.
+template <typename Rows>
+std::vector<std::string> InFrames(const std::vector<std::string>& messages, const Rows& rows) {
+  constexpr std::size_t kMostBytes = kMaxFrameBytes / 2;  // beside which the frame's own few are nothing
+  std::vector<std::string> frames;
+  for (auto next = messages.begin(); next != messages.end();) {
+    Frame frame;
+    for (std::size_t bytes = 0; next != messages.end() && (bytes == 0 || bytes + next->size() <= kMostBytes); ++next) {
+      bytes += next->size() + sizeof(std::uint32_t);
+      *rows(frame)->Add() = *next;
+    }
+    frames.push_back(OnTheWire(std::move(frame)));
+  }
+  return frames;
+}
+
 }  // namespace
 
-std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name) {
+std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
+                        bool by_messages) {
   Frame frame;
   Hello* hello = frame.mutable_hello();
   if (!session.is_nil()) hello->set_session(Bytes(session.uuid));
   for (const std::string& queue : queues) hello->add_queues(queue);
   hello->set_worker_name(worker_name);
+  hello->set_by_messages(by_messages);
   return OnTheWire(std::move(frame));
 }
 
@@ -49,17 +67,15 @@ std::string EncodeWork(const std::string& queue, bool look) {
 }
 
 std::vector<std::string> EncodeReady(const std::vector<std::string>& messages) {
-  constexpr std::size_t kMostBytes = kMaxFrameBytes / 2;  // beside which the frame's own few are nothing
-  std::vector<std::string> frames;
-  for (auto next = messages.begin(); next != messages.end();) {
-    Frame frame;
-    for (std::size_t bytes = 0; next != messages.end() && (bytes == 0 || bytes + next->size() <= kMostBytes); ++next) {
-      bytes += next->size() + sizeof(std::uint32_t);
-      frame.mutable_work()->add_ready(*next);
-    }
-    frames.push_back(OnTheWire(std::move(frame)));
-  }
-  return frames;
+  return InFrames(messages, [](Frame& frame) { return frame.mutable_work()->mutable_ready(); });
+}
+
+std::vector<std::string> EncodePassOn(const std::vector<std::string>& messages) {
+  const auto rows = [](Frame& frame) { return frame.mutable_pass_on()->mutable_ready(); };
+  if (!messages.empty()) return InFrames(messages, rows);
+  Frame frame;
+  rows(frame);
+  return {OnTheWire(std::move(frame))};
 }
 
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder) {
@@ -114,6 +130,7 @@ Result<Message> Decode(std::string_view body) {
       if (auto session = UuidOf(frame.hello().session())) message.session = SessionId{*session};
       message.queues.assign(frame.hello().queues().begin(), frame.hello().queues().end());
       message.worker_name = frame.hello().worker_name();
+      message.by_messages = frame.hello().by_messages();
       break;
     case Frame::kWork:
       message.kind = Message::Kind::kWork;
@@ -153,6 +170,10 @@ Result<Message> Decode(std::string_view body) {
       }
       break;
     }
+    case Frame::kPassOn:
+      message.kind = Message::Kind::kPassOn;
+      message.ready.assign(frame.pass_on().ready().begin(), frame.pass_on().ready().end());
+      break;
     case Frame::kPing: message.kind = Message::Kind::kPing; break;
     case Frame::BODY_NOT_SET: break;
   }

@@ -16,11 +16,14 @@ class Frame;
 
 inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 
-std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name);
+std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
+                        bool by_messages = false);
 // `look`: at the ready table, whatever messages say.
 std::string EncodeWork(const std::string& queue, bool look = false);
 // Rows that were made ready, each as EncodeStepMessage says it; in as many frames as they need.
 std::vector<std::string> EncodeReady(const std::vector<std::string>& messages);
+// The same, for a worker to tell the other coordinators; of none: that they should look.
+std::vector<std::string> EncodePassOn(const std::vector<std::string>& messages);
 // `holder`: for a coordinator to pass it on; nil: for the holder itself.
 std::string EncodeWoken(const SubjectId& subject, const SessionId& holder = {});
 std::string EncodeClosed(const SubjectId& subject);
@@ -32,13 +35,14 @@ std::string EncodePing();
 
 // What a frame says, in our own words.
 struct Message {
-  enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kRoom, kGranted, kUnknown } kind = Kind::kUnknown;
+  enum class Kind { kHello, kWork, kWoken, kClosed, kPing, kRoom, kGranted, kPassOn, kUnknown } kind = Kind::kUnknown;
   SessionId session;                // hello, room, granted; woken: its holder
   std::vector<std::string> queues;  // hello
   std::string worker_name;          // hello
+  bool by_messages = false;         // hello
   std::string queue;                // work
   bool look = false;                // work
-  std::vector<std::string> ready;   // work
+  std::vector<std::string> ready;   // work, pass on
   SubjectId subject;                // woken, closed
   std::vector<SubjectId> subjects;  // granted
   std::uint64_t limit = 0;          // room

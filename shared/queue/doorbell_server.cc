@@ -27,6 +27,7 @@ struct DoorbellServer::Impl {
     std::shared_ptr<Stream> stream;
     SessionId session;
     std::vector<std::string> queues;
+    bool by_messages = false;
   };
 
   struct Hints {
@@ -37,8 +38,8 @@ struct DoorbellServer::Impl {
     if (options.metrics == nullptr) return;
     Metrics& metrics = *options.metrics;
     peers_gauge = metrics.gauge(names::kDoorbellPeers);
-    for (Hints* hints : {&work_hints, &woken_hints, &granted_hints}) {
-      const std::string kind = hints == &work_hints ? "work" : hints == &woken_hints ? "woken" : "granted";
+    for (auto [hints, kind] :
+         {std::pair(&work_hints, "work"), {&woken_hints, "woken"}, {&granted_hints, "granted"}, {&pass_on_hints, "pass_on"}}) {
       hints->sent = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "sent"}});
       hints->dropped = metrics.counter(names::kDoorbellHints, {{"kind", kind}, {"fate", "dropped"}});
     }
@@ -78,6 +79,7 @@ struct DoorbellServer::Impl {
     if (message.kind == Message::Kind::kHello) {
       peer->second.session = message.session;
       peer->second.queues = message.queues;
+      peer->second.by_messages = message.by_messages;
       room.Hello(number, message.session, message.queues);
       // What was rung before it was known here is found by looking once, now: what is rung from here on reaches it.
       for (const std::string& queue : message.queues) Send(peer->second, doorbell::EncodeWork(queue), work_hints);
@@ -123,14 +125,23 @@ struct DoorbellServer::Impl {
     }
   }
 
-  void RingWork(const std::string& queue, bool look = false) {
+  void RingWork(const std::string& queue, bool look = false, bool told = false) {
     std::vector<Peer*> takers;
     for (auto& [number, peer] : peers) {
+      if (told && peer.by_messages) continue;
       if (std::find(peer.queues.begin(), peer.queues.end(), queue) != peer.queues.end()) takers.push_back(&peer);
     }
     const std::size_t count = std::min<std::size_t>(takers.size(), std::size_t(options.ring_at_once));
     for (std::size_t i = 0; i < count; ++i) Send(*takers[(turn + i) % takers.size()], doorbell::EncodeWork(queue, look), work_hints);
     turn += count;
+  }
+
+  void PassOn(const std::vector<StepMessage>& rows) {
+    if (peers.empty()) return;  // the others look
+    const auto peer = std::next(peers.begin(), std::ptrdiff_t(pass_on_turn++ % peers.size()));
+    std::vector<std::string> messages;
+    for (const StepMessage& row : rows) messages.push_back(EncodeStepMessage(row));
+    for (std::string& frame : doorbell::EncodePassOn(messages)) Send(peer->second, std::move(frame), pass_on_hints);
   }
 
   const Options options;
@@ -139,10 +150,10 @@ struct DoorbellServer::Impl {
   asio::ip::tcp::acceptor acceptor;
   std::map<std::int64_t, Peer> peers;  // on the io thread only
   std::int64_t next_peer = 0;
-  std::size_t turn = 0;
+  std::size_t turn = 0, pass_on_turn = 0;
   std::atomic<std::int64_t> sent{0}, dropped{0}, received{0}, peer_count{0};
   Gauge peers_gauge;
-  Hints work_hints, woken_hints, granted_hints;
+  Hints work_hints, woken_hints, granted_hints, pass_on_hints;
   GrantBook room;
   HostPort address;
   std::thread thread;
@@ -190,6 +201,14 @@ HostPort DoorbellServer::address() const { return impl_->address; }
 
 void DoorbellServer::RingWork(const std::string& queue, bool look) {
   asio::post(impl_->io, [this, queue, look] { impl_->RingWork(queue, look); });
+}
+
+void DoorbellServer::RingTold(const std::string& queue) {
+  asio::post(impl_->io, [this, queue] { impl_->RingWork(queue, false, true); });
+}
+
+void DoorbellServer::PassOn(std::vector<StepMessage> rows) {
+  asio::post(impl_->io, [this, rows = std::move(rows)] { impl_->PassOn(rows); });
 }
 
 void DoorbellServer::RingSubject(const SessionId& holder, const SubjectId& subject) {

@@ -38,6 +38,10 @@ class DoorbellServer final : public Service {
 
   // From any thread, never block.
   void RingWork(const std::string& queue, bool look = false);  // look: doorbell_frame.h
+  // The same, of work that a relay was told of: only those who do not hear of it by messages.
+  void RingTold(const std::string& queue);
+  // Another coordinator may relay what became ready here: one of the workers, in turn, tells the others. Nothing said of the rows: to look.
+  void PassOn(std::vector<StepMessage> rows);
   void RingSubject(const SessionId& holder, const SubjectId& subject);
   // These were granted to that session as they were made. To nobody, if its line is lost: then its worker asks the database.
   void RingGranted(const SessionId& session, std::vector<SubjectId> subjects);

@@ -73,6 +73,29 @@ TEST_F(KafkaFleet, RunsGoThroughMessagesStepByStep) {
   EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from ready"), "0");
 }
 
+// Requests go to any coordinator, the duty to relay is one's.
+TEST_F(KafkaFleet, WhoRelaysIsToldOfRunsThatAnotherCoordinatorMade) {
+  TestKafka kafka = TestKafka::OfThisRun();
+  Fleet& fleet = Make(kafka);
+  fleet.StartCoordinator(1);
+  const auto relays = [&] {
+    double held = 0;
+    for (int shard = 0; shard < 4; ++shard)
+      held += fleet.Metric(fleet.ApiUrl(1), "acl_loop_held", "loop=\"relay-" + std::to_string(shard) + "\"");
+    return held == 4;
+  };
+  ASSERT_TRUE(WaitUntil(relays)) << fleet.Logs();
+  fleet.StartCoordinator(0);
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  ExpectAllComplete(SubmitMany(8, 1));  // its looks see the queue
+  const double before = fleet.Metric(fleet.ApiUrl(1), "acl_relay_told_total");
+  ExpectAllComplete(SubmitMany(8, 1));
+  ASSERT_TRUE(relays());
+  EXPECT_GE(fleet.Metric(fleet.ApiUrl(0), "acl_doorbell_hints_total", "fate=\"sent\",kind=\"pass_on\""), 8);
+  EXPECT_GT(fleet.Metric(fleet.ApiUrl(1), "acl_relay_told_total"), before);
+}
+
 TEST_F(KafkaFleet, IsUpgradedProcessByProcessUnderLoad) {
   TestKafka kafka = TestKafka::OfThisRun();
   RollingUpgrade(Make(kafka, {{"ACL_LEASE_TTL_MS", "6000"}}), false);

@@ -150,7 +150,7 @@ void SimWorld::TellReady(const std::vector<StepMessage>& rows, bool all) {
       After(Ms(0, 5), [this, &of = *of, incarnation = of->incarnation, rows, all] {
         if (of.incarnation != incarnation || !of.process || of.frozen) return;
         report_.rows_told += std::int64_t(rows.size());
-        if (!of.told(rows) || !all) of.process->Wake(WakesWithWork);
+        if (!of.told(rows).all || !all) of.process->Wake(WakesWithWork);
       });
     }
   }

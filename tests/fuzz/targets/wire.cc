@@ -70,13 +70,21 @@ void FuzzDoorbell(std::string_view bytes) {
     if (!message) continue;
     std::string again;
     switch (message->kind) {
-      case doorbell::Message::Kind::kHello: again = doorbell::EncodeHello(message->session, message->queues, message->worker_name); break;
+      case doorbell::Message::Kind::kHello:
+        again = doorbell::EncodeHello(message->session, message->queues, message->worker_name, message->by_messages);
+        break;
       case doorbell::Message::Kind::kWork: again = doorbell::EncodeWork(message->queue, message->look); break;
       case doorbell::Message::Kind::kWoken: again = doorbell::EncodeWoken(message->subject, message->session); break;
       case doorbell::Message::Kind::kClosed: again = doorbell::EncodeClosed(message->subject); break;
       case doorbell::Message::Kind::kRoom:
         again = doorbell::EncodeRoom(message->session, message->limit, message->known_version, message->kinds);
         break;
+      case doorbell::Message::Kind::kPassOn: {
+        const auto frames = doorbell::EncodePassOn(message->ready);
+        if (frames.size() != 1) continue;
+        again = frames.front();
+        break;
+      }
       case doorbell::Message::Kind::kGranted: {
         const auto frames = doorbell::EncodeGranted(message->session, message->subjects);
         if (frames.size() != 1) continue;  // none, or more than one frame holds
@@ -90,7 +98,9 @@ void FuzzDoorbell(std::string_view bytes) {
     ACL_CHECK(read.ok() && read->kind == message->kind && read->subject == message->subject && read->session == message->session &&
                   read->queues == message->queues && read->queue == message->queue && read->look == message->look &&
                   read->worker_name == message->worker_name && read->subjects == message->subjects && read->limit == message->limit &&
-                  read->known_version == message->known_version && read->kinds == message->kinds,
+                  read->known_version == message->known_version && read->kinds == message->kinds &&
+                  read->by_messages == message->by_messages &&
+                  (message->kind != doorbell::Message::Kind::kPassOn || read->ready == message->ready),
               "what is read comes back the same");
   }
 }

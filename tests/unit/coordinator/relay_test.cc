@@ -201,9 +201,12 @@ TEST_F(RelayTest, WhatIsToldIsSentWithoutALook) {
   Put(1, {}, 0), Put(2, {}, 1), Put(3, {}, 2);
   rows_.questions = 0;
   sent_.clear();
-  EXPECT_TRUE(made_.told(Told()));
-  EXPECT_THAT(sent_, ElementsAre(1, 2)) << "shard 2 is somebody else's";
-  EXPECT_TRUE(made_.told(Told()));
+  const auto told = made_.told(Told());
+  EXPECT_TRUE(told.all);
+  EXPECT_THAT(sent_, ElementsAre(1, 2));
+  ASSERT_EQ(told.others.size(), 1u) << "shard 2 is somebody else's";
+  EXPECT_EQ(told.others.front().key.shard, 2);
+  EXPECT_TRUE(made_.told(Told()).all);
   EXPECT_EQ(sent_.size(), 2u) << "told twice, sent once";
   EXPECT_EQ(rows_.questions, 0);
   EXPECT_THAT(Turn(), IsEmpty()) << "a look finds nothing new in them";
@@ -216,7 +219,7 @@ TEST_F(RelayTest, WhatCommittedVeryLateIsSentAtOnceIfItIsTold) {
   SeeTheQueue();
   Put(1, milliseconds(1'500));
   EXPECT_THAT(Turn(), IsEmpty());
-  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_TRUE(made_.told(Told()).all);
   EXPECT_THAT(sent_, ElementsAre(1));
 }
 
@@ -224,7 +227,7 @@ TEST_F(RelayTest, WhatIsToldAndCannotBeSentIsLeftForALook) {
   SeeTheQueue();
   Put(1);
   full_ = true;
-  EXPECT_FALSE(made_.told(Told()));
+  EXPECT_FALSE(made_.told(Told()).all);
   full_ = false;
   EXPECT_THAT(Turn(), ElementsAre(1));
 }
@@ -235,7 +238,7 @@ TEST_F(RelayTest, WhatIsToldOfAQueueThatNobodySawIsLeftForALook) {
   Put(1);
   auto told = Told();
   told.front().key.queue = "never-seen";
-  EXPECT_FALSE(made_.told(told));
+  EXPECT_FALSE(made_.told(told).all);
   EXPECT_THAT(sent_, IsEmpty());
 }
 
@@ -243,7 +246,7 @@ TEST_F(RelayTest, WhatIsToldToWhoHasLostItsDutyIsNotSent) {
   Turn();
   relays_[0].forget();
   Put(1);
-  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_TRUE(made_.told(Told()).all);
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_THAT(Turn(), ElementsAre(1)) << "whoever has it next finds it";
 }
@@ -251,11 +254,11 @@ TEST_F(RelayTest, WhatIsToldToWhoHasLostItsDutyIsNotSent) {
 TEST_F(RelayTest, OneIsSentAlone) {
   SeeTheQueue();
   Put(1);
-  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_TRUE(made_.told(Told()).all);
   EXPECT_EQ(std::exchange(sent_alone_, 0), 1);
   clock_.Advance(milliseconds(1));
   Put(2), Put(3);
-  EXPECT_TRUE(made_.told(Told()));
+  EXPECT_TRUE(made_.told(Told()).all);
   EXPECT_EQ(sent_alone_, 0) << "they go together";
   rows_.rows.clear();
   clock_.Advance(milliseconds(1'000));

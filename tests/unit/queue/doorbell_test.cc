@@ -40,7 +40,7 @@ class Heard {
 };
 
 TEST(DoorbellFrame, RoundTrips) {
-  std::string wire = doorbell::EncodeHello(SessionId{Subject(7).uuid}, {"default", "gpu"}, "w1");
+  std::string wire = doorbell::EncodeHello(SessionId{Subject(7).uuid}, {"default", "gpu"}, "w1", true);
   std::uint8_t prefix[4];
   std::memcpy(prefix, wire.data(), 4);
   ASSERT_TRUE(doorbell::DecodeLength(prefix));
@@ -50,6 +50,7 @@ TEST(DoorbellFrame, RoundTrips) {
   EXPECT_EQ(message->kind, doorbell::Message::Kind::kHello);
   EXPECT_EQ(message->session.uuid, Subject(7).uuid);
   EXPECT_EQ(message->queues, (std::vector<std::string>{"default", "gpu"}));
+  EXPECT_TRUE(message->by_messages);
 }
 
 StepMessage ReadyRow(std::uint8_t subject) {
@@ -161,6 +162,88 @@ TEST(Doorbell, TellsWhichRowsWereMadeReady) {
   client.TellReady({ReadyRow(4), bad});
   EXPECT_TRUE(heard.WaitFor("look for it", 2)) << "not all of it was understood";
   client.Stop();
+  server.Stop();
+}
+
+TEST(DoorbellFrame, WhatIsToBePassedOnRoundTrips) {
+  const std::vector<std::string> rows(1'000, EncodeStepMessage(ReadyRow(1)));
+  for (const auto& said : {std::vector<std::string>(), rows}) {
+    std::vector<std::string> heard;
+    for (const std::string& frame : doorbell::EncodePassOn(said)) {
+      EXPECT_LE(frame.size() - 4, doorbell::kMaxFrameBytes);
+      auto message = doorbell::Decode(std::string_view(frame).substr(4));
+      ASSERT_TRUE(message);
+      EXPECT_EQ(message->kind, doorbell::Message::Kind::kPassOn);
+      heard.insert(heard.end(), message->ready.begin(), message->ready.end());
+    }
+    EXPECT_EQ(heard, said);
+  }
+}
+
+// Two coordinators know of each other through their workers only.
+TEST(Doorbell, AWorkerPassesOnToTheOtherCoordinators) {
+  Heard heard;
+  const auto start = [&](const std::string& name) {
+    DoorbellServer::Options options;
+    options.on_work = [&heard, name] { heard.Add(name + " looks"); };
+    options.on_ready = [&heard, name](const std::vector<StepMessage>& rows) {
+      for (const StepMessage& row : rows) heard.Add(name + " " + EncodeStepMessage(row));
+    };
+    auto server = std::make_unique<DoorbellServer>(std::move(options));
+    EXPECT_TRUE(server->Start().ok());
+    return server;
+  };
+  const auto a = start("a"), b = start("b");
+  DoorbellClient::Options options;
+  options.coordinators = {a->address(), b->address()};
+  options.queues = {"default"};
+  options.on_work = [&](const std::string& queue) { heard.Add("work " + queue); };
+  options.on_woken = [](const SubjectId&) {};
+  options.on_lines = [&](bool all) { heard.Add(all ? "all lines" : "a line lost"); };
+  a->PassOn({});  // to nobody
+  DoorbellClient client(std::move(options));
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(heard.WaitFor("work default", 2));
+  a->PassOn({ReadyRow(1), ReadyRow(2)});
+  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(ReadyRow(1))));
+  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(ReadyRow(2))));
+  EXPECT_EQ(heard.Count("b looks"), 0);
+  a->PassOn({});
+  EXPECT_TRUE(heard.WaitFor("b looks"));
+  b->PassOn({});
+  EXPECT_TRUE(heard.WaitFor("a looks"));
+  EXPECT_EQ(heard.Count("a looks"), 1) << "what it said itself does not come back";
+  EXPECT_EQ(heard.Count("a " + EncodeStepMessage(ReadyRow(1))), 0);
+  EXPECT_EQ(heard.Count("b looks"), 1);
+  client.Stop();
+  a->Stop(), b->Stop();
+}
+
+TEST(Doorbell, WhoHearsByMessagesIsNotRungForWhatARelayWasTold) {
+  Heard heard;
+  DoorbellServer server(DoorbellServer::Options{});
+  ASSERT_TRUE(server.Start().ok());
+  const auto start = [&](const std::string& name, bool by_messages) {
+    DoorbellClient::Options options;
+    options.coordinators = {server.address()};
+    options.queues = {"default"};
+    options.by_messages = by_messages;
+    options.on_work = [&heard, name](const std::string&) { heard.Add(name); };
+    options.on_woken = [](const SubjectId&) {};
+    auto client = std::make_unique<DoorbellClient>(std::move(options));
+    EXPECT_TRUE(client->Start().ok());
+    EXPECT_TRUE(heard.WaitFor(name)) << "a new line looks once";
+    return client;
+  };
+  const auto hears = start("hears", true), looks = start("looks", false);
+  server.RingTold("default");
+  EXPECT_TRUE(heard.WaitFor("looks", 2));
+  server.RingTold("another");
+  server.RingWork("default");
+  EXPECT_TRUE(heard.WaitFor("looks", 3));
+  EXPECT_TRUE(heard.WaitFor("hears", 2));
+  EXPECT_EQ(heard.Count("hears"), 2) << "once as it came, once with all";
+  hears->Stop(), looks->Stop();
   server.Stop();
 }
 
