@@ -164,16 +164,25 @@ struct App::Parts {
     WakeRelays();
     if (!std::all_of(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); })) doorbell->PassOn({});
   }
-  // These became ready: the relays are told, wherever they are, and workers that hear of nothing by messages are rung. False: not done.
+  // These became ready: the relays are told, wherever they are, and who hears of nothing by messages is rung. False: not done.
   bool TellRelays(const std::vector<StepMessage>& rows) {
     if (!rows_told) return false;
     Told told = rows_told(rows);
     if (!told.all) return false;
     if (!told.others.empty()) doorbell->PassOn(std::move(told.others));
+    RingWhoLooks(rows);
+    return true;
+  }
+  // A worker says so, to every coordinator.
+  void HeardReady(const std::vector<StepMessage>& rows) {
+    if (!rows_told) return;
+    if (!rows_told(rows).all) WakeRelays();
+    RingWhoLooks(rows);
+  }
+  void RingWhoLooks(const std::vector<StepMessage>& rows) {
     std::set<std::string> queues;
     for (const StepMessage& row : rows) queues.insert(row.key.queue);
     for (const std::string& queue : queues) doorbell->RingTold(queue);
-    return true;
   }
   void WakeRelays() {
     const auto first = std::find_if(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); });
@@ -182,7 +191,7 @@ struct App::Parts {
 
   Status StartSender() {
     if (settings.queue_driver != "kafka") return {};
-    const kafka::FleetSettings fleet{settings.kafka_bootstrap, settings.kafka_prefix, "", settings.kafka_properties_file};
+    const kafka::FleetSettings fleet{settings.kafka_bootstrap, settings.kafka_prefix, settings.kafka_group, settings.kafka_properties_file};
     const std::string client_id = "acl-coordinator";
     auto client = kafka::MakeClientSettings(fleet, client_id);
     if (!client) return client.error();
@@ -219,19 +228,16 @@ struct App::Parts {
   }
 
   Status StartListening() {
-    doorbell = std::make_unique<DoorbellServer>(DoorbellServer::Options{.listen = settings.doorbell_listen,
-                                                                        .metrics = &metrics,
-                                                                        .on_closed =
-                                                                            [this](const SubjectId& subject) {
-                                                                              feed.Nudge(subject);
-                                                                              ends.Nudge(subject);
-                                                                            },
-                                                                        .on_work = [this] { WakeRelays(); },
-                                                                        .on_ready =
-                                                                            [this](const std::vector<StepMessage>& rows) {
-                                                                              if (rows_told && !rows_told(rows).all)
-                                                                                WakeRelays();  // it told every coordinator
-                                                                            }});
+    doorbell = std::make_unique<DoorbellServer>(
+        DoorbellServer::Options{.listen = settings.doorbell_listen,
+                                .metrics = &metrics,
+                                .on_closed =
+                                    [this](const SubjectId& subject) {
+                                      feed.Nudge(subject);
+                                      ends.Nudge(subject);
+                                    },
+                                .on_work = [this] { WakeRelays(); },
+                                .on_ready = [this](const std::vector<StepMessage>& rows) { HeardReady(rows); }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};
     HttpServerOptions options;
     options.listen = settings.listen;
@@ -248,6 +254,8 @@ struct App::Parts {
 
   void StopAll() {
     draining = true;
+    // All at once: while one ends its turn, the others would renew the leases of them all.
+    for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();
     if (sender) sender->Stop();
     feed.Stop();  // streams end and whoever waits is answered, so that the server can

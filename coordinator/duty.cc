@@ -31,13 +31,17 @@ Status Duty::Start() {
   return {};
 }
 
-void Duty::Stop() {
-  std::lock_guard lifecycle(lifecycle_);
+void Duty::BeginToStop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
+}
+
+void Duty::Stop() {
+  std::lock_guard lifecycle(lifecycle_);
+  BeginToStop();
   if (thread_.joinable()) thread_.join();
 }
 

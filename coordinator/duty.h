@@ -23,7 +23,8 @@ class Duty final : public Service, private DutyObserver {
 
   Status Start() override;
   void Stop() override;
-  void Wake();  // a turn now, if it is held
+  void BeginToStop();  // takes no more turns and holds nothing after the one it is in; Stop waits for that
+  void Wake();         // a turn now, if it is held
   bool held() const { return core_.held(); }
 
  private:

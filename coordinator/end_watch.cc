@@ -9,7 +9,7 @@ namespace acl::coordinator {
 using std::chrono::milliseconds;
 
 namespace {
-constexpr std::size_t kMaxEarly = 20'000;
+constexpr std::size_t kMaxEarly = 20'000, kMaxNudged = 100'000;
 constexpr milliseconds kKeepEarly{5'000};
 constexpr milliseconds kTryAgain{100};
 constexpr int kLately = 16;  // so many count in what runs took lately
@@ -71,6 +71,7 @@ void EndWatch::Nudge(const SubjectId& subject) {
 }
 
 bool EndWatch::Hinted(const SubjectId& subject) {
+  if (nudged_.size() >= kMaxNudged) return false;  // said again and again while a look takes long; all are looked for now and then
   nudged_.push_back(subject);
   return nudged_.size() == wake_at_;
 }

@@ -62,7 +62,7 @@ class Senders {
       }
       RelayBook& book = *one.book;
       const int times = book.Wanted(now, row.key);
-      if (times == 0) {  // it was sent, or there is no room
+      if (times != 1) {  // it was sent, or there is no room
         taken.all = taken.all && book.room();
       } else if (book.Believes(row.key) && Send(now, book, row, times, rows.size() == 1)) {
         book.Told(row.key);
@@ -135,7 +135,7 @@ class Senders {
     std::map<Lane, int> pages;
     for (const auto& book : books) {
       if (book == nullptr) continue;
-      if (!due.rows.empty()) book->Heard(now, due.db_now);
+      if (!due.rows.empty()) book->Heard(context_.clock.Steady(), due.db_now);
       book->BeginPage();
     }
     bool more = false;
@@ -165,7 +165,8 @@ class Senders {
     auto due = context_.store.DueReadyOf(shard, marks, kRowsAtOnce);
     lock.lock();
     if (!due) return due.error();
-    if (!due->rows.empty()) book->Heard(now, due->db_now);  // the database's clock may have been set back behind all marks
+    if (!due->rows.empty())
+      book->Heard(context_.clock.Steady(), due->db_now);  // the database's clock may have been set back behind all marks
     bool any = false, sending = true;
     for (const DueRow& row : due->rows) {
       if (!book->Seen(row.key)) continue;

@@ -236,6 +236,7 @@ const std::vector<SettingRow>& SettingsTable() {
             "how workers hear of ready work: postgres (they look) or kafka (messages name ready rows); the same for the whole fleet"),
       Text("kafka_bootstrap", kServers, &Settings::kafka_bootstrap, "HOST:PORT,...", "brokers of Apache Kafka (queue_driver kafka)"),
       Text("kafka_prefix", kServers, &Settings::kafka_prefix, "NAME", "topics are PREFIX.steps.QUEUE.BAND and PREFIX.dead"),
+      Text("kafka_group", kServers, &Settings::kafka_group, "NAME", "consumer group of the workers; PREFIX.workers unless set"),
       Text("kafka_properties_file", kServers, &Settings::kafka_properties_file, "FILE",
            "lines NAME=VALUE handed to librdkafka: TLS, SASL and the like (docs/operations.md)"),
       Bytes("large_value_bytes", kServers, &Settings::large_value_bytes, 1024,
@@ -288,7 +289,6 @@ const std::vector<SettingRow>& SettingsTable() {
           "sticky_bytes", kWorker, &Settings::sticky_bytes, 0,
           "states of runs that were given back are kept in memory, up to so many bytes as they are stored (in memory some times as much): "
           "a message that brings one back finds it there, instead of restoring it from the journal; 0 = none"),
-      Text("kafka_group", kWorker, &Settings::kafka_group, "NAME", "consumer group of the workers; PREFIX.workers unless set"),
       Millis("queue_late_ms", kWorker, &Settings::queue_late, 0, 3'600'000,
              "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),
       Switch("local_continuation", kWorker, &Settings::local_continuation,

@@ -24,6 +24,10 @@ Error KafkaError(const std::string& what, rd_kafka_resp_err_t code, const std::s
   }
 }
 
+bool IsTooLarge(const Error& error) {
+  return error.message.find(rd_kafka_err2str(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)) != std::string::npos;
+}
+
 Status Config::Set(const std::string& name, const std::string& value) {
   char why[512] = {};
   if (rd_kafka_conf_set(conf_, name.c_str(), value.c_str(), why, sizeof why) == RD_KAFKA_CONF_OK) return {};

@@ -36,6 +36,8 @@ using Handle = std::unique_ptr<rd_kafka_t, HandleEnd>;
 // kUnavailable for what may pass (broker away, timed out, leader moves), kInvalid for what a person must mend (rights, unknown topic, bad
 // setting), kInternal for a client that must be made anew (fatal).
 Error KafkaError(const std::string& what, rd_kafka_resp_err_t code, const std::string& detail = {});
+// Of such an error: less of it might be taken.
+bool IsTooLarge(const Error& error);
 
 // A configuration with our settings over `more`. kInvalid names the setting that librdkafka refuses, never its value.
 class Config {

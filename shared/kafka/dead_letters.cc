@@ -16,6 +16,7 @@ constexpr const char* kTopic = "acl-dead-topic";
 constexpr const char* kPartition = "acl-dead-partition";
 constexpr const char* kOffset = "acl-dead-offset";
 constexpr const char* kAt = "acl-dead-at";
+constexpr const char* kCut = "acl-dead-cut";
 
 std::string TakeHeader(std::map<std::string, std::string>& headers, const char* name) {
   auto it = headers.find(name);
@@ -41,6 +42,11 @@ Outgoing MakeDeadLetter(const std::string& prefix, const Received& message, cons
   out.headers[kOffset] = std::to_string(message.offset);
   out.headers[kAt] = FormatWallTime(SystemClock().Wall());
   return out;
+}
+
+void CutDeadLetter(Outgoing& letter) {
+  letter.headers.emplace(kCut, std::to_string(letter.value.size()));
+  letter.value.resize(letter.value.size() / 2);
 }
 
 Result<std::vector<DeadLetter>> ReadDeadLetters(const FleetSettings& fleet, const ClientSettings& client,

@@ -21,6 +21,8 @@ struct DeadLetter {
 };
 
 Outgoing MakeDeadLetter(const std::string& prefix, const Received& message, const std::string& reason);
+// Half of the value, for what Kafka does not take as it is; the header `acl-dead-cut` says how long it was.
+void CutDeadLetter(Outgoing& letter);
 
 // All that the topic keeps, oldest first in each partition. kNotFound: there is no such topic.
 Result<std::vector<DeadLetter>> ReadDeadLetters(const FleetSettings& fleet, const ClientSettings& client, std::chrono::milliseconds within);

@@ -5,16 +5,20 @@
 #include "shared/kafka/naming.h"
 #include "shared/kafka/producer.h"
 #include "shared/queue/message_driver.h"
+#include "shared/runtime/backoff.h"
 #include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
 
 namespace acl::kafka {
 namespace {
 
+using std::chrono::milliseconds;
+
 class Driver final : public KafkaDriver {
  public:
   Driver(DriverOptions options, KernelStore& store, const Clock& clock)
       : options_(std::move(options)),
+        clock_(clock),
         producer_(ProducerOptions()),
         consumer_(ConsumerOptions(), clock),
         messages_(MessageOptions(), store, clock) {
@@ -33,7 +37,10 @@ class Driver final : public KafkaDriver {
     producer_.Stop();
   }
   std::string_view name() const override { return "kafka"; }
-  Result<ClaimAnswer> Claim(const ClaimRequest& request) override { return messages_.Claim(request); }
+  Result<ClaimAnswer> Claim(const ClaimRequest& request) override {
+    SendLetters();
+    return messages_.Claim(request);
+  }
   void LookOnce() override { messages_.LookOnce(); }
   void Measure() override {
     waiting_gauge_.Set(double(messages_.waiting()));
@@ -62,6 +69,7 @@ class Driver final : public KafkaDriver {
       {
         std::lock_guard lock(mutex_);
         out_.clear();
+        letters_.clear();  // whoever has the partition next reads the message again
       }
       log_.Info("partitions taken away", {{"partitions", partitions}});
     };
@@ -113,30 +121,51 @@ class Driver final : public KafkaDriver {
 
   // Its offset goes once it lies in the dead letters; until then it is tried again.
   void PutAway(std::uint64_t handle, const std::string& reason) {
-    Outgoing letter;
     {
       std::lock_guard lock(mutex_);
       auto it = out_.find(handle);
       if (it == out_.end()) return;
       log_.Warn("a message cannot be dealt with and goes to the dead letters",
                 {{"topic", it->second.topic}, {"partition", it->second.partition}, {"offset", it->second.offset}, {"reason", reason}});
-      letter = MakeDeadLetter(options_.fleet.prefix, it->second, reason);
+      letters_.emplace(handle, Letter{MakeDeadLetter(options_.fleet.prefix, it->second, reason)});
     }
-    SendLetter(handle, std::move(letter));
+    SendLetters();
   }
 
-  void SendLetter(std::uint64_t handle, Outgoing letter) {
-    // Not taken (stopping, or being made anew): the message is read again by whoever has the partition next.
-    (void)producer_
-        .Send(letter,
-              [this, handle, letter](const Status& sent) {
-                if (sent) {
-                  Settled(handle);
-                } else {
-                  SendLetter(handle, letter);
-                }
-              })
-        .ok();
+  // Those whose time it is. From any thread.
+  void SendLetters() {
+    std::vector<std::pair<std::uint64_t, Outgoing>> due;
+    {
+      std::lock_guard lock(mutex_);
+      for (auto& [handle, letter] : letters_) {
+        if (letter.on_its_way || clock_.Steady() < letter.at) continue;
+        letter.on_its_way = true;
+        due.emplace_back(handle, letter.content);
+      }
+    }
+    for (const auto& [handle, content] : due) {
+      const Status taken = producer_.Send(content, [this, handle = handle](const Status& sent) { LetterAnswered(handle, sent); });
+      if (!taken) LetterAnswered(handle, taken);
+    }
+  }
+
+  void LetterAnswered(std::uint64_t handle, const Status& sent) {
+    if (sent) {
+      {
+        std::lock_guard lock(mutex_);
+        letters_.erase(handle);
+      }
+      return Settled(handle);
+    }
+    Say(Error{sent.code(), "a dead letter: " + sent.message()});
+    std::lock_guard lock(mutex_);
+    const auto it = letters_.find(handle);
+    if (it == letters_.end()) return;
+    Letter& letter = it->second;
+    letter.on_its_way = false;
+    if (IsTooLarge(sent.error())) CutDeadLetter(letter.content);  // with the reason and the place beside it
+    letter.at =
+        clock_.Steady() + BackoffDelay({.initial = milliseconds(100), .max = milliseconds(10'000)}, letter.failures++, random_.Unit());
   }
 
   // A broker that is away says so again and again: once, until something else is wrong.
@@ -150,10 +179,19 @@ class Driver final : public KafkaDriver {
   }
 
   const DriverOptions options_;
+  const Clock& clock_;
+  SystemRandom random_;  // under the lock
   const Logger log_{"kafka"};
   Gauge waiting_gauge_, lag_gauge_;
   std::mutex mutex_;
   std::map<std::uint64_t, Received> out_;
+  struct Letter {
+    Outgoing content;
+    SteadyTime at{};  // not before
+    bool on_its_way = false;
+    int failures = 0;
+  };
+  std::map<std::uint64_t, Letter> letters_;  // of `out_`
   std::uint64_t last_handle_ = 0;
   std::string last_error_;
   Producer producer_;

@@ -50,7 +50,13 @@ struct DoorbellClient::Impl {
         line.peer.host, std::to_string(line.peer.port), [this, &line](error_code error, asio::ip::tcp::resolver::results_type found) {
           if (error) return Retry(line);
           line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
+          line.wait.expires_after(options.connect_within);
+          line.wait.async_wait([socket = line.connecting](error_code early) {
+            error_code ignored;
+            if (!early) socket->close(ignored);
+          });
           asio::async_connect(*line.connecting, found, [this, &line](error_code failed, const asio::ip::tcp::endpoint&) {
+            line.wait.cancel();
             auto socket = std::exchange(line.connecting, nullptr);
             if (failed || stopping) return Retry(line);
             Connected(line, std::move(*socket));

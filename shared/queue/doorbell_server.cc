@@ -7,6 +7,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,10 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using doorbell::Message;
 using doorbell::Stream;
+
+namespace {
+constexpr std::chrono::milliseconds kAcceptAgain{100};
+}
 
 struct DoorbellServer::Impl {
   struct Peer {
@@ -49,7 +54,11 @@ struct DoorbellServer::Impl {
     acceptor.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
       if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
       if (!error && int(peers.size()) < options.max_peers) Welcome(std::move(socket));
-      Accept();
+      if (!error) return Accept();
+      again.expires_after(kAcceptAgain);  // no file descriptor is left, perhaps: it would fail at once, for ever
+      again.async_wait([this](error_code ended) {
+        if (!ended) Accept();
+      });
     });
   }
 
@@ -98,7 +107,12 @@ struct DoorbellServer::Impl {
   void HeardWork(const Message& message) {
     std::vector<StepMessage> ready;
     for (const std::string& bytes : message.ready) {
-      if (auto row = DecodeStepMessage(bytes)) ready.push_back(std::move(*row));
+      auto row = DecodeStepMessage(bytes);
+      if (!row) continue;
+      // Nobody vouches for it. The key finds the row or nothing; what else was said could keep workers from looking.
+      row->kind.clear();
+      row->required_version = 1;
+      ready.push_back(std::move(*row));
     }
     const bool all = !message.ready.empty() && ready.size() == message.ready.size();
     if (all && options.on_ready) return options.on_ready(ready);
@@ -137,17 +151,22 @@ struct DoorbellServer::Impl {
   }
 
   void PassOn(const std::vector<StepMessage>& rows) {
-    if (peers.empty()) return;  // the others look
-    const auto peer = std::next(peers.begin(), std::ptrdiff_t(pass_on_turn++ % peers.size()));
+    std::vector<Peer*> workers;
+    for (auto& [number, peer] : peers) {
+      if (!peer.session.is_nil()) workers.push_back(&peer);
+    }
+    if (workers.empty()) return;  // the others look
+    Peer& worker = *workers[pass_on_turn++ % workers.size()];
     std::vector<std::string> messages;
     for (const StepMessage& row : rows) messages.push_back(EncodeStepMessage(row));
-    for (std::string& frame : doorbell::EncodePassOn(messages)) Send(peer->second, std::move(frame), pass_on_hints);
+    for (std::string& frame : doorbell::EncodePassOn(messages)) Send(worker, std::move(frame), pass_on_hints);
   }
 
   const Options options;
   asio::io_context io{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   asio::ip::tcp::acceptor acceptor;
+  asio::steady_timer again{io};
   std::map<std::int64_t, Peer> peers;  // on the io thread only
   std::int64_t next_peer = 0;
   std::size_t turn = 0, pass_on_turn = 0;
@@ -190,6 +209,7 @@ void DoorbellServer::Stop() {
   asio::post(impl_->io, [this] {
     error_code ignored;
     impl_->acceptor.close(ignored);
+    impl_->again.cancel();
     auto peers = impl_->peers;
     for (auto& [number, peer] : peers) peer.stream->Close();
     impl_->guard.reset();

@@ -23,7 +23,7 @@ class DoorbellServer final : public Service {
     Metrics* metrics = nullptr;                                          // may be null
     std::function<void(const SubjectId&)> on_closed;                     // a worker said that a subject is closed; on the server's thread
     std::function<void()> on_work = {};                                  // a worker made something ready; on the server's thread
-    std::function<void(const std::vector<StepMessage>&)> on_ready = {};  // the same, and these rows are all of it
+    std::function<void(const std::vector<StepMessage>&)> on_ready = {};  // the same, and all of it: keys, without kind and version
   };
   struct Counts {
     std::int64_t peers = 0, sent = 0, dropped = 0, received = 0;
@@ -40,7 +40,8 @@ class DoorbellServer final : public Service {
   void RingWork(const std::string& queue, bool look = false);  // look: doorbell_frame.h
   // The same, of work that a relay was told of: only those who do not hear of it by messages.
   void RingTold(const std::string& queue);
-  // Another coordinator may relay what became ready here: one of the workers, in turn, tells the others. Nothing said of the rows: to look.
+  // Another coordinator may relay what became ready here: one worker with a session, in turn, tells the others. Nothing said of the rows:
+  // to look.
   void PassOn(std::vector<StepMessage> rows);
   void RingSubject(const SessionId& holder, const SubjectId& subject);
   // These were granted to that session as they were made. To nobody, if its line is lost: then its worker asks the database.

@@ -12,6 +12,8 @@ bool MayPass(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown || code == Code::kLeaseLost;
 }
 
+bool TasksOnly(const ClaimRequest& request) { return request.kinds == std::vector<std::string>{std::string(kTaskReadyKind)}; }
+
 }  // namespace
 
 MessageDriver::MessageDriver(Options options, KernelStore& store, const Clock& clock)
@@ -65,7 +67,7 @@ std::vector<MessageDriver::Waiting> MessageDriver::Take(const ClaimRequest& requ
   {
     std::lock_guard lock(mutex_);
     const std::size_t most = singles_ > 0 ? 1 : std::size_t(std::max(1, request.max));
-    const bool tasks_only = request.kinds == std::vector<std::string>{std::string(kTaskReadyKind)};
+    const bool tasks_only = TasksOnly(request);
     int tasks_left = request.max_tasks;
     for (auto& band : waiting_) {
       for (auto it = band.begin(); it != band.end() && taken.size() < most;) {
@@ -168,12 +170,13 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
 
 Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
   if (options_.late_after.count() == 0) return ClaimAnswer{};
-  const bool told = look_.exchange(false);
+  const bool told = !TasksOnly(request) && look_.exchange(false);  // freed runs are meant, and there may be room for them soon
   if (!told && clock_.Steady() < late_at_) return ClaimAnswer{};
   if (!told) late_at_ = clock_.Steady() + options_.late_every;
   ClaimRequest late = request;
   if (!told) late.min_age = options_.late_after;
   auto answer = store_.Claim(late);
+  if (told && !answer && MayPass(answer.code())) look_.store(true);
   const std::size_t got = answer ? answer->claimed.size() + answer->tasks.size() : 0;
   if (got > 0) {
     if (told) look_.store(true);  // there may be more

@@ -22,8 +22,10 @@ std::vector<ReadyKey> RelayBook::Marks(SteadyTime now) {
   late_look_ = heard_ && pages_.empty() && now >= late_look_at_;
   if (late_look_) {
     late_look_at_ = now + options_.late_every;
-    const WallTime late_from =
-        heard_->second + std::chrono::duration_cast<std::chrono::microseconds>(now - heard_->first) - options_.late_within;
+    late_look_time_ = heard_->second + std::chrono::duration_cast<std::chrono::microseconds>(now - heard_->first);
+    // What was not there when the last one was answered, so that slow looks leave no gap between them.
+    const WallTime since = late_look_began_ == WallTime{} ? late_look_time_ : std::min(late_look_began_, late_look_time_);
+    const WallTime late_from = std::max(since, late_look_time_ - options_.sweep_every) - options_.late_within;
     for (auto& [lane, place] : places) place = std::min(place, Place{late_from, {}});
   }
   for (const auto& [lane, place] : pages_) places[lane] = place;
@@ -31,7 +33,9 @@ std::vector<ReadyKey> RelayBook::Marks(SteadyTime now) {
 }
 
 void RelayBook::Looked(SteadyTime began, SteadyTime ended) {
-  if (late_look_) late_look_at_ = std::max(late_look_at_, ended + 10 * (ended - began));
+  if (!late_look_) return;
+  late_look_began_ = late_look_time_;
+  late_look_at_ = std::max(late_look_at_, ended + 10 * (ended - began));
 }
 
 std::vector<ReadyKey> RelayBook::SweepMarks() const { return AsKeys(cursor_); }
@@ -79,7 +83,7 @@ void RelayBook::Failed(SteadyTime now, const ReadyKey& key) {
 
 void RelayBook::BeginSweep(SteadyTime now) {
   sweeping_ = true;
-  sweep_began_ = now;
+  sweep_before_began_ = std::exchange(sweep_began_, now);
   ++sweep_;
   cursor_.clear();
 }
@@ -88,15 +92,17 @@ bool RelayBook::Seen(const ReadyKey& key) {
   const auto mark = marks_.find({key.queue, key.band});
   const bool before = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
   cursor_[{key.queue, key.band}] = before ? Place{key.ready_at, key.subject} : Place{kNoMore, {}};
-  if (!before) return false;
   if (auto it = FoundInTable(key); it != sent_.end()) it->second.seen = sweep_;
-  return true;
+  return before;
 }
 
 void RelayBook::EndSweep(SteadyTime now) {
   std::erase_if(sent_, [&](const auto& entry) {
-    const Sending& sending = entry.second;
-    const bool gone = sending.seen != sweep_ && sending.sent_at < sweep_began_;
+    const auto& [key, sending] = entry;
+    const auto mark = marks_.find({key.queue, key.band});
+    // What was told may lie behind the mark, where no sweep comes: it has the time of one more for a look to find it.
+    const bool swept = mark != marks_.end() && Place{key.ready_at, key.subject} <= mark->second;
+    const bool gone = sending.seen != sweep_ && sending.sent_at < (swept ? sweep_began_ : sweep_before_began_);
     if (gone && sending.unseen) --unseen_;
     return gone;
   });

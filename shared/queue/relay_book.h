@@ -2,8 +2,8 @@
 // What the relay of one shard has sent and not seen claimed (DESIGN.md section 2, "Ready"). The ready table is the truth; this is memory
 // only: a relay that begins anew sends what is there once more, and whoever reads drops what is gone.
 //
-//   look:  rows behind the mark, sent at once; the mark moves with what is sent. Every `late_every` it begins `late_within`
-//          ago: a row has the time of its statement and is seen when that has committed, often after rows of a later time
+//   look:  rows behind the mark, sent at once; the mark moves with what is sent. Every `late_every` it begins `late_within` before
+//          the last that did: a row has the time of its statement and is seen when that has committed, often after rows of a later time
 //   sweep: every few seconds from zero up to the mark: rows that a late transaction put before it are sent, rows that were sent long ago
 //          are sent again (less and less often), and what is not there any more is forgotten
 //   told:  rows that somebody says are there, sent without a look. Nobody vouches for it, so only of queues and bands that were seen in the
@@ -89,10 +89,11 @@ class RelayBook {
   std::map<Lane, Place> marks_, pages_, cursor_;
   std::optional<std::pair<SteadyTime, WallTime>> heard_;
   SteadyTime late_look_at_{}, last_sent_{};
-  bool late_look_ = false;  // the last one began further back
+  bool late_look_ = false;                         // the last one began further back
+  WallTime late_look_time_{}, late_look_began_{};  // when, by the database's clock; when the last of them that was answered
   bool sweeping_ = false;
   std::uint64_t sweep_ = 0;
-  SteadyTime sweep_at_{}, sweep_began_{};
+  SteadyTime sweep_at_{}, sweep_began_{}, sweep_before_began_{};
 };
 
 }  // namespace acl

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kStepMessageVersion = 1;
 constexpr std::uint32_t kMostOfBandOrShard = 3;
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestName = 200, kLongestTraceparent = 128;  // W3C version 00 has 55 characters
 
 Error Bad(const std::string& why) { return {Code::kInvalid, "not a step message: " + why}; }
 
@@ -64,6 +64,7 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   const queue::ReadyKey& key = in.ready();
   if (key.queue().empty() || key.queue().size() > kLongestName || in.kind().size() > kLongestName)
     return Bad("a name is missing or too long");
+  if (in.traceparent().size() > kLongestTraceparent) return Bad("its trace context is too long");
   if (key.band() > kMostOfBandOrShard || key.shard() > kMostOfBandOrShard) return Bad("there is no such band or shard");
   if (key.ready_at_us() <= 0) return Bad("its time is out of range");
   if (in.required_version() > 1'000'000 || in.event_seq() < 0 || in.fencing_token() < 0) return Bad("a number is out of range");

@@ -226,6 +226,51 @@ TEST_F(KafkaFleet, WhatNobodyCanReadGoesToTheDeadLettersAndBackOnDemand) {
       << "it came again, and was put away again";
 }
 
+// As while a fleet changes from one driver to the other. Its polls are far apart: whatever comes to it is rung for.
+TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsGivenBack) {
+  TestKafka kafka = TestKafka::OfThisRun();
+  Fleet& fleet = Make(kafka, {{"ACL_READY_POLL_MS", "60000"}});
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  GatedRun run(fleet, 2);
+  ASSERT_TRUE(run.AwaitStarted(1));
+  fleet.StartWorker(2, {{"ACL_QUEUE_DRIVER", "postgres"}, {"ACL_POLL_MS", "3600000"}});
+  ASSERT_TRUE(fleet.AwaitReady());
+  fleet.worker(1).Signal(SIGTERM);
+  run.Open(1);
+  ASSERT_TRUE(run.AwaitStarted(2)) << fleet.Logs();
+  run.OpenAll();
+  run.ExpectCompletedOnce();
+}
+
+// A letter has the reason and the place beside the message, so one that Kafka just took may be too large for it.
+TEST_F(KafkaFleet, AMessageTooLargeForADeadLetterIsCut) {
+  TestKafka kafka = TestKafka::OfThisRun();
+  Fleet& fleet = Make(kafka);
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const std::string large(999'950, 'x');
+  {
+    kafka::Producer producer({.settings = {.bootstrap = kafka.url()}});
+    ASSERT_TRUE(producer.Start());
+    std::atomic<int> sent{0};
+    ASSERT_TRUE(
+        producer.Send({kafka::StepTopic(prefix_, "default", 1), "", large, {}}, [&](const Status& status) { sent += status.ok(); }));
+    ASSERT_TRUE(WaitUntil([&] { return sent == 1; }));
+  }
+  Json letters;
+  ASSERT_TRUE(WaitUntil([&] {
+    letters = Json::parse(fleet.Cli({"queue", "dead", "list", "-o", "json"}).out, nullptr, false);
+    return letters.is_array() && letters.size() == 1;
+  })) << fleet.Logs();
+  const auto shown = Json::parse(fleet.Cli({"queue", "dead", "show", letters[0]["id"], "-o", "json"}).out);
+  EXPECT_EQ(shown["headers"]["acl-dead-cut"], "393939393530") << "how long it was, in hex";
+  EXPECT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.HealthUrl(1), "acl_queue_consumer_lag") == 0; })) << "the partition goes on";
+  ExpectAllComplete(SubmitMany(6, 2));
+}
+
 TEST_F(KafkaFleet, OverTlsWithSettingsOfTheClientsOwn) {
   TestKafka kafka = TestKafka::OfThisRun();
   const auto [address, certificate] = kafka.Tls();

@@ -101,6 +101,36 @@ TEST_F(DutyTest, AnotherTakesOverWhenTheHolderIsSilent) {
   EXPECT_TRUE(second->held());
 }
 
+// Its process holds the leases of all duties with one statement: while one of them ends a long turn, nobody renews those of the others.
+TEST_F(DutyTest, WhoBeginsToStopRenewsNothing) {
+  LoopLeases& leases = Leases(milliseconds(300));
+  std::promise<void> in_turn, go;
+  TurnCounter counter;
+  Duty other({"other", [&]() -> Result<milliseconds> { return counter.Note(); }, {}}, leases, watch_, clock_, nullptr);
+  Duty busy({"test",
+             [&, first = true]() mutable -> Result<milliseconds> {
+               if (std::exchange(first, false)) {
+                 in_turn.set_value();
+                 go.get_future().wait();
+               }
+               return milliseconds(1);
+             },
+             {}},
+            leases, watch_, clock_, nullptr);
+  ASSERT_TRUE(busy.Start().ok());
+  in_turn.get_future().wait();
+  ASSERT_TRUE(other.Start().ok());
+  ASSERT_TRUE(counter.AwaitMore(0));
+  busy.BeginToStop();
+  other.BeginToStop();
+  TurnCounter taken;
+  auto next = Make(taken, milliseconds(300));
+  ASSERT_TRUE(next->Start().ok());
+  EXPECT_TRUE(taken.AwaitMore(0)) << "another process has it while this one ends its turn";
+  go.set_value();
+  busy.Stop(), other.Stop(), next->Stop();
+}
+
 TEST_F(DutyTest, WaitsForTheDatabase) {
   std::atomic<bool> up{false};
   DatabaseWatch watch(

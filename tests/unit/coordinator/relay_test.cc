@@ -143,6 +143,10 @@ TEST_F(RelayTest, MoreRowsThanAPageInTheTimeThatIsReadAgain) {
   clock_.Advance(milliseconds(40));
   Put(2'600, milliseconds(41));
   EXPECT_THAT(Turn(), ElementsAre(2'600)) << "before all that was sent";
+  for (int n = 0; n < 3; ++n) {
+    clock_.Advance(milliseconds(100));
+    EXPECT_THAT(Turn(), IsEmpty()) << "something might have been late";
+  }
   clock_.Advance(milliseconds(1'000));
   rows_.questions = 0;
   EXPECT_THAT(Turn(), IsEmpty());
@@ -211,6 +215,8 @@ TEST_F(RelayTest, WhatIsToldIsSentWithoutALook) {
   EXPECT_EQ(rows_.questions, 0);
   EXPECT_THAT(Turn(), IsEmpty()) << "a look finds nothing new in them";
   clock_.Advance(milliseconds(10'000));
+  EXPECT_TRUE(made_.told(Told()).all);
+  EXPECT_THAT(sent_, IsEmpty()) << "what is sent again is sent as it stands in the table";
   EXPECT_THAT(Turn(), ElementsAre(1)) << "not claimed: the sweep sends it again";
 }
 

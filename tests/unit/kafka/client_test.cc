@@ -35,6 +35,8 @@ TEST(KafkaConfig, UnknownAndOurOwnSettingsAreRefused) {
 TEST(KafkaErrors, SayWhatMayPassAndWhatDoesNot) {
   EXPECT_EQ(KafkaError("x", RD_KAFKA_RESP_ERR__TRANSPORT).code, Code::kUnavailable);
   EXPECT_EQ(KafkaError("x", RD_KAFKA_RESP_ERR__MSG_TIMED_OUT).code, Code::kUnavailable);
+  EXPECT_TRUE(IsTooLarge(KafkaError("x", RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)));
+  EXPECT_FALSE(IsTooLarge(KafkaError("x", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)));
   EXPECT_EQ(KafkaError("x", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED).code, Code::kInvalid);
   EXPECT_EQ(KafkaError("x", RD_KAFKA_RESP_ERR__FATAL).code, Code::kInternal);
   const Error unknown = KafkaError("sending", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);

@@ -1,7 +1,12 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
+#include <set>
 
 #include "shared/queue/doorbell_client.h"
 #include "shared/queue/doorbell_frame.h"
@@ -32,6 +37,15 @@ class Heard {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return counts_[what] >= times; });
   }
+  // Of what nobody tells: looks again and again.
+  bool Watch(const std::function<bool()>& done) {
+    std::unique_lock lock(mutex_);
+    for (int n = 0; n < 20'000; ++n) {
+      if (done()) return true;
+      changed_.wait_for(lock, std::chrono::milliseconds(1));
+    }
+    return false;
+  }
 
  private:
   std::mutex mutex_;
@@ -57,6 +71,15 @@ StepMessage ReadyRow(std::uint8_t subject) {
   StepMessage row;
   row.key = {"default", 1, ReadyShard(Subject(subject)), WallTimeFromMicros(1'790'000'000'000'000), Subject(subject)};
   row.kind = "workflow";
+  row.required_version = 2;
+  return row;
+}
+
+// Nobody vouches for more than the key.
+StepMessage AsHeard(std::uint8_t subject) {
+  StepMessage row = ReadyRow(subject);
+  row.kind.clear();
+  row.required_version = 1;
   return row;
 }
 
@@ -140,6 +163,7 @@ TEST(Doorbell, TellsWhichRowsWereMadeReady) {
   server_options.on_ready = [&](const std::vector<StepMessage>& rows) {
     for (const StepMessage& row : rows) heard.Add("ready " + EncodeStepMessage(row));
   };
+  const auto row_heard = [&](std::uint8_t subject) { return heard.WaitFor("ready " + EncodeStepMessage(AsHeard(subject))); };
   DoorbellServer server(std::move(server_options));
   ASSERT_TRUE(server.Start().ok());
   DoorbellClient::Options options;
@@ -152,8 +176,7 @@ TEST(Doorbell, TellsWhichRowsWereMadeReady) {
   ASSERT_TRUE(heard.WaitFor("work default", 1));
   client.TellReady({ReadyRow(1), ReadyRow(2)});
   client.TellReady({});
-  EXPECT_TRUE(heard.WaitFor("ready " + EncodeStepMessage(ReadyRow(1))));
-  EXPECT_TRUE(heard.WaitFor("ready " + EncodeStepMessage(ReadyRow(2))));
+  EXPECT_TRUE(row_heard(1) && row_heard(2));
   EXPECT_EQ(heard.Count("look for it"), 0);
   client.TellWork();
   EXPECT_TRUE(heard.WaitFor("look for it", 1)) << "it is not known which";
@@ -204,19 +227,59 @@ TEST(Doorbell, AWorkerPassesOnToTheOtherCoordinators) {
   DoorbellClient client(std::move(options));
   ASSERT_TRUE(client.Start().ok());
   ASSERT_TRUE(heard.WaitFor("work default", 2));
+  a->PassOn({ReadyRow(9)});  // to nobody that has a session
+  client.SetSession(SessionId{Subject(42).uuid});
+  ASSERT_TRUE(heard.WaitFor("work default", 4)) << "each hello is answered";
   a->PassOn({ReadyRow(1), ReadyRow(2)});
-  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(ReadyRow(1))));
-  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(ReadyRow(2))));
+  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(AsHeard(1))));
+  EXPECT_TRUE(heard.WaitFor("b " + EncodeStepMessage(AsHeard(2))));
+  EXPECT_EQ(heard.Count("b " + EncodeStepMessage(AsHeard(9))), 0);
   EXPECT_EQ(heard.Count("b looks"), 0);
   a->PassOn({});
   EXPECT_TRUE(heard.WaitFor("b looks"));
   b->PassOn({});
   EXPECT_TRUE(heard.WaitFor("a looks"));
   EXPECT_EQ(heard.Count("a looks"), 1) << "what it said itself does not come back";
-  EXPECT_EQ(heard.Count("a " + EncodeStepMessage(ReadyRow(1))), 0);
+  EXPECT_EQ(heard.Count("a " + EncodeStepMessage(AsHeard(1))), 0);
   EXPECT_EQ(heard.Count("b looks"), 1);
   client.Stop();
   a->Stop(), b->Stop();
+}
+
+// An address that takes no connection and refuses none, as that of a machine that is gone: the kernel tries it for two minutes.
+TEST(Doorbell, DoesNotWaitForAnAddressThatSaysNothing) {
+  boost::asio::io_context io;
+  using boost::asio::ip::tcp;
+  tcp::acceptor full(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  full.listen(0);  // room for one, which is never accepted
+  const auto port = full.local_endpoint().port();
+  tcp::socket first(io);
+  first.connect(full.local_endpoint());
+  // Of the sockets that wait for an answer from there: the ports they have here.
+  const auto waiting = [port] {
+    std::set<std::string> ports;
+    std::ifstream table("/proc/net/tcp");
+    std::string line;
+    while (std::getline(table, line)) {
+      const std::string to = fmt::format("0100007F:{:04X} 02", port);  // SYN_SENT
+      if (const auto at = line.find(to); at != std::string::npos) ports.insert(line.substr(line.find(": "), at));
+    }
+    return ports;
+  };
+  DoorbellClient::Options options;
+  options.coordinators = {{"127.0.0.1", port}};
+  options.retry_min = std::chrono::milliseconds(1);
+  options.retry_max = std::chrono::milliseconds(5);
+  options.connect_within = std::chrono::milliseconds(30);
+  DoorbellClient client(std::move(options));
+  ASSERT_TRUE(client.Start().ok());
+  std::set<std::string> seen;
+  Heard heard;
+  EXPECT_TRUE(heard.Watch([&] {
+    seen.merge(waiting());
+    return seen.size() >= 3;
+  })) << "it begins anew, and would ask for the name again";
+  client.Stop();
 }
 
 TEST(Doorbell, WhoHearsByMessagesIsNotRungForWhatARelayWasTold) {

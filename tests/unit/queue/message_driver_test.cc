@@ -4,6 +4,7 @@
 
 #include "shared/base/uuid7.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/kernel/task.h"
 
 namespace acl {
 namespace {
@@ -183,6 +184,25 @@ TEST_F(MessageDriverTest, LooksOnceWhenToldTo) {
   EXPECT_EQ(store.asked[0].min_age, milliseconds(0)) << "the youngest row too";
   EXPECT_TRUE(Claim());
   EXPECT_EQ(store.asked.size(), 1u) << "nothing was found: once";
+}
+
+TEST_F(MessageDriverTest, ALookThatCameToNothingIsStillToBeDone) {
+  driver->LookOnce();
+  store.script = {Code::kTimeout};
+  EXPECT_FALSE(Claim());
+  ClaimRequest tasks;
+  tasks.max_tasks = 4;
+  tasks.kinds = {std::string(kTaskReadyKind)};
+  EXPECT_TRUE(driver->Claim(tasks)) << "it asks for no runs, and there may be room for them in a moment";
+  EXPECT_EQ(store.asked.size(), 1u);
+  EXPECT_TRUE(Claim());
+  ASSERT_EQ(store.asked.size(), 2u);
+  EXPECT_EQ(store.asked[1].min_age, milliseconds(0));
+  driver->LookOnce();
+  store.script = {Code::kInternal};
+  EXPECT_FALSE(Claim());
+  EXPECT_TRUE(Claim());
+  EXPECT_EQ(store.asked.size(), 3u) << "what does not pass by itself would stand before every message";
 }
 
 TEST_F(MessageDriverTest, LooksForLateRowsNowAndThen) {

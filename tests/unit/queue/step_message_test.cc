@@ -76,6 +76,7 @@ TEST(StepMessage, WhatCannotBeOneIsRefusedWithTheReason) {
   EXPECT_THAT(changed([](auto& m) { m.mutable_ready()->clear_queue(); }), testing::HasSubstr("name"));
   EXPECT_THAT(changed([](auto& m) { m.set_kind(std::string(201, 'k')); }), testing::HasSubstr("name"));
   EXPECT_THAT(changed([](auto& m) { m.set_event_seq(-1); }), testing::HasSubstr("number"));
+  EXPECT_THAT(changed([](auto& m) { m.set_traceparent(std::string(129, '0')); }), testing::HasSubstr("trace context"));
 }
 
 // Whatever bytes come: an answer, never a crash.
