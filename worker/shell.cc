@@ -30,11 +30,12 @@ WorkerShell::WorkerShell(WorkerConfig config, KernelStore& store, QueueDriver& q
       runner_(runner),
       ids_(clock, random_),
       crew_(Helpers()),
+      room_for_(std::size_t(config.run_slots) * 4 + std::size_t(config.step_slots)),
       core_(std::move(config), kinds, random_, observer, &crew_),
       carry_out_{store, queue, clock, ids_, std::move(on_restore)},
       heartbeats_({.name = "heartbeat", .threads = 1, .max_queued = 64}),
-      commits_({.name = "commit", .threads = kCommitThreads, .max_queued = 64}),
-      others_({.name = "sql", .threads = 3, .max_queued = 4096}) {}
+      commits_({.name = "commit", .threads = kCommitThreads, .max_queued = 64 + room_for_}),
+      others_({.name = "sql", .threads = 3, .max_queued = 4096 + room_for_}) {}
 
 WorkerShell::~WorkerShell() { Stop(); }
 

@@ -76,7 +76,8 @@ class WorkerShell {
   SystemRandom random_;
   Uuid7Maker ids_;
   Crew crew_;
-  WorkerCore core_;  // touched by who has set deciding_, and by the crew that helps
+  const std::size_t room_for_;  // commands that runs and steps may have on their way at once
+  WorkerCore core_;             // touched by who has set deciding_, and by the crew that helps
   CarryOutContext carry_out_;
   BlockingPool heartbeats_, commits_, others_;
   std::atomic<bool> lent_{false};  // one of others_, to commits

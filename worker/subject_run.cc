@@ -299,7 +299,7 @@ void SubjectRun::ChooseDisposition(Work& work, const BuildContext& context, cons
   }
   if (next.waiting->next_wake && *next.waiting->next_wake <= context.now + limits_.hold_wait) return;
   // A run that is woken, says something and waits again would else never have a snapshot.
-  if (!item.events.empty() && SnapshotComes(std::int64_t(item.events.size()), work.delta_bytes)) return;
+  if (!item.events.empty() && SnapshotComes(work, std::int64_t(item.events.size()))) return;
   item.disposition = Disposition::kRelease;
   item.waiting = next.waiting;
 }
@@ -349,14 +349,14 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
     if (!followed) return followed.error();
     if (work.open) SealOpen(work, context.now);
   }
+  item.state_root = work.next_state.Root();
+  work.next_state.Settle();
   ChooseDisposition(work, context, next);
   // A timer set again by this very item must not be cleared by it.
   std::erase_if(item.timers_cleared, [&](const std::string& id) {
     auto change = work.timer_changes.find(id);
     return change != work.timer_changes.end() && change->second.has_value();
   });
-  item.state_root = work.next_state.Root();
-  work.next_state.Settle();
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
   for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);

@@ -170,7 +170,7 @@ class SubjectRun {
   static std::int64_t LastSeq(const Work& work) { return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0); }
   Status PlanStarts(Work& work, const BuildContext& context, Next& next);
   Status TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
-  bool SnapshotComes(std::int64_t events, std::size_t delta_bytes) const;
+  bool SnapshotComes(const Work& work, std::int64_t events) const;
   bool GivesWay(const BuildContext& context) const;
   void ChooseDisposition(Work& work, const BuildContext& context, const Next& next);
   void RecordAttempt(Work& work, const std::string& step_id);

@@ -10,11 +10,11 @@ void SubjectRun::OnSnapshot(Snapshot snapshot) {
   idle_ = false;  // it may be all that a release waits for
 }
 
-// One is being made, or will be once these events are committed.
-bool SubjectRun::SnapshotComes(std::int64_t events, std::size_t delta_bytes) const {
+// One is being made, or will be once these events are committed: TakeSnapshotJob measures what the state is by then.
+bool SubjectRun::SnapshotComes(const Work& work, std::int64_t events) const {
   if (snapshot_ready_ || snapshot_failed_) return false;
   return snapshot_running_ ||
-         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + delta_bytes, state_.stored_bytes());
+         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.delta_bytes, work.next_state.stored_bytes());
 }
 
 void SubjectRun::KeepStored(Snapshot snapshot) {

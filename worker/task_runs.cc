@@ -8,6 +8,13 @@ namespace acl {
 
 using Outcome = StepResult::Outcome;
 
+StepResult Dropped(EffectClass effect) {
+  StepResult result;
+  result.outcome = effect == EffectClass::kNonIdempotent ? Outcome::kUnknown : Outcome::kTimedOut;
+  result.error = "the step did not stop at its deadline and was dropped";
+  return result;
+}
+
 void TaskRuns::Take(SteadyTime, ClaimedTask grant, SteadyTime start_until) {
   ++counts_.taken;
   Task task;
@@ -58,6 +65,7 @@ std::vector<TaskRuns::Start> TaskRuns::Begin(SteadyTime now, WallTime db_now, bo
       call.step.timeout = call.step.timeout.count() > 0 ? std::min(call.step.timeout, left) : left;
     }
     task->state = Task::State::kRunning;
+    Remember(now, *task);
     if (call.step.timeout.count() > 0) task->drop_at = now + call.step.timeout + config_.runner_grace;
     observer_.OnStep(call);
     starts.push_back({std::move(call), task->stop});
@@ -109,16 +117,36 @@ void TaskRuns::OnUnwanted(const TaskId& id) {
   if (it->second.state == Task::State::kRunning) it->second.stop.Stop();
 }
 
-void TaskRuns::OnHeld(const std::vector<HeldTask>& held) {
+void TaskRuns::Remember(SteadyTime now, const Task& task) {
+  const auto old = [&](const BegunKey& key) { return begun_.at(key).at + config_.remembered_for < now; };
+  while (!begun_order_.empty() && (begun_order_.size() >= config_.remembered || old(begun_order_.front()))) {
+    if (!old(begun_order_.front())) forgot_at_ = begun_.at(begun_order_.front()).at + config_.remembered_for;
+    begun_.erase(begun_order_.front());
+    begun_order_.pop_front();
+  }
+  const BegunKey key{task.grant.id, task.grant.token};
+  if (begun_.insert({key, {task.offer.step.effect, now}}).second) begun_order_.push_back(key);
+}
+
+void TaskRuns::OnHeld(SteadyTime now, const std::vector<HeldTask>& held) {
   for (const HeldTask& row : held) {
     auto it = tasks_.find(row.task);
     if (it != tasks_.end() && it->second.grant.token == row.token) continue;
+    const auto begun = begun_.find({row.task, row.token});
     Task task;
     task.grant.id = row.task;
     task.grant.token = row.token;
     task.grant.row.step_id = row.key.step_id;
     task.grant.row.attempt_id = row.key.attempt_id;
-    EndWithoutBeginning(task, Outcome::kNotStarted, "its grant was never heard of by its worker");
+    if (begun != begun_.end() || now < forgot_at_) {
+      task.offer.step.effect = begun != begun_.end() ? begun->second.effect : EffectClass::kNonIdempotent;
+      StepResult result;
+      result.outcome = Outcome::kUnknown;
+      result.error = "it ran to its end, and the database has lost that it did";
+      End(task, std::move(result));
+    } else {
+      EndWithoutBeginning(task, Outcome::kNotStarted, "its grant was never heard of by its worker");
+    }
     tasks_.insert_or_assign(row.task, std::move(task));
   }
 }
@@ -198,9 +226,7 @@ void TaskRuns::OnTime(SteadyTime now) {
   for (auto& [id, task] : tasks_) {
     if (!task.drop_at || *task.drop_at > now) continue;
     task.stop.Stop();
-    StepResult result;
-    result.outcome = Outcome::kTimedOut;
-    result.error = "the step did not stop at its deadline and was dropped";
+    StepResult result = Dropped(task.offer.step.effect);
     observer_.OnStepDone(
         {task.grant.subject, task.grant.token, task.grant.row.step_id, task.grant.row.attempt_id, task.offer.trace.trace_id}, result);
     End(task, std::move(result));

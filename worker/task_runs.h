@@ -9,6 +9,7 @@
 // answer came later than the session could have lived) and by the compare-and-set when its result is delivered. A result is kept and
 // offered again until the database says yes or no, also over the loss of the session it was taken under.
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,11 +27,17 @@ struct TaskCounts {
   std::int64_t taken = 0, delivered = 0, replayed = 0, refused = 0, kept = 0, given_back = 0;
 };
 
+// Of a runner that did not come back at its deadline: what it did may be done, and is not done again unless that does no harm.
+StepResult Dropped(EffectClass effect);
+
 class TaskRuns {
  public:
   struct Config {
     std::string worker_name;
     milliseconds retry_min{50}, retry_max{2'000}, runner_grace{5'000};
+    // Tasks that ended here are remembered so long, and so many: a failover may bring them back.
+    milliseconds remembered_for{600'000};
+    std::size_t remembered = 100'000;
   };
   struct Start {
     StepCall call;
@@ -47,8 +54,9 @@ class TaskRuns {
   bool OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
   // The run wants it back.
   void OnUnwanted(const TaskId& task);
-  // What the table says this session holds: what is not known here is ended as not started.
-  void OnHeld(const std::vector<HeldTask>& held);
+  // What the table says this session holds. What is not known here is ended: as not started if it was never heard of; what it did is
+  // unknown if it began here, for then the database has lost that it ended (a failover).
+  void OnHeld(SteadyTime now, const std::vector<HeldTask>& held);
   // Its subject; nil if it was not known.
   SubjectId OnDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);
 
@@ -58,7 +66,7 @@ class TaskRuns {
   void StopRunning();
   // The session is gone: what runs is stopped and forgotten, its end nobody's business; results stay.
   void ForgetRunning();
-  void ForgetAll() { tasks_.clear(); }
+  void ForgetAll() { tasks_.clear(), begun_.clear(), begun_order_.clear(); }
 
   // Reports to deliver now; each is in flight until OnDelivered.
   std::vector<TaskReport> TakeReports(SteadyTime now);
@@ -91,7 +99,17 @@ class TaskRuns {
   const Config config_;
   Random& random_;
   WorkerObserver& observer_;
+  struct Begun {
+    EffectClass effect;
+    SteadyTime at;
+  };
+  using BegunKey = std::pair<TaskId, Token>;
+  void Remember(SteadyTime now, const Task& task);
+
   std::map<TaskId, Task> tasks_;
+  std::map<BegunKey, Begun> begun_;
+  std::deque<BegunKey> begun_order_;
+  SteadyTime forgot_at_{};  // something was forgotten before its time: until then what is not known may have begun
   std::int64_t order_ = 0;
   TaskCounts counts_;
 };

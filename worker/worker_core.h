@@ -233,6 +233,7 @@ class WorkerCore {
     int attempt_id = 0;
     StopToken stop;
     std::optional<SteadyTime> drop_at;  // deadline + grace
+    EffectClass effect = EffectClass::kNonIdempotent;
     TraceContext trace;
   };
   using StepKey = std::pair<SubjectId, std::string>;

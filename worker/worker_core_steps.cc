@@ -24,6 +24,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
     RunningStep step;
     step.token = call.token;
     step.attempt_id = call.attempt_id;
+    step.effect = call.step.effect;
     step.trace = call.trace;
     if (call.step.timeout.count() > 0) {
       step.drop_at = now + call.step.timeout + config_.runner_grace;
@@ -57,7 +58,7 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
   run->OnStepDone(step_id, attempt_id, std::move(result));
 }
 
-// The runner did not come back: it is dropped, the attempt counts as timed out.
+// The runner did not come back: it is dropped.
 void WorkerCore::DropLateSteps(SteadyTime now) {
   if (now < look_at_steps_) return;
   look_at_steps_ = SteadyTime::max();
@@ -74,9 +75,7 @@ void WorkerCore::DropLateSteps(SteadyTime now) {
     it = running_.erase(it);
     SubjectRun* run = subjects_.Change(subject);
     if (!run) continue;
-    StepResult result;
-    result.outcome = StepResult::Outcome::kTimedOut;
-    result.error = "the step did not stop at its deadline and was dropped";
+    StepResult result = Dropped(step.effect);
     observer_.OnStepDone({subject, step.token, step_id, step.attempt_id, step.trace.trace_id}, result);
     run->OnStepDone(step_id, step.attempt_id, std::move(result));
   }

@@ -31,7 +31,7 @@ void WorkerCore::BeginTasks(SteadyTime now) {
 }
 
 void WorkerCore::OnTasksHeld(SteadyTime now, const SessionId& session, const Result<std::vector<HeldTask>>& held) {
-  if (session == session_ && held && !ClaimMayHave(now)) tasks_.OnHeld(*held);
+  if (session == session_ && held && !ClaimMayHave(now)) tasks_.OnHeld(now, *held);
 }
 
 void WorkerCore::OnTaskDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer) {

@@ -132,6 +132,9 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
       context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
   request.stopped = [&] { return context.stop.stopped(); };
 
+  // Laying out its files may have taken long.
+  if (context.stop.stopped()) return Ended(Outcome::kNotStarted, "stopped before it began");
+  if (std::chrono::steady_clock::now() >= request.deadline) return Ended(Outcome::kTimedOut, "its time was over before it was begun");
   auto run = RunProcess(request);
   if (!run) return Failed(run.error());
   switch (run->end) {

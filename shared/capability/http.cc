@@ -109,7 +109,7 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   call.own_headers.emplace_back("Fencing-Scope", context.call.scope);
   if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
   call.repeatable = method != "POST";
-  call.follow_redirects = FlagOf(parameters, "follow_redirects");
+  call.follow_redirects = method == "GET" && FlagOf(parameters, "follow_redirects");
   double seconds = NumberOf(parameters, "timeout", 30);
   if (!(seconds > 0 && seconds <= 86'400)) {
     return Error{Code::kInvalid, "timeout must be more than 0 and at most 86400 seconds"};

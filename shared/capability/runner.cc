@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr const char* kNoRoom = "the worker is stopping or has too many calls waiting";
 constexpr std::size_t kMaxErrorBytes = 8u << 10;
-constexpr std::size_t kLittleBytes = 16u << 10;  // of outputs that whoever answers looks through
+constexpr std::size_t kLittleBytes = 16u << 10;  // of inputs or outputs that a thread with others to serve goes through
 
 // The longest a call may take when neither the step nor the capability says so.
 constexpr std::chrono::hours kNoTimeout{24 * 7};
@@ -200,7 +200,8 @@ CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
   const CapabilitySpec* spec = registry_.Find(name->get_ref<const std::string&>());
   if (spec == nullptr) return Pace::kSlow;
   if (registry_.Starter(spec->id) != nullptr) return Pace::kBegun;
-  return spec->quick ? Pace::kQuick : Pace::kSlow;
+  std::size_t left = kLittleBytes;  // whatever it does, it does with these
+  return spec->quick && IsWithin(call.step.call, left) ? Pace::kQuick : Pace::kSlow;
 }
 
 std::uint64_t CapabilityRunner::Begin(const Work& work) {

@@ -146,7 +146,13 @@ void KnownEntries::Keep(EntryPtr entry) {
   const auto longest =
       std::max_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   longest->second.pop_back();
+  if (longest->second.empty()) known_.erase(longest);  // each key is looked for in every payload
   --count_;
+}
+
+std::size_t KnownEntries::names() const {
+  std::lock_guard lock(mutex_);
+  return known_.size();
 }
 
 std::size_t KnownEntries::size() const {

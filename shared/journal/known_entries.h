@@ -34,6 +34,7 @@ class KnownEntries {
   void Learn(const Event& event, const Document& state);
 
   std::size_t size() const;
+  std::size_t names() const;  // of entries that one payload is looked through for
 
  private:
   using LeafPtr = std::shared_ptr<const trie::Leaf>;

@@ -77,6 +77,15 @@ TEST_F(Exec, AFailingProgramIsAFailedAttemptIfAskedFor) {
   EXPECT_LT(run("seq 100000 >&2; exit 1").error.size(), 2'100u);
 }
 
+// Laying out its files may take longer than it has: then it would be killed in the middle of something, and tried again.
+TEST_F(Exec, AProgramWhoseTimeIsOverIsNotBegun) {
+  const std::string made = work_.path + "/made";
+  const StepResult late = Shell("echo x >" + made, 1e-9);
+  EXPECT_EQ(late.outcome, Outcome::kTimedOut);
+  EXPECT_THAT(late.error, HasSubstr("before it was begun"));
+  EXPECT_NE(::access(made.c_str(), F_OK), 0);
+}
+
 TEST_F(Exec, ProgramsThatAreNotAllowedOrNotThere) {
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "rm"}, {"args", Json::array()}}), HasSubstr("not allowed"));
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "/bin/echo"}, {"args", Json::array()}}), HasSubstr("not allowed"));

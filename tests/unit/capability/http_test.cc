@@ -135,12 +135,17 @@ TEST_F(Http, RedirectsAreFollowedWithinBoundsAndCheckedAnew) {
     if (request.starts_with("GET /file ")) return to("file:///etc/passwd");
     if (request.starts_with("GET /user ")) return to("http://a:b@127.0.0.1/");
     if (request.starts_with("GET /other ")) return to(other->Url("/x"));
+    if (request.find(" /elsewhere ") < 5) return SmallServer::Answer("303 See Other", "", "Location: /end\r\n");
     return SmallServer::Answer("200 OK", "end");
   });
   SmallServer second([](const std::string&) { return SmallServer::Answer("200 OK", "second"); });
   other = &second;
   EXPECT_EQ(Apply("net.http.get", {{"url", server.Url("/once")}}).outputs["body"], "end");
   EXPECT_EQ(Apply("net.http.get", {{"url", server.Url("/once")}, {"follow_redirects", false}}).outputs["status_code"], 302);
+  for (const char* method : {"net.http.post", "net.http.put"}) {
+    const StepResult result = Call(method, {{"url", server.Url("/elsewhere")}, {"body", "b"}, {"follow_redirects", true}});
+    EXPECT_EQ(result.outputs["status_code"], 303) << method << ": what was done here is not done there too";
+  }
   EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/loop")}}), HasSubstr("more than 5 redirects"));
   EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/file")}}), HasSubstr("scheme 'file'"));
   EXPECT_THAT(FailureOf("net.http.get", {{"url", server.Url("/user")}}), HasSubstr("user or password"));

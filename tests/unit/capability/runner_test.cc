@@ -299,12 +299,13 @@ TEST_F(Runner, AFewQuickCallsAreCarriedOutByTheCaller) {
   auto made = CapabilityRunner::Make(registry_, contents_, {}, {.work_folder = work_.path, .threads = 1, .quick_here = 2});
   ASSERT_TRUE(made) << made.error();
   runner_ = std::move(*made);
+  Json inputs = Json::object();
   const auto run = [&](const std::vector<std::string>& capabilities) {
     by.clear();
     std::atomic<int> ended{0};
     std::vector<StepRunner::Job> jobs;
     for (const std::string& capability : capabilities) {
-      StepCall call = MakeCall(capability, Json::object());
+      StepCall call = MakeCall(capability, inputs);
       call.step.step_id = std::to_string(jobs.size());
       jobs.push_back({call, {}, [&](const StepResult& result) {
                         EXPECT_EQ(result.outcome, Outcome::kSucceeded) << result.error;
@@ -322,6 +323,8 @@ TEST_F(Runner, AFewQuickCallsAreCarriedOutByTheCaller) {
   EXPECT_EQ(run({"test.computes", "test.works", "test.computes"}), "0-2") << "the slow one has a thread of its own";
   EXPECT_EQ(run({"test.computes", "test.computes", "test.computes"}), "---") << "three are worth a thread";
   EXPECT_EQ(run({"test.computes", "test.begins"}), "--") << "what it begins may wait for much";
+  inputs = {{"text", std::string(20'000, 'x')}};
+  EXPECT_EQ(run({"test.computes"}), "-") << "the caller has others to serve";
 }
 
 TEST_F(Runner, AWorkFolderOfADeadWorkerIsRemovedOfALivingOneKept) {

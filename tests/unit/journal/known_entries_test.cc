@@ -99,6 +99,16 @@ TEST_F(Known, TheLongestNotAskedForAreForgotten) {
   EXPECT_FALSE(Answers(First(Puts(Spec(1), 11)).event));
 }
 
+// Each name is looked for in every payload.
+TEST_F(Known, ANameOfWhichNothingIsLeftIsForgotten) {
+  for (int i = 0; i < 40; ++i) {
+    const Made made = First(Json::array({PatchAdd({"run"}, RunRecord(i)), PatchAdd({"name_" + std::to_string(i / 2)}, Spec(i / 2))}));
+    known_.Learn(made.event, made.state);
+  }
+  EXPECT_EQ(known_.size(), 4u);
+  EXPECT_LE(known_.names(), 4u);
+}
+
 TEST_F(Known, WhatIsNotRightIsNotAnswered) {
   Teach(Spec(1));
   const Made good = First(Puts(Spec(1), 7));

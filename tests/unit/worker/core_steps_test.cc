@@ -156,6 +156,17 @@ TEST_F(CoreBench, ARunnerThatDoesNotComeBackIsDropped) {
   EXPECT_EQ(EventsOf(subject, "step.completed"), 0);
 }
 
+TEST_F(CoreBench, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
+  Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+  Live(steps[0].call.step.timeout + config.runner_grace + milliseconds(100), milliseconds(100));
+  EXPECT_EQ(core->counts().watchdog_drops, 1);
+  EXPECT_EQ(told.ended, std::vector{Outcome::kUnknown});
+  EXPECT_EQ(steps.size(), 1u) << "a person says";
+}
+
 TEST_F(CoreBench, ABusyRunGivesWayToAnotherOne) {
   config.run_slots = 1;
   config.subject.fairness_items = 2;
@@ -250,6 +261,48 @@ class BigKind final : public SubjectKind {
     return next;
   }
 };
+
+// Each input adds an entry: a state that grows nearly as fast as what is written to change it.
+class GrowingKind final : public SubjectKind {
+ public:
+  std::string_view Name() const override { return "growing"; }
+  Decision Decide(const Document&, const Input& input, WallTime) const override {
+    Decision decision;
+    if (const auto* inbox = std::get_if<InboxInput>(&input)) decision.events.push_back({"grown", inbox->payload, {}});
+    return decision;
+  }
+  Delta Evolve(const Document&, const EventDraft& draft) const override {
+    const int n = draft.facts.value("n", 0);
+    const std::string text(std::size_t(n == 0 ? 3'000 : 400), 'x');
+    return Json::array({{{"op", "add"}, {"path", "/e" + std::to_string(n)}, {"value", text}}});
+  }
+  Next WhatNext(const Document&, const NextContext&) const override {
+    Next next;
+    next.waiting = Waiting{"signal", std::nullopt};
+    return next;
+  }
+};
+
+// Whether a snapshot comes is asked before a commit and decided after it: a run that waits for one which never comes would be held for
+// ever.
+TEST_F(CoreBench, NobodyIsHeldForASnapshotThatDoesNotCome) {
+  auto growing = std::make_shared<GrowingKind>();
+  kinds.Add(growing);
+  CreateItem item;
+  item.subject = SubjectId{ids.Make()};
+  item.kind = "growing";
+  Document state;
+  item.events.push_back(*FoldDraft(*growing, state, {"grown", Json::object(), {}}));
+  item.state_root = state.Root();
+  const SubjectId subject = Create(std::move(item));
+  StartCore();
+  for (int n = 1; n <= 200; ++n) {
+    ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, "grow", DumpJson(Json{{"n", n}}), std::nullopt}).ok());
+    Live(milliseconds(1'000));
+    ASSERT_FALSE(Look(subject).holder) << n << " inputs: it waits, and is held";
+  }
+  EXPECT_FALSE(Look(subject).snapshots.empty());
+}
 
 TEST_F(CoreBench, ASnapshotSendsOnlyTheChunksThatChanged) {
   auto big = std::make_shared<BigKind>();

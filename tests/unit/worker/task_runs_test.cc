@@ -20,6 +20,7 @@ struct TaskRunsTest : testing::Test {
     ClaimedTask task;
     task.subject = subject;
     task.id = TaskIdOf(subject, step, 1);
+    start.effect = effect;
     task.row = {step, 1, "gpu", 1, OfferToText(start, {}, Json::object()), deadline};
     task.token = Token{7};
     return task;
@@ -34,6 +35,7 @@ struct TaskRunsTest : testing::Test {
     return result;
   }
 
+  EffectClass effect = EffectClass::kIdempotent;
   SubjectId subject = *SubjectId::Parse("01890000-0000-7000-8000-000000000001");
   SteadyTime now{std::chrono::seconds(100)};
   WallTime db_now = WallTimeFromMicros(1'800'000'000'000'000);
@@ -175,7 +177,7 @@ TEST_F(TaskRunsTest, AnUnwantedTaskIsStoppedOrNeverBegun) {
 
 TEST_F(TaskRunsTest, AGrantThatWasNeverHeardOfIsEnded) {
   Take("known");
-  tasks.OnHeld({{TaskIdOf(subject, "known", 1), Token{7}, {"known", 1}}, {TaskIdOf(subject, "unknown", 2), Token{9}, {"unknown", 2}}});
+  tasks.OnHeld(now, {{TaskIdOf(subject, "known", 1), Token{7}, {"known", 1}}, {TaskIdOf(subject, "unknown", 2), Token{9}, {"unknown", 2}}});
   auto reports = tasks.TakeReports(now);
   ASSERT_THAT(reports, SizeIs(1));
   EXPECT_EQ(reports[0].token, Token{9});
@@ -192,6 +194,53 @@ TEST_F(TaskRunsTest, ARunnerPastItsDeadlineAndGraceIsDropped) {
   EXPECT_TRUE(started[0].stop.stopped());
   EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kTimedOut);
   EXPECT_TRUE(tasks.OnStepDone(now, subject, Token{7}, "hangs", 1, Done())) << "too late, and ours";
+}
+
+TEST_F(TaskRunsTest, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
+  effect = EffectClass::kNonIdempotent;
+  Take("hangs");
+  Begin(1);
+  now = *tasks.NextWake();
+  tasks.OnTime(now);
+  EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kUnknown);
+}
+
+// An asynchronous failover lost its result, not its start: the new primary says that this session holds it.
+TEST_F(TaskRunsTest, WhatEndedHereAndIsHeldAgainIsOfUnknownOutcome) {
+  effect = EffectClass::kNonIdempotent;
+  Take("posted");
+  Begin(1);
+  tasks.OnStepDone(now, subject, Token{7}, "posted", 1, Done());
+  const TaskReport report = tasks.TakeReports(now).at(0);
+  Deliver(report, PostAnswer{});
+  ASSERT_TRUE(tasks.empty());
+  tasks.OnHeld(now, {{report.task, Token{7}, {"posted", 1}}});
+  const auto said = Said(tasks.TakeReports(now).at(0));
+  EXPECT_EQ(said.result.outcome, Outcome::kUnknown);
+  EXPECT_FALSE(said.repeatable);
+  tasks.OnHeld(now, {{TaskIdOf(subject, "posted", 2), Token{9}, {"posted", 2}}});
+  EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kNotStarted) << "another attempt";
+}
+
+TEST_F(TaskRunsTest, WhatMayHaveBeenForgottenIsOfUnknownOutcomeToo) {
+  TaskRuns few({.worker_name = "w1", .remembered_for = milliseconds(60'000), .remembered = 2}, random, observer);
+  const auto run = [&](const std::string& step) {
+    few.Take(now, Granted(step), now + milliseconds(5'000));
+    few.Begin(now, db_now, true, 1);
+    few.OnStepDone(now, subject, Token{7}, step, 1, Done());
+    const TaskReport report = few.TakeReports(now).at(0);
+    few.OnDelivered(now, report.task, report.token, PostAnswer{});
+  };
+  const auto held = [&](const std::string& step) {
+    few.OnHeld(now, {{TaskIdOf(subject, step, 1), Token{7}, {step, 1}}});
+    return Said(few.TakeReports(now).at(0)).result.outcome;
+  };
+  run("a"), run("b");
+  EXPECT_EQ(held("other"), Outcome::kNotStarted);
+  run("c");
+  EXPECT_EQ(held("a"), Outcome::kUnknown) << "forgotten before its time";
+  now += milliseconds(60'000);
+  EXPECT_EQ(held("yet another"), Outcome::kNotStarted) << "by now it would be forgotten anyway";
 }
 
 TEST_F(TaskRunsTest, AnOfferOfANewerProgramFailsByName) {
