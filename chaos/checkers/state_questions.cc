@@ -15,11 +15,14 @@ SELECT l.subject_id::text,
             WHEN l.session_id IS NOT NULL AND $drained::boolean THEN 'still held after the drain'
             WHEN l.session_id IS NULL AND l.waiting_reason IS NULL AND r.n IS NULL AND i.n IS NULL AND t.n IS NULL AND k.n IS NULL THEN 'nothing will ever wake it'
             WHEN l.session_id IS NULL AND i.n > 0 AND r.n IS NULL THEN 'unread inputs and no ready row'
+            WHEN l.session_id IS NULL AND r.n IS NULL AND l.waiting_reason = 'task' AND k.n IS NULL THEN 'waits for a task, and none is open'
+            WHEN l.session_id IS NULL AND r.n IS NULL AND l.next_wake IS NOT NULL AND (t.first IS NULL OR t.first > l.next_wake)
+              THEN 'waits (' || l.waiting_reason || ') until ' || l.next_wake || ', the first timer is ' || coalesce('at ' || t.first, 'none')
             WHEN r.n > 0 AND $drained::boolean THEN 'still ready after the drain' END
 FROM leases l LEFT JOIN worker_sessions w ON w.session_id = l.session_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = l.subject_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM inbox x GROUP BY x.subject_id) i ON i.subject_id = l.subject_id
-LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM timers x GROUP BY x.subject_id) t ON t.subject_id = l.subject_id
+LEFT JOIN (SELECT x.subject_id, count(*) AS n, min(x.fire_at) AS first FROM timers x GROUP BY x.subject_id) t ON t.subject_id = l.subject_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM tasks x WHERE x.state IN ('queued', 'started') GROUP BY x.subject_id) k ON k.subject_id = l.subject_id
 WHERE l.state = 0)");
 
@@ -69,6 +72,7 @@ FROM (SELECT 'event ' || subject_id || '/' || seq AS key, payload_text(payload, 
       UNION ALL SELECT 'task ' || task_id, payload FROM tasks
       UNION ALL SELECT 'listing ' || subject_id, concat_ws(' ', spec_text, labels, error_message) FROM listings
       UNION ALL SELECT 'subject ' || subject_id, spec_text FROM subjects
+      UNION ALL SELECT 'workflow ' || encode(hash, 'hex'), text FROM spec_texts
       UNION ALL SELECT 'compensation ' || compensation_id, concat_ws(' ', inputs_json, error) FROM compensation_rows
       UNION ALL SELECT 'quarantine ' || quarantine_id, detail FROM quarantine
       UNION ALL SELECT 'schedule ' || schedule_id, concat_ws(' ', spec_text, inputs, labels) FROM schedules

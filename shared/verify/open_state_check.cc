@@ -11,12 +11,20 @@ void CheckFree(const SubjectRows& rows, const LeaseRow& lease, const std::string
   const bool outside = rows.timers > 0 || rows.unread_inbox > 0 || rows.open_tasks > 0;
   report.Check("open.state", rows.ready_rows > 0 || outside || !lease.waiting_reason.empty(), "leases", key,
                "leased, ready, or waiting for something", "none of them: nothing would ever wake it");
+  const bool woken = rows.ready_rows > 0 || rows.unread_inbox > 0;
+  const std::string& reason = lease.waiting_reason;
+  report.Check("task.wakes", reason != "task" || woken || rows.open_tasks > 0, "tasks", key, "a task that is open: it waits for one",
+               "none");
+  report.Check("timer.named", (reason != "retry" && reason != "timer") || woken || lease.next_wake.has_value(), "leases", key,
+               fmt::format("when it is woken: it waits ({})", reason), "no time");
   // Every input to a free subject comes with a ready row, which only a claim takes; and a claim reads the inbox.
   report.Check("inbox.wakes", rows.unread_inbox == 0 || rows.ready_rows > 0, "ready", key, "a row: its inbox is not read",
                fmt::format("none for {} unread inbox rows", rows.unread_inbox));
   if (!lease.next_wake) return;
-  report.Check("timer.wakes", rows.timers > 0 || rows.unread_inbox > 0 || rows.ready_rows > 0, "timers", key,
-               fmt::format("a timer: it waits ({}) until {}", lease.waiting_reason, FormatWallTime(*lease.next_wake)), "none");
+  // A later timer, of its deadline, say, would wake it too late.
+  report.Check("timer.wakes", woken || (rows.first_timer && *rows.first_timer <= *lease.next_wake), "timers", key,
+               fmt::format("a timer: it waits ({}) until {}", reason, FormatWallTime(*lease.next_wake)),
+               rows.first_timer ? "the first is at " + FormatWallTime(*rows.first_timer) : "none");
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ SELECT s.subject_id, s.kind, h.head_seq, h.chain, h.state_root, h.journal_id, h.
        l.token, l.session_id, l.state, l.waiting_reason, l.next_wake, l.wake, y.status,
        (SELECT count(*) FROM timers t WHERE t.subject_id = s.subject_id), (SELECT count(*) FROM inbox i WHERE i.subject_id = s.subject_id),
        (SELECT count(*) FROM tasks k WHERE k.subject_id = s.subject_id AND k.state IN ('queued', 'started')),
-       (SELECT count(*) FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL)
+       (SELECT count(*) FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
+       (SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id)
 FROM subjects s LEFT JOIN subject_head h USING (subject_id) LEFT JOIN leases l USING (subject_id) LEFT JOIN listings y USING (subject_id)
 WHERE s.subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY s.subject_id)");
 // Those that a claim would find: in the queue, band and shard of the subject.
@@ -87,6 +88,7 @@ SubjectRows ReadSubject(const Rows& r, int i) {
   rows.unread_inbox = r.Int(i, 15);
   rows.open_tasks = r.Int(i, 16);
   rows.open_quarantines = r.Int(i, 17);
+  rows.first_timer = r.MaybeTime(i, 18);
   return rows;
 }
 

@@ -50,6 +50,7 @@ struct SubjectRows {
   std::optional<std::string> listed_status;    // none: not listed
   // Rows: ready ones that a claim would find, quarantine ones not released, tasks queued or started.
   std::int64_t ready_rows = 0, timers = 0, unread_inbox = 0, open_tasks = 0, open_quarantines = 0;
+  std::optional<WallTime> first_timer;  // when the next of them fires
 };
 
 // The content store.

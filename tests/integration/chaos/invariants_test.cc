@@ -167,6 +167,12 @@ const Violation kViolations[] = {
     {"i14", "a queued task that nobody is told of", Of::kFleet, "",
      "UPDATE tasks SET state = 'queued', ended_at = NULL WHERE subject_id = {s}"},
     {"i21", "open, and nothing will wake it", Of::kStory, "ready", "DELETE FROM ready WHERE subject_id = {s}"},
+    {"i21", "the timer of a retry is gone, its deadline's is there", Of::kStory, "retrying",
+     "UPDATE timers SET fire_at = now() + interval '1 day' WHERE subject_id = {s} AND timer_id NOT LIKE 'retry:%'; DELETE FROM timers "
+     "WHERE "
+     "subject_id = {s} AND timer_id LIKE 'retry:%'"},
+    {"i21", "waits for a task that is not there", Of::kStory, "retrying",
+     "UPDATE leases SET waiting_reason = 'task' WHERE subject_id = {s}"},
     {"i21", "held by a session that was reaped", Of::kStory, "held",
      "UPDATE worker_sessions SET dead_at = now(), reaped = true WHERE session_id = (SELECT session_id FROM leases WHERE subject_id = {s})"},
     {"i21", "still held after the drain", Of::kFleet, "",
@@ -191,6 +197,7 @@ const Violation kViolations[] = {
      "content_hash, chain, payload, apart FROM event_rows WHERE subject_id = {s} AND type = 'step.resolved'"},
     {"i31", "a secret in an event", Of::kFleet, "",
      "UPDATE journal_rows SET payload = '{{\"text\":\"the canary''s secret\"}}' WHERE subject_id = {s} AND seq = 2"},
+    {"i31", "a secret in a workflow's text", Of::kFleet, "", "INSERT INTO spec_texts VALUES (sha256('x'), 'the canary''s secret')"},
     {"i31", "a secret in hex in a content", Of::kFleet, "",
      "INSERT INTO content_chunks VALUES (sha256('x'), 0, convert_to('x' || encode('the canary''s secret', 'hex'), 'UTF8'))"},
     {"i34", "a message that was not sent", Of::kFleet, "",

@@ -1,4 +1,6 @@
 // Named interleavings of outside inputs and timers with releasing and closing commits: no acknowledged input is ever lost.
+#include <pqxx/pqxx>
+
 #include "tests/integration/kernel/isolation_fixture.h"
 
 namespace acl::test {
@@ -170,6 +172,22 @@ TEST_P(WakeIsolation, TimerComesWhileTheClosingCommitHasTheLease) {
   gate.Open();
   EXPECT_EQ(Kind(commit.get()), Outcome::kCommitted);
   EXPECT_EQ(c_->store().FireTimers(10)->fired, 0);
+}
+
+// As a keeping commit does that clears it: it proves with a lock that firing lets pass.
+TEST_P(WakeIsolation, FiringPassesByATimerThatSomebodyIsClearing) {
+  const Holder one = WithTimer(), other = WithTimer();
+  pqxx::connection connection(stage_->db().conninfo());
+  {
+    pqxx::work clearing(connection);
+    clearing.exec("DELETE FROM timers WHERE subject_id = '" + one.subject().ToString() + "'");
+    auto fired = c_->store().FireTimers(10);
+    ASSERT_TRUE(fired) << fired.error();
+    EXPECT_EQ(fired->fired, 1);
+    EXPECT_EQ(Unread(other.subject()), 1);
+  }
+  EXPECT_EQ(c_->store().FireTimers(10)->fired, 1) << "it was not cleared after all";
+  EXPECT_EQ(Unread(one.subject()), 1);
 }
 
 TEST_P(WakeIsolation, TwoFirersFireATimerOnce) {

@@ -161,6 +161,23 @@ TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
     r.lease->waiting_reason = "retry";
     r.lease->next_wake = WallTimeFromMicros(1);
   })) << "the timer is gone";
+  EXPECT_FALSE(clean([](SubjectRows& r) {
+    r.lease->waiting_reason = "retry";
+    r.lease->next_wake = WallTimeFromMicros(1);
+    r.timers = 1;
+    r.first_timer = WallTimeFromMicros(2);
+  })) << "what is left is its deadline's";
+  EXPECT_TRUE(clean([](SubjectRows& r) {
+    r.lease->waiting_reason = "retry";
+    r.lease->next_wake = r.first_timer = WallTimeFromMicros(1);
+    r.timers = 1;
+  }));
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "retry"; })) << "until when?";
+  EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "task"; })) << "the task is gone";
+  EXPECT_TRUE(clean([](SubjectRows& r) {
+    r.lease->waiting_reason = "task";
+    r.open_tasks = 1;
+  }));
 }
 
 TEST(CheckSubject, AJournalWhoseStartWasDroppedVerifiesFromItsSnapshot) {
