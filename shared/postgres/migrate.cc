@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include "shared/base/sha256.h"
 #include "shared/postgres/connection.h"
@@ -98,11 +99,10 @@ Status Record(Connection& connection, const Migration& migration, bool both) {
   return done ? Status() : Status(done.error());
 }
 
-Status Apply(Connection& connection, const Migration& migration) {
-  auto up = UpPart(migration);
-  if (!up) return up.error();
+Status ApplyOnce(Connection& connection, const Migration& migration, const std::string& up, milliseconds lock_wait) {
   if (Status begun = connection.Begin(); !begun) return begun;
-  auto ran = connection.RunScript(*up);
+  auto ran = connection.RunScript("SET LOCAL lock_timeout = " + std::to_string(lock_wait.count()));
+  if (ran) ran = connection.RunScript(up);
   if (!ran) {
     connection.Rollback();
     return Error{ran.code(), "migration " + migration.file + " failed and was rolled back: " + ran.message()};
@@ -111,9 +111,25 @@ Status Apply(Connection& connection, const Migration& migration) {
   return connection.Commit();
 }
 
+// Whoever waits for a lock of a whole table has everybody else wait behind: for a moment, and then they go on before it is tried again.
+Status Apply(Connection& connection, const Migration& migration, const MigrateLimits& limits) {
+  auto up = UpPart(migration);
+  if (!up) return up.error();
+  for (int n = 1;; ++n) {
+    Status done = ApplyOnce(connection, migration, *up, limits.lock_wait);
+    if (done || done.message().find("lock timeout") == std::string::npos) return done;
+    if (n >= limits.lock_tries) {
+      return Error{Code::kTimeout, done.message() +
+                                       "; something reads a table for long (pg_dump, a verification of all): let it end, or end it, "
+                                       "and migrate again"};
+    }
+    std::this_thread::sleep_for(limits.lock_pause);
+  }
+}
+
 }  // namespace
 
-Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations) {
+Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations, const MigrateLimits& limits) {
   auto opened = Connection::Open(AdminSettings(conninfo));
   if (!opened) return opened.error();
   Connection& connection = **opened;
@@ -143,7 +159,7 @@ Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<M
     }
   }
   for (const Migration* migration : compared.pending) {
-    if (Status done = Apply(connection, *migration); !done) return done.error();
+    if (Status done = Apply(connection, *migration, limits); !done) return done.error();
     report.applied_now.push_back(migration->file);
   }
   return report;

@@ -3,6 +3,7 @@
 // Applied under an advisory lock; the checksum of every applied file is kept and verified; a database that is newer than the binary is
 // refused. `schema_migrations(version)` is dbmate's own table, `migration_checksums` ours beside it.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,10 +28,17 @@ struct MigrationReport {
   int already_applied = 0;
 };
 
+// How long a migration waits for what others have of a table, and how often: while it waits, everybody else waits behind it.
+struct MigrateLimits {
+  std::chrono::milliseconds lock_wait{2'000}, lock_pause{1'000};
+  int lock_tries = 30;
+};
+
 // Brings the database to the binary's version. `conninfo` must log in as a role that may create roles and schema objects.
 // kConflict: the database is newer, or an applied file was changed since. kUnavailable, kDenied, kInternal (the SQL failed; nothing of
-// that file was kept).
-Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations = EmbeddedMigrations());
+// that file was kept). kTimeout: somebody had a table for longer than the limits.
+Result<MigrationReport> Migrate(const std::string& conninfo, const std::vector<Migration>& migrations = EmbeddedMigrations(),
+                                const MigrateLimits& limits = {});
 
 // What `airun db status` and `doctor` ask.
 struct DatabaseStatus {

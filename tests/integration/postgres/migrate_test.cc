@@ -2,6 +2,7 @@
 #include "shared/postgres/migrate.h"
 
 #include <fstream>
+#include <pqxx/pqxx>
 #include <sstream>
 #include <thread>
 
@@ -104,6 +105,30 @@ TEST(MigrateTest, FailingFileLeavesNothing) {
   EXPECT_NE(failed.message().find("9999_broken.sql"), std::string::npos) << failed.message();
   EXPECT_EQ(db->Value("SELECT to_regclass('half_done')"), "NULL");
   EXPECT_EQ(db->Count("SELECT count(*) FROM schema_migrations"), std::int64_t(EmbeddedMigrations().size()));
+}
+
+// Whoever wants a whole table has everybody else wait behind: it lets them pass between two tries.
+TEST(MigrateTest, ATableThatIsReadForLongHoldsUpNobodyElse) {
+  auto db = Empty();
+  ASSERT_NE(db, nullptr);
+  ASSERT_TRUE(Migrate(db->conninfo()).ok());
+  std::vector<Migration> more = EmbeddedMigrations();
+  more.push_back({"9999_wants_all.sql", "-- migrate:up\nLOCK TABLE timers IN ACCESS EXCLUSIVE MODE;\n"});
+  pqxx::connection connection(db->conninfo());
+  std::optional<pqxx::work> reader(connection);
+  reader->exec("SELECT count(*) FROM timers");
+  const pg::MigrateLimits few{std::chrono::milliseconds(20), std::chrono::milliseconds(1), 3};
+  auto refused = Migrate(db->conninfo(), more, few);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::kTimeout);
+  EXPECT_NE(refused.message().find("migrate again"), std::string::npos) << refused.message();
+  std::optional<Result<pg::MigrationReport>> done;
+  std::thread other([&] { done = Migrate(db->conninfo(), more, {std::chrono::milliseconds(20), std::chrono::milliseconds(1), 100'000}); });
+  for (int n = 0; n < 20; ++n) db->Count("SELECT count(*) FROM timers");  // behind it, each would wait as long as the reader reads
+  reader.reset();
+  other.join();
+  ASSERT_TRUE(done->ok()) << done->message();
+  EXPECT_EQ((*done)->applied_now.size(), 1u);
 }
 
 TEST(MigrateTest, DbmatesOwnRunIsAdopted) {
