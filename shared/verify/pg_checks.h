@@ -10,6 +10,8 @@ namespace acl::verify {
 Status CheckTables(PgVerifyStore& store, Report& report);
 // Every content against its hash, size and chunk numbers.
 Status CheckContents(PgVerifyStore& store, Report& report);
+// In a later snapshot: objects that CheckContents did not find, or not whole, unless their rows have been collected since.
+Status CheckDoubtfulObjects(PgVerifyStore& store, Report& report);
 // Columns and types of the documents' tables, which are views here, and that they show every row; triggers and rights of invariant 1.
 Status CheckSchema(PgVerifyStore& store, Report& report);
 

@@ -42,6 +42,8 @@ class PgVerifyStore {
 
   Result<std::int64_t> CountSubjects();
 
+  std::vector<Hash256> doubtful;  // contents to be looked at again in a later snapshot
+
  private:
   PgVerifyStore(std::unique_ptr<pg::Connection> connection, std::shared_ptr<ObjectStore> objects)
       : connection_(std::move(connection)), objects_(std::move(objects)) {}

@@ -47,7 +47,7 @@ class Verification {
       if (!batch) return batch;
       if (options_.on_progress) options_.on_progress(progress_);
     }
-    for (auto* check : {CheckTables, CheckContents, CheckSchema}) {
+    for (auto* check : {CheckTables, CheckContents, CheckDoubtfulObjects, CheckSchema}) {
       if (Status done = store_.InSnapshot([&] { return check(store_, report); }); !done) return done;
     }
     return {};

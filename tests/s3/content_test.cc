@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "chaos/proxy/proxy.h"
+#include "shared/verify/pg_checks.h"
 #include "tests/support/content_conformance.h"
 #include "tests/support/interleave.h"
 #include "tests/support/s3_server.h"
@@ -91,6 +92,27 @@ TEST_F(S3Contents, WhatTheCollectorTakesLeavesTheBucket) {
   EXPECT_EQ(answer->contents, 1);
   EXPECT_EQ(answer->objects, 1);
   EXPECT_TRUE(Keys().empty());
+}
+
+// A verification reads all objects in one snapshot, which takes long.
+TEST_F(S3Contents, WhatIsCollectedWhileAllIsVerifiedIsNoDamage) {
+  const std::string lost = large_ + "2";
+  ASSERT_TRUE(Put(large_) && Put(lost));
+  auto reader = verify::PgVerifyStore::Open(database_->conninfo(), "", objects_);
+  ASSERT_TRUE(reader) << reader.message();
+  verify::Report report;
+  const auto check = [&](auto what) { return reader->InSnapshot([&] { return what(*reader, report); }); };
+  const Status checked = check([&](verify::PgVerifyStore& store, verify::Report& said) {
+    EXPECT_TRUE(store.CountSubjects());  // from here on it sees what there is now
+    for (const std::string& key : Keys()) EXPECT_TRUE(objects_->Delete(key));
+    database_->Exec("SET session_replication_role = replica; DELETE FROM contents WHERE hash = '\\x" + ToHex(Sha256(large_)) + "'");
+    return verify::CheckContents(store, said);
+  });
+  ASSERT_TRUE(checked) << checked.message();
+  EXPECT_TRUE(report.clean()) << ToText(report);
+  ASSERT_TRUE(check(verify::CheckDoubtfulObjects));
+  ASSERT_EQ(report.found, 1) << ToText(report);
+  EXPECT_EQ(report.violations[0].key, ToHex(Sha256(lost))) << "its row is there";
 }
 
 TEST_F(S3Contents, ChangedCutAndLostObjectsAreSaidSo) {
