@@ -65,7 +65,9 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
   auto released = view.rows.rend() - last_release;
   for (const InboxRow& row : view.rows) {
     const bool settled = released-- > 0;
-    if (!seen_inbox_.insert(row.id).second) continue;
+    const auto [known, fresh] = seen_inbox_.emplace(row.id, kNotConsumed);
+    if (!fresh && (known->second == kNotConsumed || known->second > read_from_)) continue;
+    known->second = kNotConsumed;
     auto parsed = ParseJson(row.payload);
     Json payload = parsed ? std::move(*parsed) : Json::object();
     if (row.kind == kTaskResultKind) {
@@ -360,6 +362,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
   for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);
+  work.consumed = item.consumed_inbox;
   work.last_seq = item.base_seq + std::int64_t(item.events.size());
   work.chain = item.chain;
   work.last_timestamp = item.last_timestamp;
@@ -387,6 +390,8 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
 void SubjectRun::Adopt(InFlight& work) {
   state_ = std::move(work.next_state);
   const std::int64_t events = work.last_seq - head_seq_;
+  ++landings_;
+  for (const InboxId& id : work.consumed) seen_inbox_[id] = landings_;
   head_seq_ = work.last_seq;
   chain_ = work.chain;
   last_timestamp_ = work.last_timestamp;

@@ -59,6 +59,7 @@ class SubjectRun {
   // True if the wake-up counter moved past what was read: the caller reads the inbox.
   bool NoteWake(std::int64_t wake);
   void WantInbox() { inbox_wanted_ = true; }
+  void BeginReadingInbox() const { read_from_ = landings_; }  // it is asked for now
   bool inbox_wanted() const { return inbox_wanted_; }
   void OnSnapshot(Snapshot snapshot);
   void SnapshotFailed() {
@@ -141,6 +142,7 @@ class SubjectRun {
     std::vector<std::string> completed;                            // steps: no attempt of them follows
     std::map<std::string, std::optional<WallTime>> timer_changes;  // nullopt = cleared
     std::size_t delta_bytes = 0;
+    std::vector<InboxId> consumed;
     bool took_snapshot = false;
   };
   // An item that is being built.
@@ -200,7 +202,11 @@ class SubjectRun {
   std::string damaged_;
   bool inbox_wanted_ = false;
   std::deque<Input> inputs_;
-  std::set<InboxId> seen_inbox_;
+  // Inbox rows that came, and with which landing each was consumed. One that is read again afterwards was brought back by a failover.
+  static constexpr std::int64_t kNotConsumed = -1;
+  std::map<InboxId, std::int64_t> seen_inbox_;
+  std::int64_t landings_ = 0;           // items that landed
+  mutable std::int64_t read_from_ = 0;  // how many had when the inbox was last asked for
   std::map<std::string, Running> running_;
   std::map<std::string, int> attempt_counts_;  // of steps without a completion
   std::map<std::string, WallTime> timers_;

@@ -302,6 +302,7 @@ void WorkerCore::OnSnapshot(SteadyTime, const SubjectId& subject, Token token, R
 
 void WorkerCore::WantInbox(const SubjectRun& run) {
   if (!run.inbox_wanted() || !inbox_in_flight_.insert(run.subject()).second) return;
+  run.BeginReadingInbox();
   commands_.push_back(command::ReadInbox{run.subject(), run.token()});
 }
 
