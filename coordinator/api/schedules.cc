@@ -265,7 +265,8 @@ HttpResponse Replace(const ApiContext& api, const HttpRequest& request) {
   }
   const bool same_times = prepared.definition.cron == row.definition.cron && prepared.definition.zone == row.definition.zone;
   const bool paused = prepared.paused.value_or(row.paused);
-  if (!same_times || (row.paused && !paused)) {
+  const bool new_next_fire = !same_times || (row.paused && !paused);
+  if (new_next_fire) {
     auto first = FirstFire(api, prepared.definition);
     if (!first) return ProblemOf(first.error());
     row.next_fire_at = *first;
@@ -273,7 +274,7 @@ HttpResponse Replace(const ApiContext& api, const HttpRequest& request) {
   row.definition = prepared.definition;
   row.paused = paused;
   if (!paused) row.pause_reason.clear();
-  auto replaced = api.schedules.Replace(row);
+  auto replaced = api.schedules.Replace(row, new_next_fire);
   if (!replaced)
     return replaced.code() == Code::kConflict ? Problem(412, "version-mismatch", replaced.message()) : ProblemOf(replaced.error());
   if (api.schedules_changed) api.schedules_changed();
@@ -307,7 +308,7 @@ HttpResponse PauseOrResume(const ApiContext& api, const HttpRequest& request, bo
       if (!first) return ProblemOf(first.error());
       row.next_fire_at = *first;
     }
-    auto changed = api.schedules.Replace(row);
+    auto changed = api.schedules.Replace(row, !pause);
     if (!changed && changed.code() == Code::kConflict && tries < kTries) continue;
     if (!changed) return ProblemOf(changed.error());
     if (api.schedules_changed) api.schedules_changed();

@@ -36,7 +36,10 @@ const Statement kReplace("schedule.replace", Statement::Kind::kWrite,
                          R"(
 UPDATE schedules s SET spec_text = $spec::text, inputs = $inputs::text, labels = $labels::text, cron = $cron::text, zone = $zone::text,
        overlap = $overlap::text, catchup_seconds = $catchup::bigint, paused = $paused::boolean, pause_reason = $pause_reason::text,
-       next_fire_at = ($next::timestamptz[])[1], waiting_at = NULL, version = s.version + 1, updated_at = clock_timestamp()
+       next_fire_at = CASE WHEN $new_next::boolean THEN ($next::timestamptz[])[1] ELSE s.next_fire_at END,
+       waiting_at = CASE WHEN EXISTS (SELECT FROM request_keys k WHERE k.scope = s.project_id
+                AND k.request_key = 'schedule:' || s.schedule_id || ':' || extract(epoch FROM s.waiting_at)::bigint) THEN s.waiting_at END,
+       version = s.version + 1, updated_at = clock_timestamp()
 WHERE s.schedule_id = $id::uuid AND s.version = $version::bigint RETURNING )" +
                              kColumnList);
 const Statement kDelete("schedule.delete", Statement::Kind::kWrite,
@@ -57,7 +60,10 @@ const Statement kDueSchedules("schedule.due", Statement::Kind::kRead, "SELECT " 
        EXISTS (SELECT FROM request_keys k WHERE k.scope = s.project_id
                AND k.request_key = 'schedule:' || s.schedule_id || ':' || extract(epoch FROM s.waiting_at)::bigint)
 FROM schedules s WHERE NOT s.paused AND (s.next_fire_at <= $now::timestamptz OR s.waiting_at IS NOT NULL)
-ORDER BY s.next_fire_at LIMIT $max::int)");
+ORDER BY coalesce(s.next_fire_at > $now::timestamptz, true)
+         AND EXISTS (SELECT FROM schedule_fires f JOIN leases l ON l.subject_id = f.subject_id
+                     WHERE f.schedule_id = s.schedule_id AND f.outcome = 'started' AND l.state <> 1),
+         s.next_fire_at LIMIT $max::int)");
 const Statement kRecord("schedule.record", Statement::Kind::kWrite, R"(
 WITH moved AS (
   UPDATE schedules s SET next_fire_at = ($next::timestamptz[])[1], waiting_at = ($waiting::timestamptz[])[1],
@@ -182,10 +188,10 @@ Result<std::vector<ScheduleRow>> PgScheduleStore::List(const ProjectId& project,
   });
 }
 
-Result<ScheduleRow> PgScheduleStore::Replace(const ScheduleRow& row) {
+Result<ScheduleRow> PgScheduleStore::Replace(const ScheduleRow& row, bool new_next_fire) {
   Params params;
   SetDefinition(params, row);
-  auto rows = pg::RunOne(pool_, kReplace, params.Int64("version", row.version));
+  auto rows = pg::RunOne(pool_, kReplace, params.Int64("version", row.version).Bool("new_next", new_next_fire));
   if (!rows) return rows.error();
   if (rows->size() == 1) return pg::Decoded<ScheduleRow>("schedule.replace", [&] { return ReadRow(*rows, 0); });
   auto now = Get(row.project, row.name);

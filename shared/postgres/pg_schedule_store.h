@@ -14,7 +14,7 @@ class PgScheduleStore final : public ScheduleStore {
   Result<CreateAnswer> Create(const NewSchedule& schedule) override;
   Result<ScheduleRow> Get(const ProjectId& project, const std::string& name) override;
   Result<std::vector<ScheduleRow>> List(const ProjectId& project, const std::string& after_name, int limit) override;
-  Result<ScheduleRow> Replace(const ScheduleRow& row) override;
+  Result<ScheduleRow> Replace(const ScheduleRow& row, bool new_next_fire) override;
   Status Delete(const ProjectId& project, const std::string& name) override;
   Result<std::vector<FireRow>> Fires(const ScheduleId& id, int limit) override;
   Result<DueAnswer> Due(int max) override;

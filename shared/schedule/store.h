@@ -88,12 +88,13 @@ class ScheduleStore {
   virtual Result<CreateAnswer> Create(const NewSchedule& schedule) = 0;
   virtual Result<ScheduleRow> Get(const ProjectId& project, const std::string& name) = 0;  // kNotFound
   virtual Result<std::vector<ScheduleRow>> List(const ProjectId& project, const std::string& after_name, int limit) = 0;
-  // Definition, paused, pause_reason and next_fire_at of `row`, if its version is still that; what waited is dropped. kConflict, kNotFound.
-  virtual Result<ScheduleRow> Replace(const ScheduleRow& row) = 0;
+  // Definition, paused and pause_reason of `row`, if its version is still that, and next_fire_at if it is a new one: firing moves it
+  // without another version. What waited is dropped, unless its run has been made. kConflict, kNotFound.
+  virtual Result<ScheduleRow> Replace(const ScheduleRow& row, bool new_next_fire) = 0;
   virtual Status Delete(const ProjectId& project, const std::string& name) = 0;     // kNotFound
   virtual Result<std::vector<FireRow>> Fires(const ScheduleId& id, int limit) = 0;  // newest first
 
-  virtual Result<DueAnswer> Due(int max) = 0;
+  virtual Result<DueAnswer> Due(int max) = 0;  // those that only wait for open runs come last
   // False: somebody else was faster or a person changed it; only runs that were started are written down then.
   virtual Result<bool> Record(const Advance& advance) = 0;
   // A run that a person started.

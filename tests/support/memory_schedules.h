@@ -1,6 +1,7 @@
 #pragma once
 // ScheduleStore in memory, for unit tests; held to the same as PostgreSQL's (tests/integration/postgres/schedule_store_test.cc).
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -58,7 +59,7 @@ class MemorySchedules final : public schedule::ScheduleStore {
     return out;
   }
 
-  Result<schedule::ScheduleRow> Replace(const schedule::ScheduleRow& row) override {
+  Result<schedule::ScheduleRow> Replace(const schedule::ScheduleRow& row, bool new_next_fire) override {
     std::lock_guard lock(mutex_);
     const auto it = rows_.find(row.id);
     if (it == rows_.end()) return Missing(row.name);
@@ -67,8 +68,8 @@ class MemorySchedules final : public schedule::ScheduleStore {
     mine.definition = row.definition;
     mine.paused = row.paused;
     mine.pause_reason = row.pause_reason;
-    mine.next_fire_at = row.next_fire_at;
-    mine.waiting_at.reset();
+    if (new_next_fire) mine.next_fire_at = row.next_fire_at;
+    if (mine.waiting_at && !has_key(schedule::RequestKeyOf(row.id, MicrosOf(*mine.waiting_at) / 1'000'000))) mine.waiting_at.reset();
     ++mine.version;
     mine.updated_at = clock_.Wall();
     return mine;
@@ -138,8 +139,12 @@ class MemorySchedules final : public schedule::ScheduleStore {
         const auto seconds = time ? MicrosOf(*time) / 1'000'000 : 0;
         if (time && has_key(schedule::RequestKeyOf(id, seconds))) due.started.push_back(seconds);
       }
-      if (int(out.due.size()) < max) out.due.push_back(std::move(due));
+      out.due.push_back(std::move(due));
     }
+    std::stable_partition(out.due.begin(), out.due.end(), [&](const schedule::DueRow& due) {
+      return due.open_runs.empty() || (due.row.next_fire_at && *due.row.next_fire_at <= out.now);
+    });
+    if (int(out.due.size()) > max) out.due.resize(std::size_t(max));
     return out;
   }
 

@@ -103,11 +103,11 @@ TEST_P(ScheduleStoreTest, ReplacesByVersion) {
   row.paused = true;
   row.pause_reason = "why";
   row.definition.cron = "@daily";
-  auto replaced = schedules().Replace(row);
+  auto replaced = schedules().Replace(row, true);
   ASSERT_TRUE(replaced.ok()) << replaced.error();
   EXPECT_EQ(replaced->version, 2);
   EXPECT_EQ(replaced->definition.cron, "@daily");
-  EXPECT_EQ(schedules().Replace(row).code(), Code::kConflict);
+  EXPECT_EQ(schedules().Replace(row, true).code(), Code::kConflict);
   EXPECT_TRUE(schedules().Due(10)->due.empty()) << "paused";
 }
 
@@ -162,6 +162,50 @@ TEST_P(ScheduleStoreTest, MovesOnOnceWhateverIsRecorded) {
   ASSERT_EQ(due->due.size(), 1u);
   EXPECT_EQ(due->due[0].row.waiting_at, now.next_fire_at);
   EXPECT_EQ(due->due[0].row.next_fire_at, std::nullopt);
+}
+
+// A change is made of what was read; a fire time may have been dealt with meanwhile.
+TEST_P(ScheduleStoreTest, AChangeDoesNotTakeBackWhatFiringMoved) {
+  auto row = Make();
+  EXPECT_TRUE(*schedules().Record(From(row, {})));
+  row.definition.inputs = R"({"a":2})";
+  auto changed = schedules().Replace(row, false);
+  ASSERT_TRUE(changed.ok()) << changed.error();
+  EXPECT_EQ(changed->definition.inputs, R"({"a":2})");
+  EXPECT_EQ(changed->next_fire_at, *row.next_fire_at + seconds(600));
+  row.version = 2;
+  EXPECT_EQ(schedules().Replace(row, true)->next_fire_at, row.next_fire_at) << "a new one, it says";
+}
+
+// Who said that a run starts may have died before it wrote down that it did.
+TEST_P(ScheduleStoreTest, AChangeForgetsWhatWaitsUnlessItHasBegun) {
+  for (const bool begun : {false, true}) {
+    auto row = Make(begun ? "begun" : "waits");
+    auto waiting = From(row, {});
+    waiting.waiting = row.next_fire_at;
+    EXPECT_TRUE(*schedules().Record(waiting));
+    if (begun) NewRun(RequestKeyOf(row.id, MicrosOf(*row.next_fire_at) / 1'000'000));
+    auto changed = schedules().Replace(row, false);
+    ASSERT_TRUE(changed.ok()) << changed.error();
+    EXPECT_EQ(changed->waiting_at, begun ? row.next_fire_at : std::nullopt);
+  }
+}
+
+// However soon they would be due again: one whose run has ended could start.
+TEST_P(ScheduleStoreTest, ThoseThatOnlyWaitComeLast) {
+  for (int n = 0; n < 4; ++n) {
+    const auto row = Make(n == 3 ? "may start" : "waits " + std::to_string(n), 600);
+    const SubjectId run = NewRun();
+    auto started = From(row, {{*row.next_fire_at, "started", run, "", {}}});
+    started.next = *schedules().Now() + seconds(n == 3 ? 86'400 : 30);
+    started.waiting = row.next_fire_at;
+    EXPECT_TRUE(*schedules().Record(started));
+    if (n == 3) CloseRun(run);
+  }
+  auto answer = schedules().Due(1);
+  ASSERT_EQ(answer->due.size(), 1u);
+  EXPECT_EQ(answer->due[0].row.name, "may start");
+  EXPECT_EQ(schedules().Due(10)->due.size(), 4u);
 }
 
 TEST_P(ScheduleStoreTest, ATriggeredRunIsRecordedOnce) {

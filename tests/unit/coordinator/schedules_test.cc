@@ -241,7 +241,7 @@ TEST_F(Schedules, AWorkflowThatDoesNotLoadAnyMoreIsSaidAndOthersGoOn) {
   Make({{"name", "other"}});
   auto row = *schedules_.Get(kDefaultProject, "nightly");
   row.definition.workflow = "name: x\nsteps:\n  - {name: a, capability: gone.for.good}\n  - {name: a}\n";
-  ASSERT_TRUE(schedules_.Replace(row));
+  ASSERT_TRUE(schedules_.Replace(row, true));
   clock_.Advance(minutes(1));
   ASSERT_TRUE(MakeTurn()());
   EXPECT_THAT(Outcomes(), ElementsAre("failed"));
