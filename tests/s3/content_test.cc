@@ -90,6 +90,10 @@ TEST_F(S3Contents, WhatTheCollectorTakesLeavesTheBucket) {
   auto answer = store_->CollectContents(milliseconds(3'600'000), {}, 100);
   ASSERT_TRUE(answer) << answer.message();
   EXPECT_EQ(answer->contents, 1);
+  EXPECT_EQ(Keys().size(), 1u) << "for another grace time";
+  MoveTimesBack(*database_, milliseconds(7'200'000));
+  answer = store_->CollectContents(milliseconds(3'600'000), {}, 100);
+  ASSERT_TRUE(answer) << answer.message();
   EXPECT_EQ(answer->objects, 1);
   EXPECT_TRUE(Keys().empty());
 }
