@@ -50,6 +50,9 @@ BEGIN
   RETURN QUERY SELECT v_fired, (SELECT t.fire_at FROM timers t ORDER BY t.fire_at LIMIT 1), coalesce(cardinality(v_ids), 0) = p_max AND v_fired > 0;
 END $$;
 
+-- As in 0122: a function that is made anew has no settings.
+ALTER FUNCTION fire_timers(int) SET enable_sort = off;
+
 RESET ROLE;
 
 -- migrate:down

@@ -138,14 +138,16 @@ void TaskRuns::OnHeld(SteadyTime now, const std::vector<HeldTask>& held) {
     task.grant.token = row.token;
     task.grant.row.step_id = row.key.step_id;
     task.grant.row.attempt_id = row.key.attempt_id;
-    if (begun != begun_.end() || now < forgot_at_) {
-      task.offer.step.effect = begun != begun_.end() ? begun->second.effect : EffectClass::kNonIdempotent;
+    const bool forgotten = begun == begun_.end() && now < forgot_at_;
+    if (forgotten || (begun != begun_.end() && begun->second.effect == EffectClass::kNonIdempotent)) {
+      task.offer.step.effect = EffectClass::kNonIdempotent;
       StepResult result;
       result.outcome = Outcome::kUnknown;
       result.error = "it ran to its end, and the database has lost that it did";
       End(task, std::move(result));
     } else {
-      EndWithoutBeginning(task, Outcome::kNotStarted, "its grant was never heard of by its worker");
+      const char* why = begun == begun_.end() ? "its grant was never heard of by its worker" : "the database has lost that it ended";
+      EndWithoutBeginning(task, Outcome::kNotStarted, why);
     }
     tasks_.insert_or_assign(row.task, std::move(task));
   }

@@ -36,8 +36,8 @@ class TaskRuns {
     std::string worker_name;
     milliseconds retry_min{50}, retry_max{2'000}, runner_grace{5'000};
     // Tasks that ended here are remembered so long, and so many: a failover may bring them back.
-    milliseconds remembered_for{600'000};
-    std::size_t remembered = 100'000;
+    milliseconds remembered_for{180'000};
+    std::size_t remembered = 300'000;
   };
   struct Start {
     StepCall call;
@@ -54,8 +54,8 @@ class TaskRuns {
   bool OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id, StepResult result);
   // The run wants it back.
   void OnUnwanted(const TaskId& task);
-  // What the table says this session holds. What is not known here is ended: as not started if it was never heard of; what it did is
-  // unknown if it began here, for then the database has lost that it ended (a failover).
+  // What the table says this session holds. What is not known here is ended: as not started if it was never heard of, or may run again.
+  // What it did is unknown if it began here, or may have, for then the database has lost that it ended (a failover).
   void OnHeld(SteadyTime now, const std::vector<HeldTask>& held);
   // Its subject; nil if it was not known.
   SubjectId OnDelivered(SteadyTime now, const TaskId& task, Token token, const Result<PostAnswer>& answer);

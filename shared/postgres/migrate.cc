@@ -117,7 +117,7 @@ Status Apply(Connection& connection, const Migration& migration, const MigrateLi
   if (!up) return up.error();
   for (int n = 1;; ++n) {
     Status done = ApplyOnce(connection, migration, *up, limits.lock_wait);
-    if (done || done.message().find("lock timeout") == std::string::npos) return done;
+    if (done || done.message().find("[55P03]") == std::string::npos) return done;
     if (n >= limits.lock_tries) {
       return Error{Code::kTimeout, done.message() +
                                        "; something reads a table for long (pg_dump, a verification of all): let it end, or end it, "

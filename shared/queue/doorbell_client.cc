@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -46,22 +45,29 @@ struct DoorbellClient::Impl {
 
   void Connect(Line& line) {
     if (stopping) return;
-    line.resolver.async_resolve(
-        line.peer.host, std::to_string(line.peer.port), [this, &line](error_code error, asio::ip::tcp::resolver::results_type found) {
-          if (error) return Retry(line);
-          line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
-          line.wait.expires_after(options.connect_within);
-          line.wait.async_wait([socket = line.connecting](error_code early) {
-            error_code ignored;
-            if (!early) socket->close(ignored);
-          });
-          asio::async_connect(*line.connecting, found, [this, &line](error_code failed, const asio::ip::tcp::endpoint&) {
-            line.wait.cancel();
-            auto socket = std::exchange(line.connecting, nullptr);
-            if (failed || stopping) return Retry(line);
-            Connected(line, std::move(*socket));
-          });
-        });
+    line.resolver.async_resolve(line.peer.host, std::to_string(line.peer.port),
+                                [this, &line](error_code error, asio::ip::tcp::resolver::results_type found) {
+                                  if (error) return Retry(line);
+                                  Try(line, std::make_shared<const std::vector<asio::ip::tcp::endpoint>>(found.begin(), found.end()), 0);
+                                });
+  }
+
+  // One address after the other, each within its time.
+  void Try(Line& line, const std::shared_ptr<const std::vector<asio::ip::tcp::endpoint>>& addresses, std::size_t n) {
+    if (stopping) return;
+    if (n == addresses->size()) return Retry(line);
+    line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
+    line.wait.expires_after(options.connect_within);
+    line.wait.async_wait([socket = line.connecting](error_code early) {
+      error_code ignored;
+      if (!early) socket->close(ignored);
+    });
+    line.connecting->async_connect(addresses->at(n), [this, &line, addresses, n](error_code failed) {
+      line.wait.cancel();
+      auto socket = std::exchange(line.connecting, nullptr);
+      if (failed || stopping) return Try(line, addresses, n + 1);
+      Connected(line, std::move(*socket));
+    });
   }
 
   void Connected(Line& line, asio::ip::tcp::socket socket) {

@@ -21,7 +21,7 @@ class DoorbellClient final : public Service {
     std::vector<std::string> queues;
     bool by_messages = false;  // hears of work from the message queue: need not be rung for what a relay was told of
     std::chrono::milliseconds retry_min{100}, retry_max{5'000};
-    std::chrono::milliseconds connect_within{5'000};  // then its name is resolved again: it may be somewhere else by now
+    std::chrono::milliseconds connect_within{5'000};  // to each address of a name, which is then resolved again: it may be elsewhere
     // On the client's thread; must not block.
     std::function<void(const std::string& queue)> on_work;
     std::function<void()> on_look;  // told before on_work: look at the ready table, whatever messages say; may be empty

@@ -121,13 +121,15 @@ void MessageDriver::TellGranted(const std::vector<Waiting>& taken, const ClaimAn
 
 Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
   std::lock_guard claiming(claiming_);
+  Result<ClaimAnswer> looked = ClaimAnswer{};
   if (look_.load()) {
-    auto looked = ClaimLate(request);
-    if (!looked || !looked->claimed.empty() || !looked->tasks.empty()) return looked;
+    looked = ClaimLate(request);
+    const bool found = looked && (!looked->claimed.empty() || !looked->tasks.empty());
+    if (found || (!looked && !MayPass(looked.code()))) return looked;
   }
   for (;;) {
     std::vector<Waiting> taken = Take(request);
-    if (taken.empty()) return ClaimLate(request);
+    if (taken.empty()) return looked ? ClaimLate(request) : looked;
     auto answer = ClaimTaken(request, std::move(taken));
     // All of them named rows that are gone (repeats): the next may not.
     if (answer && answer->claimed.empty() && answer->tasks.empty() && answer->dropped == 0 && answer->quarantined == 0 && waiting() > 0)

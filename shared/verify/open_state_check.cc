@@ -15,8 +15,8 @@ void CheckFree(const SubjectRows& rows, const LeaseRow& lease, const std::string
   const std::string& reason = lease.waiting_reason;
   report.Check("task.wakes", reason != "task" || woken || rows.open_tasks > 0, "tasks", key, "a task that is open: it waits for one",
                "none");
-  report.Check("timer.named", (reason != "retry" && reason != "timer") || woken || lease.next_wake.has_value(), "leases", key,
-               fmt::format("when it is woken: it waits ({})", reason), "no time");
+  report.Check("timer.named", (reason != "retry" && reason != "timer") || woken || lease.next_wake.has_value() || rows.timers > 0, "leases",
+               key, fmt::format("when it is woken, or a timer: it waits ({})", reason), "neither");
   // Every input to a free subject comes with a ready row, which only a claim takes; and a claim reads the inbox.
   report.Check("inbox.wakes", rows.unread_inbox == 0 || rows.ready_rows > 0, "ready", key, "a row: its inbox is not read",
                fmt::format("none for {} unread inbox rows", rows.unread_inbox));

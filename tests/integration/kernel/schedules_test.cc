@@ -25,13 +25,16 @@ struct Sight {
   std::string after;
 };
 
-// One way in which the model may have come so far: who went first in each round, and what was locked for whom.
+// One way in which the model may have come so far: who went first in each round, what was locked for whom, and whether the model's clock
+// went on as PostgreSQL's did: a slow machine sees rows become ready that had to wait a second.
 struct Way {
   struct Turn {
     int first = 0;
     std::array<std::set<int>, 2> locked;
+    milliseconds passed{0};
   };
   std::vector<Turn> turns;
+  milliseconds passed{0};  // in all of them
 };
 
 class Model {
@@ -40,7 +43,7 @@ class Model {
       : harness_(MemoryFactory().make()), player_(*harness_, schedule), schedule_(schedule) {}
 
   Sight Play(std::size_t round, const Way::Turn& turn) {
-    harness_->Advance(schedule_[round].pause);
+    harness_->Advance(schedule_[round].pause + turn.passed);
     Sight sight;
     for (int i : {turn.first, 1 - turn.first}) {
       std::vector<std::shared_ptr<void>> locks;
@@ -93,6 +96,7 @@ std::string FirstDifference(std::uint64_t seed, const StoreFactory& postgres, in
   std::vector<Way> ways(1);
   std::set<int> exists;
   std::string history;
+  const SteadyTime began = SystemClock().Steady();
   for (std::size_t round = 0; round < schedule.size(); ++round) {
     if (schedule[round].pause.count() > 0) harness->Advance(schedule[round].pause);
     const auto& ops = schedule[round].ops;
@@ -109,7 +113,9 @@ std::string FirstDifference(std::uint64_t seed, const StoreFactory& postgres, in
                            seen.said[0], NameOf(ops[1]), seen.said[1], seen.after);
     std::vector<Way> further;
     std::set<std::string> offered;
-    for (const Way& way : ways) {
+    const auto real_time = std::chrono::ceil<milliseconds>(SystemClock().Steady() - began);
+    const auto look_among = [&](const Way& way, bool time_passed) {
+      const milliseconds passed = time_passed ? real_time - way.passed : milliseconds(0);
       // What could have been locked is asked of the model as it was before this round.
       const auto before = [&] {
         auto model = std::make_unique<Model>(schedule);
@@ -122,7 +128,7 @@ std::string FirstDifference(std::uint64_t seed, const StoreFactory& postgres, in
       for (int first : {0, 1}) {
         for (const auto& lock0 : locks0) {
           for (const auto& lock1 : locks1) {
-            const Way::Turn turn{first, {lock0, lock1}};
+            const Way::Turn turn{first, {lock0, lock1}, passed};
             const Sight shown = before()->Play(round, turn);
             if (shown.said != seen.said || shown.after != seen.after) {
               offered.insert(fmt::format("\n  or in the model: {} | {} | {}", shown.said[0], shown.said[1], shown.after));
@@ -134,9 +140,14 @@ std::string FirstDifference(std::uint64_t seed, const StoreFactory& postgres, in
             else
               continue;
             further.back().turns.push_back(turn);
+            further.back().passed += passed;
           }
         }
       }
+    };
+    for (const bool time_passed : {false, true}) {
+      if (!further.empty()) break;
+      for (const Way& way : ways) look_among(way, time_passed);
     }
     if (further.empty()) {
       return fmt::format("seed {}, as PostgreSQL has it:{}{}", seed, history, fmt::join(offered, ""));

@@ -256,7 +256,8 @@ const Damage kWakerDamages[] = {
      "UPDATE timers SET fire_at = now() + interval '1 day' WHERE subject_id = {subject} AND timer_id NOT LIKE 'retry:%'; "
      "DELETE FROM timers WHERE subject_id = {subject} AND timer_id LIKE 'retry:%'"},
     {"TaskGone", "task.wakes", "tasks", "retrying", "UPDATE leases SET waiting_reason = 'task' WHERE subject_id = {subject}"},
-    {"WaitsForNoTime", "timer.named", "leases", "retrying", "UPDATE leases SET next_wake = NULL WHERE subject_id = {subject}"},
+    {"WaitsForNoTime", "timer.named", "leases", "retrying",
+     "UPDATE leases SET next_wake = NULL WHERE subject_id = {subject}; DELETE FROM timers WHERE subject_id = {subject}"},
     {"InboxNobodyReads", "inbox.wakes", "ready", "posted", "DELETE FROM ready WHERE subject_id = {subject}"},
     {"WakeCounterLowered", "wake.counter", "leases", "posted", "UPDATE leases SET wake = 0 WHERE subject_id = {subject}"},
     {"WaitsForNothing", "open.state", "leases", "direct", "UPDATE leases SET waiting_reason = NULL WHERE subject_id = {subject}"},

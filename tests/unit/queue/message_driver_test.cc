@@ -199,6 +199,14 @@ TEST_F(MessageDriverTest, ALookThatCameToNothingIsStillToBeDone) {
   ASSERT_EQ(store.asked.size(), 2u);
   EXPECT_EQ(store.asked[1].min_age, milliseconds(0));
   driver->LookOnce();
+  store.script = {Code::kTimeout};
+  const SubjectId named = Offer(1);
+  auto claimed = Claim();
+  ASSERT_TRUE(claimed && claimed->claimed.size() == 1) << "a look that takes too long stands before no message";
+  EXPECT_EQ(claimed->claimed[0].subject, named);
+  EXPECT_TRUE(Claim());
+  store.asked.resize(2);
+  driver->LookOnce();
   store.script = {Code::kInternal};
   EXPECT_FALSE(Claim());
   EXPECT_TRUE(Claim());

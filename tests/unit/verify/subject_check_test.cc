@@ -173,6 +173,11 @@ TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
     r.timers = 1;
   }));
   EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "retry"; })) << "until when?";
+  EXPECT_TRUE(clean([](SubjectRows& r) {
+    r.lease->waiting_reason = "retry";
+    r.timers = 1;
+    r.first_timer = WallTimeFromMicros(2);
+  })) << "when, a kind need not say: there may be several";
   EXPECT_FALSE(clean([](SubjectRows& r) { r.lease->waiting_reason = "task"; })) << "the task is gone";
   EXPECT_TRUE(clean([](SubjectRows& r) {
     r.lease->waiting_reason = "task";

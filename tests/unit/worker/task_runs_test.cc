@@ -222,7 +222,18 @@ TEST_F(TaskRunsTest, WhatEndedHereAndIsHeldAgainIsOfUnknownOutcome) {
   EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kNotStarted) << "another attempt";
 }
 
+TEST_F(TaskRunsTest, WhatEndedHereAndMayRunAgainDoesAndCountsForNothing) {
+  Take("put");
+  Begin(1);
+  tasks.OnStepDone(now, subject, Token{7}, "put", 1, Done());
+  const TaskReport report = tasks.TakeReports(now).at(0);
+  Deliver(report, PostAnswer{});
+  tasks.OnHeld(now, {{report.task, Token{7}, {"put", 1}}});
+  EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kNotStarted);
+}
+
 TEST_F(TaskRunsTest, WhatMayHaveBeenForgottenIsOfUnknownOutcomeToo) {
+  effect = EffectClass::kNonIdempotent;
   TaskRuns few({.worker_name = "w1", .remembered_for = milliseconds(60'000), .remembered = 2}, random, observer);
   const auto run = [&](const std::string& step) {
     few.Take(now, Granted(step), now + milliseconds(5'000));
