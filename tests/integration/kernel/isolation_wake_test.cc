@@ -1,6 +1,5 @@
 // Named interleavings of outside inputs and timers with releasing and closing commits: no acknowledged input is ever lost.
-#include <pqxx/pqxx>
-
+#include "shared/postgres/connection.h"
 #include "tests/integration/kernel/isolation_fixture.h"
 
 namespace acl::test {
@@ -177,15 +176,16 @@ TEST_P(WakeIsolation, TimerComesWhileTheClosingCommitHasTheLease) {
 // As a keeping commit does that clears it: it proves with a lock that firing lets pass.
 TEST_P(WakeIsolation, FiringPassesByATimerThatSomebodyIsClearing) {
   const Holder one = WithTimer(), other = WithTimer();
-  pqxx::connection connection(stage_->db().conninfo());
-  {
-    pqxx::work clearing(connection);
-    clearing.exec("DELETE FROM timers WHERE subject_id = '" + one.subject().ToString() + "'");
-    auto fired = c_->store().FireTimers(10);
-    ASSERT_TRUE(fired) << fired.error();
-    EXPECT_EQ(fired->fired, 1);
-    EXPECT_EQ(Unread(other.subject()), 1);
-  }
+  pg::ConnectionSettings settings;
+  settings.conninfo = stage_->db().conninfo();
+  auto clearing = pg::Connection::Open(settings);
+  ASSERT_TRUE(clearing && (*clearing)->Begin().ok());
+  ASSERT_TRUE((*clearing)->RunScript("DELETE FROM timers WHERE subject_id = '" + one.subject().ToString() + "'"));
+  auto fired = c_->store().FireTimers(10);
+  ASSERT_TRUE(fired) << fired.error();
+  EXPECT_EQ(fired->fired, 1);
+  EXPECT_EQ(Unread(other.subject()), 1);
+  (*clearing)->Rollback();
   EXPECT_EQ(c_->store().FireTimers(10)->fired, 1) << "it was not cleared after all";
   EXPECT_EQ(Unread(one.subject()), 1);
 }

@@ -2,10 +2,10 @@
 #include "shared/postgres/migrate.h"
 
 #include <fstream>
-#include <pqxx/pqxx>
 #include <sstream>
 #include <thread>
 
+#include "shared/postgres/connection.h"
 #include "tests/support/test_database.h"
 
 namespace acl {
@@ -114,9 +114,11 @@ TEST(MigrateTest, ATableThatIsReadForLongHoldsUpNobodyElse) {
   ASSERT_TRUE(Migrate(db->conninfo()).ok());
   std::vector<Migration> more = EmbeddedMigrations();
   more.push_back({"9999_wants_all.sql", "-- migrate:up\nLOCK TABLE timers IN ACCESS EXCLUSIVE MODE;\n"});
-  pqxx::connection connection(db->conninfo());
-  std::optional<pqxx::work> reader(connection);
-  reader->exec("SELECT count(*) FROM timers");
+  pg::ConnectionSettings settings;
+  settings.conninfo = db->conninfo();
+  auto reader = pg::Connection::Open(settings);
+  ASSERT_TRUE(reader && (*reader)->Begin().ok());
+  ASSERT_TRUE((*reader)->RunScript("SELECT count(*) FROM timers"));
   const pg::MigrateLimits few{std::chrono::milliseconds(20), std::chrono::milliseconds(1), 3};
   auto refused = Migrate(db->conninfo(), more, few);
   ASSERT_FALSE(refused.ok());
@@ -125,7 +127,7 @@ TEST(MigrateTest, ATableThatIsReadForLongHoldsUpNobodyElse) {
   std::optional<Result<pg::MigrationReport>> done;
   std::thread other([&] { done = Migrate(db->conninfo(), more, {std::chrono::milliseconds(20), std::chrono::milliseconds(1), 100'000}); });
   for (int n = 0; n < 20; ++n) db->Count("SELECT count(*) FROM timers");  // behind it, each would wait as long as the reader reads
-  reader.reset();
+  (*reader)->Rollback();
   other.join();
   ASSERT_TRUE(done->ok()) << done->message();
   EXPECT_EQ((*done)->applied_now.size(), 1u);
