@@ -48,7 +48,7 @@ class SubjectRunTest : public ::testing::Test {
 
   ManualClock clock_;
   MemoryStore store_{clock_};
-  const CounterKind kind_;
+  CounterKind kind_;
   BuildContext context_;
   std::optional<SubjectRun> run_;
 };
