@@ -65,7 +65,7 @@ std::vector<TaskRuns::Start> TaskRuns::Begin(SteadyTime now, WallTime db_now, bo
       call.step.timeout = call.step.timeout.count() > 0 ? std::min(call.step.timeout, left) : left;
     }
     task->state = Task::State::kRunning;
-    Remember(now, *task);
+    task->began = task->offer.step.effect;
     if (call.step.timeout.count() > 0) task->drop_at = now + call.step.timeout + config_.runner_grace;
     observer_.OnStep(call);
     starts.push_back({std::move(call), task->stop});
@@ -117,36 +117,39 @@ void TaskRuns::OnUnwanted(const TaskId& id) {
   if (it->second.state == Task::State::kRunning) it->second.stop.Stop();
 }
 
-void TaskRuns::Remember(SteadyTime now, const Task& task) {
-  const auto old = [&](const BegunKey& key) { return begun_.at(key).at + config_.remembered_for < now; };
-  while (!begun_order_.empty() && (begun_order_.size() >= config_.remembered || old(begun_order_.front()))) {
-    if (!old(begun_order_.front())) forgot_at_ = begun_.at(begun_order_.front()).at + config_.remembered_for;
-    begun_.erase(begun_order_.front());
-    begun_order_.pop_front();
+void TaskRuns::Forget(SteadyTime now, std::map<TaskId, Task>::iterator task) {
+  if (task->second.began) {
+    const auto old = [&](const EndedKey& key) { return ended_.at(key).at + config_.remembered_for < now; };
+    while (!ended_order_.empty() && (ended_order_.size() >= config_.remembered || old(ended_order_.front()))) {
+      if (!old(ended_order_.front())) forgot_at_ = ended_.at(ended_order_.front()).at + config_.remembered_for;
+      ended_.erase(ended_order_.front());
+      ended_order_.pop_front();
+    }
+    const EndedKey key{task->first, task->second.grant.token};
+    if (ended_.insert({key, {*task->second.began, now}}).second) ended_order_.push_back(key);
   }
-  const BegunKey key{task.grant.id, task.grant.token};
-  if (begun_.insert({key, {task.offer.step.effect, now}}).second) begun_order_.push_back(key);
+  tasks_.erase(task);
 }
 
 void TaskRuns::OnHeld(SteadyTime now, const std::vector<HeldTask>& held) {
   for (const HeldTask& row : held) {
     auto it = tasks_.find(row.task);
     if (it != tasks_.end() && it->second.grant.token == row.token) continue;
-    const auto begun = begun_.find({row.task, row.token});
+    const auto ended = ended_.find({row.task, row.token});
     Task task;
     task.grant.id = row.task;
     task.grant.token = row.token;
     task.grant.row.step_id = row.key.step_id;
     task.grant.row.attempt_id = row.key.attempt_id;
-    const bool forgotten = begun == begun_.end() && now < forgot_at_;
-    if (forgotten || (begun != begun_.end() && begun->second.effect == EffectClass::kNonIdempotent)) {
+    const bool known = ended != ended_.end();
+    if (known ? ended->second.effect == EffectClass::kNonIdempotent : now < forgot_at_) {
       task.offer.step.effect = EffectClass::kNonIdempotent;
       StepResult result;
       result.outcome = Outcome::kUnknown;
       result.error = "it ran to its end, and the database has lost that it did";
       End(task, std::move(result));
     } else {
-      const char* why = begun == begun_.end() ? "its grant was never heard of by its worker" : "the database has lost that it ended";
+      const char* why = known ? "the database has lost that it ended" : "its grant was never heard of by its worker";
       EndWithoutBeginning(task, Outcome::kNotStarted, why);
     }
     tasks_.insert_or_assign(row.task, std::move(task));
@@ -162,7 +165,7 @@ SubjectId TaskRuns::OnDelivered(SteadyTime now, const TaskId& id, Token token, c
   if (answer) {
     ++(answer->replayed ? counts_.replayed : counts_.delivered);
     observer_.OnTaskDelivered(task.grant, *answer);
-    tasks_.erase(it);
+    Forget(now, it);
     return subject;
   }
   const Code code = answer.code();
@@ -175,7 +178,7 @@ SubjectId TaskRuns::OnDelivered(SteadyTime now, const TaskId& id, Token token, c
   if (code == Code::kLeaseLost || code == Code::kNotFound || code == Code::kConflict || task.second_text) {
     ++counts_.refused;
     observer_.OnTaskRefused(task.grant, answer.error());
-    tasks_.erase(it);
+    Forget(now, it);
     return subject;
   }
   // The text itself does not go in: that is said instead, once.

@@ -66,7 +66,7 @@ class TaskRuns {
   void StopRunning();
   // The session is gone: what runs is stopped and forgotten, its end nobody's business; results stay.
   void ForgetRunning();
-  void ForgetAll() { tasks_.clear(), begun_.clear(), begun_order_.clear(); }
+  void ForgetAll() { tasks_.clear(), ended_.clear(), ended_order_.clear(); }
 
   // Reports to deliver now; each is in flight until OnDelivered.
   std::vector<TaskReport> TakeReports(SteadyTime now);
@@ -91,6 +91,7 @@ class TaskRuns {
     std::optional<SteadyTime> retry_at;
     int failures = 0;
     std::int64_t order = 0;
+    std::optional<EffectClass> began;  // it was begun here
   };
 
   void End(Task& task, StepResult result);
@@ -99,16 +100,17 @@ class TaskRuns {
   const Config config_;
   Random& random_;
   WorkerObserver& observer_;
-  struct Begun {
+  // One that was begun and has ended here, and is not among the tasks any more.
+  struct Ended {
     EffectClass effect;
     SteadyTime at;
   };
-  using BegunKey = std::pair<TaskId, Token>;
-  void Remember(SteadyTime now, const Task& task);
+  using EndedKey = std::pair<TaskId, Token>;
+  void Forget(SteadyTime now, std::map<TaskId, Task>::iterator task);
 
   std::map<TaskId, Task> tasks_;
-  std::map<BegunKey, Begun> begun_;
-  std::deque<BegunKey> begun_order_;
+  std::map<EndedKey, Ended> ended_;
+  std::deque<EndedKey> ended_order_;
   SteadyTime forgot_at_{};  // something was forgotten before its time: until then what is not known may have begun
   std::int64_t order_ = 0;
   TaskCounts counts_;

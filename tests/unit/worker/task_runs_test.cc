@@ -222,6 +222,27 @@ TEST_F(TaskRunsTest, WhatEndedHereAndIsHeldAgainIsOfUnknownOutcome) {
   EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kNotStarted) << "another attempt";
 }
 
+TEST_F(TaskRunsTest, WhatRanForLongIsRememberedFromItsEnd) {
+  effect = EffectClass::kNonIdempotent;
+  Take("posted");
+  Begin(1);
+  const auto run_another = [&](const std::string& step) {
+    Take(step);
+    Begin(1);
+    tasks.OnStepDone(now, subject, Token{7}, step, 1, Done());
+    const TaskReport ended = tasks.TakeReports(now).at(0);
+    Deliver(ended, PostAnswer{});
+  };
+  now += std::chrono::hours(1);
+  run_another("another");
+  tasks.OnStepDone(now, subject, Token{7}, "posted", 1, Done());
+  const TaskReport report = tasks.TakeReports(now).at(0);
+  Deliver(report, PostAnswer{});
+  run_another("a third");
+  tasks.OnHeld(now, {{report.task, Token{7}, {"posted", 1}}});
+  EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kUnknown);
+}
+
 TEST_F(TaskRunsTest, WhatEndedHereAndMayRunAgainDoesAndCountsForNothing) {
   Take("put");
   Begin(1);
