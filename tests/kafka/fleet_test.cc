@@ -237,9 +237,12 @@ TEST_F(KafkaFleet, AWorkerThatHearsNoMessagesIsRungForWhatIsGivenBack) {
   ASSERT_TRUE(run.AwaitStarted(1));
   fleet.StartWorker(2, {{"ACL_QUEUE_DRIVER", "postgres"}, {"ACL_POLL_MS", "3600000"}});
   ASSERT_TRUE(fleet.AwaitReady());
+  const auto counted = [&] { return fleet.Metric(fleet.ApiUrl(0), "acl_loop_turns_total", "loop=\"ready\""); };
+  const double before = counted();
   fleet.worker(1).Signal(SIGTERM);
   run.Open(1);
   ASSERT_TRUE(run.AwaitStarted(2)) << fleet.Logs();
+  EXPECT_EQ(counted(), before) << "not because ready rows were counted, which rings too";
   run.OpenAll();
   run.ExpectCompletedOnce();
 }
