@@ -30,6 +30,28 @@ std::string OnTheWire(Frame frame) {
   return wire + body;
 }
 
+// Whether the receiver may keep these names (doorbell_frame.h).
+template <typename Names>
+bool WithinBounds(const Names& names) {
+  std::size_t bytes = 0;
+  for (const std::string& name : names) {
+    if (name.size() > kMostNameBytes) return false;
+    bytes += name.size();
+  }
+  return names.size() <= kMostNames && bytes <= kMostNamesBytes;
+}
+
+bool WithinBounds(const Frame& frame) {
+  switch (frame.body_case()) {
+    case Frame::kHello: return WithinBounds(frame.hello().queues()) && frame.hello().worker_name().size() <= kMostNameBytes;
+    case Frame::kRoom: return WithinBounds(frame.room().kinds());
+    case Frame::kWork: return frame.work().queue().size() <= kMostNameBytes && frame.work().ready_size() <= kMostReady;
+    case Frame::kPassOn: return frame.pass_on().ready_size() <= kMostReady;
+    case Frame::kGranted: return frame.granted().subjects_size() <= int(kMostGranted);
+    default: return true;
+  }
+}
+
 // In as many frames as they need. `rows`: where a frame has them.
 template <typename Rows>
 std::vector<std::string> InFrames(const std::vector<std::string>& messages, const Rows& rows) {
@@ -123,6 +145,7 @@ std::string EncodePing() {
 Result<Message> Decode(std::string_view body) {
   Frame frame;
   if (!frame.ParseFromArray(body.data(), int(body.size()))) return Error{Code::kInvalid, "not a doorbell frame"};
+  if (!WithinBounds(frame)) return Error{Code::kInvalid, "a doorbell frame that names more than a frame may"};
   Message message;
   switch (frame.body_case()) {
     case Frame::kHello:

@@ -15,6 +15,10 @@ namespace acl::doorbell {
 class Frame;
 
 inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
+// What one frame may name: queues of a hello and kinds of a room, which the receiver keeps for as long as the connection lives, and rows
+// made ready. A frame with more is invalid, and its connection is closed.
+inline constexpr int kMostNames = 256, kMostReady = 4096;
+inline constexpr std::size_t kMostNameBytes = 256, kMostNamesBytes = 16 * 1024;
 
 std::string EncodeHello(const SessionId& session, const std::vector<std::string>& queues, const std::string& worker_name,
                         bool by_messages = false);
@@ -49,7 +53,8 @@ struct Message {
   int known_version = 0;            // room
   std::vector<std::string> kinds;   // room
 };
-// The body of one frame, without the length. A newer or unknown frame is kUnknown; kInvalid if it is not protobuf at all.
+// The body of one frame, without the length. A newer or unknown frame is kUnknown; kInvalid if it is not protobuf at all, or names more
+// than a frame may.
 Result<Message> Decode(std::string_view body);
 
 // The length in the first four bytes; kInvalid if it is zero or over the maximum: close the connection.

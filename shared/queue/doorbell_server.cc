@@ -25,11 +25,13 @@ using doorbell::Stream;
 
 namespace {
 constexpr std::chrono::milliseconds kAcceptAgain{100};
-}
+constexpr std::chrono::seconds kHelloWithin{10};  // after that the place goes to somebody else
+}  // namespace
 
 struct DoorbellServer::Impl {
   struct Peer {
     std::shared_ptr<Stream> stream;
+    std::shared_ptr<asio::steady_timer> hello_within;  // null once it said hello
     SessionId session;
     std::vector<std::string> queues;
     bool by_messages = false;
@@ -67,11 +69,18 @@ struct DoorbellServer::Impl {
     auto stream = std::make_shared<Stream>(
         std::move(socket), [this, number](const Message& message) { Heard(number, message); },
         [this, number] {
+          Peer& gone = peers[number];
+          if (gone.hello_within) gone.hello_within->cancel();
           peers.erase(number);
           room.Gone(number);
           CountPeers();
         });
-    peers[number].stream = stream;
+    Peer& peer = peers[number];
+    peer.stream = stream;
+    peer.hello_within = std::make_shared<asio::steady_timer>(io, kHelloWithin);
+    peer.hello_within->async_wait([stream, timer = peer.hello_within](error_code ended) {
+      if (!ended) stream->Close();
+    });
     CountPeers();
     stream->Start();
   }
@@ -86,12 +95,16 @@ struct DoorbellServer::Impl {
     auto peer = peers.find(number);
     if (peer == peers.end()) return;
     if (message.kind == Message::Kind::kHello) {
+      if (peer->second.hello_within) peer->second.hello_within->cancel();
+      peer->second.hello_within = nullptr;
       peer->second.session = message.session;
       peer->second.queues = message.queues;
       peer->second.by_messages = message.by_messages;
       room.Hello(number, message.session, message.queues);
       // What was rung before it was known here is found by looking once, now: what is rung from here on reaches it.
       for (const std::string& queue : message.queues) Send(peer->second, doorbell::EncodeWork(queue), work_hints);
+    } else if (peer->second.hello_within) {
+      if (message.kind != Message::Kind::kPing) peer->second.stream->Close();  // hello comes first
     } else if (message.kind == Message::Kind::kRoom) {
       room.Room(number, message.session, message.limit, message.known_version, message.kinds);
     } else if (message.kind == Message::Kind::kClosed && options.on_closed) {

@@ -25,7 +25,8 @@ void Stream::Start() {
 }
 
 bool Stream::Send(std::string frame) {
-  if (!open_ || queue_.size() >= kMaxQueued) return false;
+  if (!open_ || queue_.size() >= kMaxQueued || queued_bytes_ + frame.size() > kMaxQueuedBytes) return false;
+  queued_bytes_ += frame.size();
   queue_.push_back(std::move(frame));
   if (!writing_) WriteNext();
   return true;
@@ -78,6 +79,7 @@ void Stream::WriteNext() {
   writing_ = true;
   out_.clear();
   while (!queue_.empty() && (out_.empty() || out_.size() + queue_.front().size() <= kWrittenAtOnce)) {
+    queued_bytes_ -= queue_.front().size();
     out_ += queue_.front();
     queue_.pop_front();
   }

@@ -1,7 +1,7 @@
 #pragma once
-// One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued; more is dropped: it is only hints),
-// pings, and closes when the peer is silent. Frames that are there together are read, and written, with one call. Lives on its io_context's
-// thread.
+// One connection of the doorbell, either end: reads frames, writes what is queued (at most kMaxQueued frames of kMaxQueuedBytes together;
+// more is dropped: it is only hints), pings, and closes when the peer is silent. Frames that are there together are read, and written, with
+// one call. Lives on its io_context's thread.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,7 +16,7 @@ namespace acl::doorbell {
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  static constexpr std::size_t kMaxQueued = 1024;
+  static constexpr std::size_t kMaxQueued = 1024, kMaxQueuedBytes = 1024 * 1024;
   static constexpr std::chrono::seconds kPingEvery{5}, kSilence{20};
 
   Stream(boost::asio::ip::tcp::socket socket, std::function<void(const Message&)> on_message, std::function<void()> on_closed);
@@ -40,7 +40,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::string in_;  // the first `filled_` bytes came and are not taken yet
   std::size_t filled_ = 0;
   std::deque<std::string> queue_;
-  std::string out_;  // on its way
+  std::size_t queued_bytes_ = 0;  // of queue_
+  std::string out_;               // on its way
   bool writing_ = false, open_ = true;
   int silent_pings_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "shared/queue/doorbell_client.h"
 #include "shared/queue/doorbell_frame.h"
 #include "shared/queue/doorbell_server.h"
+#include "shared/queue/doorbell_stream.h"
 
 namespace acl {
 namespace {
@@ -107,6 +109,60 @@ TEST(DoorbellFrame, RefusesWhatIsNoFrameAndIgnoresNewerOnes) {
   auto newer = doorbell::Decode(std::string_view("\x08\x09\xfa\x01\x00", 5));  // schema 9, field 31
   ASSERT_TRUE(newer);
   EXPECT_EQ(newer->kind, doorbell::Message::Kind::kUnknown);
+}
+
+TEST(DoorbellFrame, RefusesToNameMoreThanAReceiverKeeps) {
+  const auto decoded = [](const std::string& wire) { return doorbell::Decode(std::string_view(wire).substr(4)); };
+  const std::vector<std::string> most(doorbell::kMostNames, "queue"), too_many(doorbell::kMostNames + 1, "");
+  const std::vector<std::string> long_name{std::string(doorbell::kMostNameBytes + 1, 'q')};
+  const std::vector<std::string> too_long(doorbell::kMostNames, std::string(doorbell::kMostNameBytes, 'q'));
+  EXPECT_TRUE(decoded(doorbell::EncodeHello({}, most, "w1")));
+  EXPECT_TRUE(decoded(doorbell::EncodeRoom({}, 1, 1, most)));
+  for (const auto& names : {too_many, long_name, too_long}) {
+    EXPECT_FALSE(decoded(doorbell::EncodeHello({}, names, "w1"))) << names.size();
+    EXPECT_FALSE(decoded(doorbell::EncodeRoom({}, 1, 1, names))) << names.size();
+  }
+  EXPECT_FALSE(decoded(doorbell::EncodeHello({}, {}, long_name.front())));
+  EXPECT_FALSE(decoded(doorbell::EncodeWork(long_name.front())));
+  EXPECT_FALSE(decoded(doorbell::EncodeReady(std::vector<std::string>(doorbell::kMostReady + 1, "")).front()));
+  EXPECT_FALSE(decoded(doorbell::EncodePassOn(std::vector<std::string>(doorbell::kMostReady + 1, "")).front()));
+}
+
+TEST(Doorbell, HearsNothingOfWhoDidNotSayHello) {
+  Heard heard;
+  DoorbellServer::Options options;
+  options.on_closed = [&](const SubjectId&) { heard.Add("closed"); };
+  options.on_work = [&] { heard.Add("work"); };
+  DoorbellServer server(std::move(options));
+  ASSERT_TRUE(server.Start().ok());
+  boost::asio::io_context io;
+  for (const std::string& frame :
+       {doorbell::EncodeClosed(Subject(1)), doorbell::EncodeWork("default"), doorbell::EncodeRoom(SessionId{Subject(7).uuid}, 1, 1, {})}) {
+    boost::asio::ip::tcp::socket socket(io);
+    socket.connect({boost::asio::ip::make_address("127.0.0.1"), std::uint16_t(server.address().port)});
+    boost::asio::write(socket, boost::asio::buffer(doorbell::EncodePing() + frame));
+    std::array<char, 256> answer;
+    boost::system::error_code error;
+    while (!error) socket.read_some(boost::asio::buffer(answer), error);  // until the server closes it
+  }
+  EXPECT_EQ(server.counts().received, 6);
+  EXPECT_EQ(heard.Count("closed") + heard.Count("work"), 0);
+}
+
+TEST(Doorbell, APeerThatDoesNotReadIsQueuedForWithinBytes) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor acceptor(io, {boost::asio::ip::make_address("127.0.0.1"), 0});
+  boost::asio::ip::tcp::socket ours(io), theirs(io);
+  ours.connect(acceptor.local_endpoint());
+  acceptor.accept(theirs);
+  auto stream = std::make_shared<doorbell::Stream>(std::move(ours), nullptr, nullptr);
+  const std::string frame(doorbell::kMaxFrameBytes, 'x');  // the io_context does not run: nothing of it goes out
+  std::size_t taken = 0;
+  while (stream->Send(frame)) taken += frame.size();
+  EXPECT_LE(taken, doorbell::Stream::kMaxQueuedBytes + doorbell::kMaxFrameBytes) << "what is queued, and one on its way";
+  EXPECT_GT(taken, 0u);
+  stream->Close();
+  io.run();
 }
 
 TEST(Doorbell, RingsWorkersOfTheQueueAndTheHolderAndComesBackAfterACut) {
