@@ -247,6 +247,13 @@ struct App::Parts {
       spans.Answered(request, status, took);
     };
     options.authorize = [this](HttpRequest& request, const Route& route) { return Authorize(request, route); };
+    if (needs_key) {
+      options.still_allowed = [this](const HttpRequest& request) {
+        HttpRequest again = request;
+        const auto refusal = keys.Authorize(again);
+        return !refusal || refusal->status != 401;
+      };
+    }
     server = std::make_unique<HttpServer>(std::move(options), MakeRouter(), pool.get(), &metrics);
     if (auto status = server->Start(); !status) return Error{status.code(), "API: " + status.message() + " (--listen)"};
     return {};

@@ -30,7 +30,8 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(HttpServerCore& core, asio::ip::tcp::socket socket) : core_(core), stream_(std::move(socket)) {
+  Connection(HttpServerCore& core, asio::ip::tcp::socket socket, bool probes_only)
+      : core_(core), stream_(std::move(socket)), probes_only_(probes_only) {
     error_code ignored;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     const auto endpoint = stream_.socket().remote_endpoint(ignored);
@@ -46,6 +47,16 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
   void Abort() override { Close(); }
 
+  void Recheck() override {
+    if (phase_ == Phase::kStreaming && !core_.options.still_allowed(*request_)) Close();
+  }
+
+  std::optional<SteadyTime> IdleSince() const override {
+    const bool unknown = request_ == nullptr || request_->principal.empty();
+    const bool waits = phase_ == Phase::kHead || phase_ == Phase::kLingering || (phase_ == Phase::kWriting && unknown);
+    return waits ? std::optional(idle_since_) : std::nullopt;
+  }
+
  private:
   enum class Phase { kHead, kBody, kHandling, kWriting, kStreaming, kLingering, kClosed };
 
@@ -53,6 +64,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void ReadHead(std::chrono::milliseconds timeout) {
     if (core_.stopping) return Close();
     phase_ = Phase::kHead;
+    idle_since_ = SystemClock().Steady();
     request_.reset();
     route_ = nullptr;
     Release();
@@ -65,6 +77,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     const std::string_view have(static_cast<const char*>(buffer_.data().data()), buffer_.size());
     const auto end = have.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
     if (end != std::string_view::npos) return OnHead({}, end + 4);
+    // What can never become a head is answered now, not when the time for a head is over.
+    if (!MayBecomeHead(have, searched)) return OnHead({}, have.size());
     const std::size_t limit = core_.options.max_head;
     if (have.size() >= limit) return OnHead(asio::error::not_found, 0);
     buffer_.max_size(kReadAhead);
@@ -97,6 +111,12 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     head_ = std::get<HttpHead>(std::move(checked));
     keep_alive_ = head_.keep_alive && !head_.has_body();  // an answer before the body was read leaves the body in the way
     if (auto refusal = FillRequest(head_, core_.router, *request_, route_)) return Respond(std::move(*refusal));
+    if (probes_only_) {
+      keep_alive_ = false;
+      if (!route_->options.open) {
+        return Respond(Problem(503, "too-many-connections", "all connections are in use; try again").With("Retry-After", "1"));
+      }
+    }
     if (core_.options.authorize) {
       if (auto refusal = core_.options.authorize(*request_, *route_)) return Respond(std::move(*refusal));
     }
@@ -122,12 +142,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       return Respond(Problem(400, "bad-head", "the head of the request is malformed"));
     }
     if (!head_.has_body()) return Dispatch();
-    reserved_ = head_.chunked ? route_->options.max_body : head_.content_length;
-    if (core_.body_bytes + reserved_ > core_.options.max_bodies) {
-      reserved_ = 0;
-      return Respond(Problem(503, "too-many-bodies", "too many large requests at once; try again").With("Retry-After", "1"));
-    }
-    core_.body_bytes += reserved_;
+    // A body that cannot be kept is refused before it is sent; what it takes of the budget is taken as it comes.
+    if (core_.body_bytes + head_.content_length > core_.options.max_bodies) return RespondTooManyBodies();
     phase_ = Phase::kBody;
     buffer_.max_size(std::max(kReadAhead, buffer_.size() + 1));
     stream_.expires_after(core_.options.body_timeout);
@@ -138,8 +154,27 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     });
   }
 
+  void RespondTooManyBodies() {
+    keep_alive_ = false;
+    Respond(Problem(503, "too-many-bodies", "too many large requests at once; try again").With("Retry-After", "1"));
+  }
+
   void ReadRest() {
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) { self->OnBody(error); });
+    http::async_read_some(stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
+      if (self->phase_ != Phase::kBody) return;
+      if (error || self->parser_->is_done()) return self->OnBody(error);
+      if (!self->ReserveBody()) return self->RespondTooManyBodies();
+      self->ReadRest();
+    });
+  }
+
+  // Of the budget for bodies, what has come of this one.
+  bool ReserveBody() {
+    const std::size_t came = parser_->get().body().size();
+    if (core_.body_bytes - reserved_ + came > core_.options.max_bodies) return false;
+    core_.body_bytes += came - reserved_;
+    reserved_ = came;
+    return true;
   }
 
   void OnBody(error_code error) {
@@ -153,7 +188,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       return Close();
     }
     if (error) return Respond(Problem(400, "bad-body", "the body is malformed: " + error.message()));
-    keep_alive_ = head_.keep_alive;
+    if (!ReserveBody()) return RespondTooManyBodies();
+    keep_alive_ = head_.keep_alive && !probes_only_;
     request_->body = std::move(parser_->get().body());
     parser_.reset();
     Dispatch();
@@ -219,7 +255,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     keep_alive_ = keep_alive_ && !core_.stopping && !stream;
     out_head_ = FormatResponseHead(response, form, keep_alive_, request_->request_id);
     out_body_ = head_only || form == BodyForm::kNone || stream ? std::string() : std::move(response.body);
-    core_.Account(*request_, response.status, SystemClock().Steady() - started_);
+    idle_since_ = SystemClock().Steady();
+    core_.Account(*request_, response.status, idle_since_ - started_);
     phase_ = Phase::kWriting;
     stream_.expires_after(core_.options.write_timeout);
     const std::array<asio::const_buffer, 2> buffers = {asio::buffer(out_head_), asio::buffer(out_body_)};
@@ -321,7 +358,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   std::optional<http::request_parser<http::string_body>> parser_;
   std::shared_ptr<HttpRequest> request_;
   const Route* route_ = nullptr;
-  SteadyTime started_;
+  const bool probes_only_;
+  SteadyTime started_, idle_since_ = SystemClock().Steady();
   std::size_t reserved_ = 0;
   bool keep_alive_ = false;
   std::string out_head_, out_body_;
@@ -332,8 +370,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
 }  // namespace
 
-std::shared_ptr<HttpConnection> MakeHttpConnection(HttpServerCore& core, asio::ip::tcp::socket socket) {
-  return std::make_shared<Connection>(core, std::move(socket));
+std::shared_ptr<HttpConnection> MakeHttpConnection(HttpServerCore& core, asio::ip::tcp::socket socket, bool probes_only) {
+  return std::make_shared<Connection>(core, std::move(socket), probes_only);
 }
 
 }  // namespace acl::internal

@@ -2,7 +2,9 @@
 // One connection of the HTTP server. Internal.
 
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "shared/http/server_core.h"
 
@@ -16,8 +18,14 @@ class HttpConnection {
   virtual void Drain() = 0;
   // Closes whatever it does.
   virtual void Abort() = 0;
+  // Of a stream: ends it if its reader may no longer have it.
+  virtual void Recheck() = 0;
+  // Since when it waits for its client, if another connection may have its place: it is idle, still sends its head, or reads an answer
+  // that needed no key. Nothing while a request of somebody known is under way.
+  virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
 };
 
-std::shared_ptr<HttpConnection> MakeHttpConnection(HttpServerCore& core, boost::asio::ip::tcp::socket socket);
+// `probes_only`: every place is taken, so it is answered on routes without a key (health, metrics) alone, and once.
+std::shared_ptr<HttpConnection> MakeHttpConnection(HttpServerCore& core, boost::asio::ip::tcp::socket socket, bool probes_only);
 
 }  // namespace acl::internal

@@ -173,7 +173,34 @@ Refusal CheckExpect(HttpHead& head) {
   return {};
 }
 
+// A browser says from where a page asks. A page of another origin may read (the browser keeps the answer from it), but what changes
+// something is refused: without a key (dev mode) nothing else would stand in its way.
+Refusal CheckOrigin(const HttpHead& head) {
+  if (head.method == "GET" || head.method == "HEAD" || head.method == "OPTIONS") return {};
+  const auto refuse = [] { return Refuse("foreign-origin", "a page of another origin asks; this API is not for it", 403); };
+  const auto* site = FindHeader(head.headers, "sec-fetch-site");
+  if (site != nullptr && *site != "same-origin" && *site != "none") return refuse();
+  const auto* origin = FindHeader(head.headers, "origin");
+  if (origin == nullptr) return {};
+  const std::string lower = Lowered(*origin);
+  const std::size_t scheme = lower.starts_with("http://") ? 7 : lower.starts_with("https://") ? 8 : 0;
+  if (scheme == 0) return refuse();  // "null" too
+  const auto* host = FindHeader(head.headers, "host");
+  if (host != nullptr && lower.substr(scheme) == Lowered(*host)) return {};
+  return refuse();
+}
+
 }  // namespace
+
+bool MayBecomeHead(std::string_view bytes, std::size_t searched) {
+  for (std::size_t i = searched > 0 ? searched - 1 : 0; i < bytes.size(); ++i) {  // the last byte before had no successor yet
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    if (byte == '\n' && (i == 0 || bytes[i - 1] != '\r')) return false;
+    if (byte == '\r' && i + 1 < bytes.size() && bytes[i + 1] != '\n') return false;
+    if ((byte < 0x20 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 0x7f) return false;
+  }
+  return true;
+}
 
 std::variant<HttpHead, GateRefusal> CheckHead(std::string_view text, const GateOptions& options) {
   HttpHead head;
@@ -200,7 +227,9 @@ std::variant<HttpHead, GateRefusal> CheckHead(std::string_view text, const GateO
   for (const auto check : {CheckFraming, CheckConnection, CheckExpect}) {
     if (auto refusal = check(head)) return *refusal;
   }
+  if (CountOf(head, "authorization") > 1) return Refuse("bad-header", "more than one Authorization header");
   if (auto refusal = CheckHost(options, head)) return *refusal;
+  if (auto refusal = CheckOrigin(head)) return *refusal;
   return head;
 }
 

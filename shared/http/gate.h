@@ -39,6 +39,10 @@ struct GateRefusal {
   std::string detail;
 };
 
+// Whether these bytes, which hold no whole head yet, can still become one; `searched`: so many were asked about before. False for a line
+// that ends with a bare LF, and for control characters (the first bytes of TLS).
+bool MayBecomeHead(std::string_view bytes, std::size_t searched);
+
 // `head` from the request line to the empty line, its CRLF included. After a refusal the connection is closed.
 std::variant<HttpHead, GateRefusal> CheckHead(std::string_view head, const GateOptions& options);
 

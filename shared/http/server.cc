@@ -53,20 +53,26 @@ void HttpServerCore::Account(const HttpRequest& request, int status, std::chrono
 
 struct HttpServer::Impl {
   Impl(HttpServerOptions options, Router router, BlockingPool* pool, Metrics* metrics)
-      : core(std::move(options), std::move(router), pool, metrics), acceptor(core.io), retry(core.io), drain(core.io) {
+      : core(std::move(options), std::move(router), pool, metrics), acceptor(core.io), retry(core.io), drain(core.io), recheck(core.io) {
     if (metrics != nullptr) open = metrics->gauge(names::kHttpConnections, {{"listener", core.options.name}});
   }
 
   internal::HttpServerCore core;
   tcp::acceptor acceptor;
-  asio::steady_timer retry, drain;
+  asio::steady_timer retry, drain, recheck;
   Gauge open;
   HostPort address;
+  std::optional<std::chrono::steady_clock::time_point> said_full;
+  std::int64_t turned_away = 0;
   std::mutex mutex;  // Start and Stop
   std::thread thread;
 
   Status Listen();
   void Accept();
+  void Welcome(tcp::socket socket);
+  bool MakeRoom();
+  void RecheckStreams();
+  void SayFull(bool room_was_made);
   void BeginStop();
 };
 
@@ -109,13 +115,52 @@ void HttpServer::Impl::Accept() {
       });
       return;
     }
-    if (core.connections.size() < core.options.max_connections) {
-      auto connection = internal::MakeHttpConnection(core, std::move(socket));
-      core.connections.insert(connection);
-      open.Set(double(core.connections.size()));
-      connection->Start();
-    }
+    Welcome(std::move(socket));
     Accept();
+  });
+}
+
+// Whoever keeps connections open without asking anything keeps nobody out.
+bool HttpServer::Impl::MakeRoom() {
+  if (core.connections.size() < core.options.max_connections) return true;
+  std::shared_ptr<internal::HttpConnection> oldest;
+  std::optional<std::chrono::steady_clock::time_point> since;
+  for (const auto& connection : core.connections) {
+    const auto idle = connection->IdleSince();
+    if (idle && (!since || *idle < *since)) oldest = connection, since = idle;
+  }
+  SayFull(since.has_value());
+  if (oldest) oldest->Abort();
+  return core.connections.size() < core.options.max_connections;  // else it had one of the places for probes
+}
+
+// At most a line a minute.
+void HttpServer::Impl::SayFull(bool room_was_made) {
+  ++turned_away;
+  const auto now = SystemClock().Steady();
+  if (said_full && now - *said_full < std::chrono::minutes(1)) return;
+  said_full = now;
+  core.log.Warn(
+      room_was_made ? "all connections are in use: idle ones are closed for new ones" : "all connections are in use: new ones are refused",
+      {{"max_connections", std::int64_t(core.options.max_connections)}, {"since_start", turned_away}});
+}
+
+void HttpServer::Impl::Welcome(tcp::socket socket) {
+  const bool room = MakeRoom();
+  if (!room && core.connections.size() >= core.options.max_connections + core.options.spare_connections) return;
+  auto connection = internal::MakeHttpConnection(core, std::move(socket), !room);
+  core.connections.insert(connection);
+  open.Set(double(core.connections.size()));
+  connection->Start();
+}
+
+void HttpServer::Impl::RecheckStreams() {
+  recheck.expires_after(core.options.recheck);
+  recheck.async_wait([this](error_code cancelled) {
+    if (cancelled || core.stopping) return;
+    const auto all = core.connections;  // ending one takes it out of the set
+    for (const auto& connection : all) connection->Recheck();
+    RecheckStreams();
   });
 }
 
@@ -124,6 +169,7 @@ void HttpServer::Impl::BeginStop() {
   error_code ignored;
   acceptor.close(ignored);
   retry.cancel();
+  recheck.cancel();
   const auto all = core.connections;  // draining takes connections out of the set
   for (const auto& connection : all) connection->Drain();
   drain.expires_after(core.options.drain);
@@ -153,6 +199,7 @@ Status HttpServer::Start() {
   ACL_CHECK(!impl_->thread.joinable(), "started twice");
   if (auto status = impl_->Listen(); !status) return status;
   impl_->Accept();
+  if (impl_->core.options.still_allowed) impl_->RecheckStreams();
   impl_->thread = std::thread([impl = impl_.get()] {
     pthread_setname_np(pthread_self(), impl->core.options.name.substr(0, 15).c_str());
     impl->core.io.run();  // returns when nothing is left to do: after BeginStop

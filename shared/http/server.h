@@ -32,10 +32,15 @@ struct HttpServerOptions {
   std::string name = "http";  // of the thread and in logs
   GateOptions gate;
   HttpAuthorizer authorize;  // none: everything is allowed
+  // Asked of each stream every `recheck`, on the server's thread: false ends it (its key was revoked). None: streams are not asked about.
+  std::function<bool(const HttpRequest&)> still_allowed;
+  std::chrono::milliseconds recheck{2'000};
   // Told of each answer, on the server's thread: must not block.
   std::function<void(const HttpRequest&, int status, std::chrono::steady_clock::duration took)> on_answer;
   std::size_t max_head = 16 * 1024;
-  std::size_t max_connections = 1024;               // one more is closed at once
+  // One more takes the place of the connection that is idle the longest; if none is, it may ask routes without a key (probes), up to
+  // `spare_connections` of them; beyond that it is closed at once.
+  std::size_t max_connections = 1024, spare_connections = 32;
   std::size_t max_bodies = 256u << 20;              // bytes of bodies in memory, all connections together; above: 503
   std::chrono::milliseconds head_timeout{10'000};   // from connecting to the end of the first head
   std::chrono::milliseconds idle_timeout{60'000};   // from an answer to the end of the next head

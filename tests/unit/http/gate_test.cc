@@ -80,9 +80,21 @@ const Vector kVectors[] = {
     {"version_2", Head("", "GET / HTTP/2.0"), "version-not-supported"},
     {"version_lower", Head("", "GET / http/1.1"), "bad-version"},
     {"version_long", Head("", "GET / HTTP/1.10"), "bad-version"},
+    {"two_keys", Head("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"), "bad-header"},
+    {"origin_other", Head("Origin: http://evil.example\r\n"), "foreign-origin"},
+    {"origin_other_port", Head("Origin: http://localhost:3000\r\n"), "foreign-origin"},
+    {"origin_null", Head("Origin: null\r\n"), "foreign-origin"},
+    {"origin_longer", Head("Origin: http://localhost:87331\r\n"), "foreign-origin"},
+    {"site_cross", Head("Sec-Fetch-Site: cross-site\r\n"), "foreign-origin"},
+    {"site_same_site", Head("Sec-Fetch-Site: same-site\r\n"), "foreign-origin"},
+    {"delete_origin_other", Head("Origin: http://evil.example\r\n", "DELETE /a HTTP/1.1"), "foreign-origin"},
     {"expect_other", Head("Expect: the-best\r\n"), "expectation-failed"},
     // what is fine
     {"plain", Head(), "ok"},
+    {"origin_ours", Head("Origin: http://LOCALHOST:8733\r\nSec-Fetch-Site: same-origin\r\n"), "ok"},
+    {"origin_ours_behind_tls", Head("Origin: https://localhost:8733\r\n"), "ok"},
+    {"site_none", Head("Sec-Fetch-Site: none\r\n"), "ok"},
+    {"origin_other_reads", Head("Origin: http://evil.example\r\n", "GET /a HTTP/1.1"), "ok"},
     {"chunked", Head("Transfer-Encoding: Chunked\r\n"), "ok"},
     {"length", Head("Content-Length: 5\r\n"), "ok"},
     {"http10_no_host", "GET / HTTP/1.0\r\n\r\n", "ok"},
@@ -127,6 +139,15 @@ TEST(Gate, BoundsTargetAndHeaders) {
   EXPECT_EQ(CodeOf(Head("", "GET /0123456789 HTTP/1.1"), options), "target-too-long");
   EXPECT_EQ(CodeOf(Head("A: 1\r\n", "GET / HTTP/1.1"), options), "ok");
   EXPECT_EQ(CodeOf(Head("A: 1\r\nB: 2\r\n", "GET / HTTP/1.1"), options), "too-many-headers");
+}
+
+TEST(Gate, SaysEarlyWhatCanBecomeNoHead) {
+  for (const std::string fine : {"", "GET", "GET / HTTP/1.1\r", "GET / HTTP/1.1\r\nHost: a\r\n", "X-A:\tcaf\xc3\xa9", "\r\n"})
+    EXPECT_TRUE(MayBecomeHead(fine, 0)) << fine;
+  for (const std::string wrong : {"\n", "GET / HTTP/1.1\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "GET\rX", "\x16\x03\x01", "a\x7f"})
+    EXPECT_FALSE(MayBecomeHead(wrong, 0)) << wrong;
+  EXPECT_FALSE(MayBecomeHead("GET\rX", 4)) << "what came last before is looked at with what comes now";
+  EXPECT_TRUE(MayBecomeHead("GET\r\n", 4));
 }
 
 RC_GTEST_PROP(Gate, NeverFailsOnAnyBytes, (const std::string& noise)) {

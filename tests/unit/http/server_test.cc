@@ -107,6 +107,8 @@ class HttpServerTest : public ::testing::Test {
   void Run() {
     Router router;
     router.Add("GET", "/inline", {.on_server_thread = true}, [](const HttpRequest&) { return HttpResponse::OfText(200, "inline"); });
+    router.Add("GET", "/open", {.on_server_thread = true, .open = true},
+               [](const HttpRequest&) { return HttpResponse::OfText(200, "open"); });
     router.Add("GET", "/items/{id}", {},
                [](const HttpRequest& r) { return HttpResponse::OfText(200, r.Param("id") + "|" + (r.Query("q") ? *r.Query("q") : "-")); });
     RouteOptions quick;
@@ -228,13 +230,42 @@ TEST_F(HttpServerTest, BoundsHeadAndBody) {
 TEST_F(HttpServerTest, BoundsAllBodiesTogether) {
   options_.max_bodies = 1000;
   Run();
-  Client first(port());
-  first.Send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
-  ASSERT_EQ(first.ReadUntil("100 Continue").find("HTTP/1.1 100"), 0u);  // its 900 are reserved now
-  EXPECT_EQ(StatusOf(Ask(Post("/echo", std::string(200, 'x')))), 503);
-  first.Send(std::string(900, 'y'));
-  EXPECT_NE(first.ReadUntil("yyyy").find("200 OK"), std::string::npos);
-  EXPECT_EQ(StatusOf(Ask(Post("/echo", std::string(200, 'x')))), 200);
+  EXPECT_EQ(StatusOf(Ask("POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n")), 503) << "before it is sent";
+  for (const std::string framing : {"Content-Length: 901\r\n", "Transfer-Encoding: chunked\r\n"}) {
+    SCOPED_TRACE(framing);
+    const bool chunked = framing[0] == 'T';
+    Client first(port());
+    first.Send("POST /big HTTP/1.1\r\nHost: a\r\n" + framing + "\r\n" + (chunked ? "384\r\n" : "") + std::string(900, 'y'));
+    // As soon as they have come they are counted: what the others send has less room.
+    while (StatusOf(Ask(Post("/echo", std::string(200, 'x')))) != 503) {
+    }
+    first.Send(chunked ? "\r\n0\r\n\r\n" : "y");
+    EXPECT_NE(first.ReadUntil("\r\n\r\n90").find("200 OK"), std::string::npos);
+    while (StatusOf(Ask(Post("/echo", std::string(200, 'x')))) != 200) {
+    }
+  }
+}
+
+// Who says that much will come and sends a byte keeps nobody out.
+TEST_F(HttpServerTest, ABodyTakesOfTheBudgetWhatCameOfIt) {
+  options_.max_bodies = 4u << 20;
+  Run();
+  std::vector<std::unique_ptr<Client>> slow;
+  for (int i = 0; i < 4; ++i) {
+    slow.push_back(std::make_unique<Client>(port()));
+    const std::string framing = i % 2 == 0 ? "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n" : "Content-Length: 4194000\r\n\r\nx";
+    slow.back()->Send("POST /big HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n" + framing);
+    ASSERT_EQ(slow.back()->ReadUntil("100 Continue").find("HTTP/1.1 100"), 0u);
+  }
+  EXPECT_NE(Ask(Post("/big", std::string(3u << 20, 'x'))).find("200 OK"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, WhatCanBecomeNoRequestIsAnsweredAtOnce) {
+  Run();
+  for (const std::string wrong : {"GET / HTTP/1.1\nHost: a\n\n", "\x16\x03\x01\x02\x00\x01", "\n"}) {
+    Client client(port());
+    EXPECT_EQ(StatusOf(client.Send(wrong).ReadToEnd()), 400) << wrong;
+  }
 }
 
 TEST_F(HttpServerTest, SaysWhatAPathTakes) {
@@ -313,14 +344,32 @@ TEST_F(HttpServerTest, ATooSlowHeadIsCutOff) {
   EXPECT_EQ(silent.ReadToEnd(), "");
 }
 
-TEST_F(HttpServerTest, ClosesWhatIsMoreThanItsConnections) {
-  options_.max_connections = 1;
+TEST_F(HttpServerTest, IdleConnectionsKeepNobodyOut) {
+  options_.max_connections = 3;
   Run();
-  Client first(port());
-  EXPECT_EQ(StatusOf(first.Send(Get("/inline")).ReadOne()), 200);
-  Client second(port());
-  EXPECT_EQ(second.ReadToEnd(), "");
-  EXPECT_EQ(StatusOf(first.Send(Get("/inline")).ReadOne()), 200);
+  Client first(port()), second(port()), third(port());
+  for (Client* client : {&first, &second, &third}) EXPECT_EQ(StatusOf(client->Send(Get("/inline")).ReadOne()), 200);
+  EXPECT_EQ(StatusOf(second.Send(Get("/inline")).ReadOne()), 200);
+  Client silent(port());
+  EXPECT_EQ(first.ReadToEnd(), "") << "it had waited longest";
+  EXPECT_EQ(StatusOf(Ask(Get("/inline"))), 200);
+  EXPECT_EQ(third.ReadToEnd(), "");
+}
+
+TEST_F(HttpServerTest, WhereAllAreBusyProbesAreAnsweredAllTheSame) {
+  options_.max_connections = 1;
+  options_.spare_connections = 1;
+  Run();
+  Client busy(port());
+  busy.Send(Get("/wait"));
+  entered_.get_future().wait();
+  EXPECT_EQ(StatusOf(Ask(Get("/inline"))), 503);
+  Client probe(port());
+  const std::string answer = probe.Send(Get("/open")).ReadToEnd();
+  EXPECT_EQ(StatusOf(answer), 200);
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+  release_.set_value();
+  EXPECT_EQ(StatusOf(busy.ReadOne()), 200);
 }
 
 TEST_F(HttpServerTest, StreamsUntilTheHandleEnds) {
@@ -335,6 +384,27 @@ TEST_F(HttpServerTest, StreamsUntilTheHandleEnds) {
   stream->End();
   EXPECT_TRUE(client.ReadToEnd().ends_with("0\r\n\r\n"));
   EXPECT_EQ(stream->Write("late"), HttpStream::Wrote::kClosed);
+}
+
+TEST_F(HttpServerTest, AStreamEndsWhenItsReaderMayNoLongerHaveIt) {
+  std::atomic<bool> allowed{true};
+  std::atomic<int> asked{0};
+  options_.recheck = milliseconds(1);
+  options_.still_allowed = [&](const HttpRequest& request) {
+    ++asked;
+    return allowed || request.path != "/stream";
+  };
+  Run();
+  Client client(port());
+  client.Send(Get("/stream"));
+  auto stream = stream_.get_future().get();
+  while (asked < 2) std::this_thread::yield();
+  EXPECT_FALSE(stream->closed());
+  EXPECT_EQ(stream->Write("data: 1\n\n"), HttpStream::Wrote::kOk);
+  EXPECT_NE(client.ReadUntil("data: 1\n\n").find("data: 1"), std::string::npos);
+  allowed = false;
+  client.ReadToEnd();
+  EXPECT_TRUE(stream->closed());
 }
 
 TEST_F(HttpServerTest, AStreamToASlowReaderIsBounded) {
