@@ -109,7 +109,7 @@ Status Fleet::StartEffects(const Clock& clock) {
   std::error_code failed;
   fs::permissions(KeysFile(options_), fs::perms(0600), failed);
   if (failed) return Error{Code::kUnavailable, "the file of keys: " + failed.message()};
-  std::ofstream(KeysFile(options_)) << "effects = " << effects_key_ << "\n";
+  std::ofstream(KeysFile(options_)) << "effects 127.0.0.1 localhost = " << effects_key_ << "\n";
   auto key = webhook::Key::Parse(effects_key_);
   if (!key) return key.error();
   auto effects = EffectsServer::Start(clock, {*key});

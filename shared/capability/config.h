@@ -11,8 +11,8 @@
 namespace acl {
 
 namespace webhook {
-class Key;
-using Keyring = std::map<std::string, std::vector<Key>>;  // as in webhook/key_file.h
+struct SigningKeys;
+using Keyring = std::map<std::string, SigningKeys>;  // as in webhook/key_file.h
 }  // namespace webhook
 
 // Limits on the files of one run. Reaching one is a clear failure of the attempt; nothing is half done.

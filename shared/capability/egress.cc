@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -84,19 +85,16 @@ std::string_view NotPublic6(const std::uint8_t* address) {
   return "";
 }
 
-bool HostAllowed(const std::string& host, const std::vector<std::string>& allowed) {
-  if (allowed.empty()) return true;
-  for (const auto& pattern : allowed) {
-    if (pattern == host) return true;
-    bool wild = pattern.size() > 2 && pattern.compare(0, 2, "*.") == 0;
-    if (wild && host.size() >= pattern.size() &&
-        host.compare(host.size() - pattern.size() + 1, std::string::npos, pattern, 1, std::string::npos) == 0)
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+bool HostMatches(std::string_view host, const std::vector<std::string>& patterns) {
+  if (host.size() > 1 && host.back() == '.') host.remove_suffix(1);  // fully qualified: the same host
+  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+    if (pattern == host || pattern == "*") return true;
+    if (pattern.size() <= 2 || !pattern.starts_with("*.")) return false;
+    return host.size() >= pattern.size() && host.ends_with(pattern.substr(1));
+  });
+}
 
 std::string_view NotPublic(const sockaddr* address) {
   if (address->sa_family == AF_INET) {
@@ -152,9 +150,7 @@ Result<CheckedUrl> CheckUrl(const std::string& url, const HttpConfig& config) {
   }
   bool slashes = url.find(":///") != std::string::npos && url.find(":///") < url.find('?');  // libcurl takes what follows for the host
   if (checked.host.empty() || slashes) return Error{Code::kInvalid, "the URL names no host"};
-  std::string bare = checked.host;
-  if (bare.size() > 1 && bare.back() == '.') bare.pop_back();
-  if (!HostAllowed(bare, config.allowed_hosts))
+  if (!config.allowed_hosts.empty() && !HostMatches(checked.host, config.allowed_hosts))
     return Error{Code::kDenied, fmt::format("host '{}' is not in this worker's list of allowed hosts", checked.host)};
   return checked;
 }

@@ -28,4 +28,7 @@ struct CheckedUrl {
 // kInvalid or kDenied with what to write instead.
 Result<CheckedUrl> CheckUrl(const std::string& url, const HttpConfig& config);
 
+// Whether a host, as CheckUrl says it, is one of the patterns: exact names, "*.example.org" for every name below, "*" for any.
+bool HostMatches(std::string_view host, const std::vector<std::string>& patterns);
+
 }  // namespace acl

@@ -3,6 +3,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fail_point.h"
 #include "shared/base/utf8.h"
+#include "shared/capability/egress.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/http_client.h"
 #include "shared/webhook/key_file.h"
@@ -18,8 +19,10 @@ bool IsToken(std::string_view name) {
          name.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
 }
 
+// The same name to a receiver: gateways (CGI, WSGI and what imitates them) read '_' and '-' as one character.
 bool SameName(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 32) == (y | 32); });
+  const auto folded = [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return folded(x) == folded(y); });
 }
 
 // The headers of the file, checked: no line breaks to smuggle others in, nothing that frames the message or is ours to say.
@@ -78,7 +81,14 @@ Status AddSignature(const HttpConfig& config, const Json& parameters, const Call
     // Another worker may have it, where workers are being started anew with another file.
     return Error{Code::kUnavailable, fmt::format("sign_with: this worker has no webhook key '{}' (setting webhook_keys_file)", name)};
   }
-  const auto made = webhook::Sign(keys->second, context.call.step.idempotency_key, SystemClock().Wall(), call->body);
+  const auto url = CheckUrl(call->url, config);
+  if (!url) return url.error();
+  if (!HostMatches(url->host, keys->second.hosts)) {
+    return Error{
+        Code::kDenied,
+        fmt::format("sign_with: the key '{}' signs nothing for host '{}'; the worker's webhook_keys_file says for which", name, url->host)};
+  }
+  const auto made = webhook::Sign(keys->second.keys, context.call.step.idempotency_key, SystemClock().Wall(), call->body);
   if (!made) return made.error();
   call->own_headers.emplace_back(webhook::kIdHeader, made->id);
   call->own_headers.emplace_back(webhook::kTimestampHeader, made->timestamp);

@@ -38,10 +38,13 @@ std::string Lower(std::string text) {
   return text;
 }
 
-bool IsSecret(const std::string& name) {
-  std::string lower = Lower(name);
-  return lower == "authorization" || lower == "cookie" || lower == "proxy-authorization" || lower == "x-api-key" ||
-         lower == "idempotency-key";
+// What may go along to another origin. Whatever else a header is called, it may carry a secret.
+bool IsHarmless(const std::string& name) {
+  static constexpr std::string_view kHarmless[] = {
+      "accept",       "accept-charset", "accept-encoding",     "accept-language", "cache-control",
+      "content-type", "if-match",       "if-modified-since",   "if-none-match",   "if-range",
+      "pragma",       "range",          "if-unmodified-since", "user-agent"};
+  return std::find(std::begin(kHarmless), std::end(kHarmless), Lower(name)) != std::end(kHarmless);
 }
 
 }  // namespace
@@ -177,7 +180,7 @@ void SetUp(Exchange& exchange, bool same_origin, bool keep) {
     exchange.Header("Expect:");
   }
   for (const auto& [name, value] : call.headers) {
-    if (same_origin || !IsSecret(name)) exchange.Header(value.empty() ? name + ";" : name + ": " + value);
+    if (same_origin || IsHarmless(name)) exchange.Header(value.empty() ? name + ";" : name + ": " + value);
   }
   if (same_origin) {
     for (const auto& [name, value] : call.own_headers) exchange.Header(name + ": " + value);

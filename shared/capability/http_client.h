@@ -19,7 +19,7 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 struct HttpCall {
   std::string method;  // GET, POST, PUT
   std::string url;
-  HttpHeaders headers;      // the caller's; dropped for another origin where they are secret
+  HttpHeaders headers;      // the caller's; to another origin only those go along that cannot be secret
   HttpHeaders own_headers;  // Idempotency-Key, Fencing-*: for the first origin only
   std::string body;
   bool follow_redirects = false;

@@ -302,7 +302,7 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("http_ca_file", kWorker, &Settings::http_ca_file, "FILE", "certificates that net.http trusts; the system's unless set"),
       Bytes("http_max_body_bytes", kWorker, &Settings::http_max_body_bytes, 1, "largest answer that net.http takes, decompressed"),
       Text("webhook_keys_file", kWorker, &Settings::webhook_keys_file, "FILE",
-           "keys by which net.http signs webhooks (sign_with), lines NAME = whsec_... [whsec_...]; only its reader may read it"),
+           "keys by which net.http signs webhooks (sign_with), lines NAME HOST... = whsec_... [whsec_...]; only its reader may read it"),
       Bytes("exec_memory_bytes", kWorker, &Settings::exec_memory_bytes, 0,
             "address space of a program that sys.exec.run starts; 0 = no limit"),
       List("readable_env", kWorker, &Settings::readable_env, true,

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
@@ -13,7 +15,12 @@ namespace acl::webhook {
 
 namespace {
 
-constexpr std::size_t kLargest = 1 << 20, kLongestName = 64;
+constexpr std::size_t kLargest = 1 << 20, kLongestName = 64, kLongestHost = 255;
+
+bool IsHost(std::string_view host) {
+  return !host.empty() && host.size() <= kLongestHost &&
+         host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.:[]*") == std::string_view::npos;
+}
 
 bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName &&
@@ -59,18 +66,28 @@ Result<Keyring> ReadKeyFile(const std::string& file) {
       return Error{Code::kInvalid, fmt::format("webhook_keys_file {}, line {}: {}", file, number, what)};
     };
     std::istringstream words(line);
-    std::string name, equals, word;
+    std::string name, word;
     if (!(words >> name) || name.front() == '#') continue;
-    if (!IsName(name) || !(words >> equals) || equals != "=")
-      return bad("not NAME = KEY (a name is made of letters, digits, '_', '-' and '.')");
+    std::vector<std::string> hosts;
+    bool form = IsName(name), equals = false;
+    while (form && !equals && words >> word) {
+      equals = word == "=";
+      if (equals) break;
+      std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+      form = IsHost(word);
+      hosts.push_back(word);
+    }
+    if (!form || !equals) return bad("not NAME HOST... = KEY (a name is made of letters, digits, '_', '-' and '.')");
+    if (hosts.empty()) return bad("no host: write NAME HOST... = KEY, the hosts that messages with this key may go to ('*': any)");
     auto [at, is_new] = ring.try_emplace(name);
     if (!is_new) return bad("this name is there already; several keys of one name stand on one line");
+    at->second.hosts = std::move(hosts);
     bool signs = false;
     while (words >> word) {
       auto key = Key::Parse(word);
       if (!key) return bad(key.message());
       signs = signs || key->kind() != Key::Kind::kPublic;
-      at->second.push_back(std::move(*key));
+      at->second.keys.push_back(std::move(*key));
     }
     if (!signs) return bad("no key that signs: whsec_ or whsk_");
   }

@@ -21,7 +21,7 @@ std::string Path(const std::string& file) { return (fs::path(ACL_SOURCE_DIR) / "
 struct Examples : ::testing::Test {
   void SetUp() override {
     fleet.StartCoordinator();
-    WriteFile(fleet.folder() / "keys", "example = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n");
+    WriteFile(fleet.folder() / "keys", "example 127.0.0.1 = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n");
     fs::permissions(fleet.folder() / "keys", fs::perms(0600));
     fleet.StartWorker(1, {{"ACL_WEBHOOK_KEYS_FILE", fleet.folder() / "keys"}});
     fleet.StartWorker(2, {{"ACL_QUEUES", "gpu,cpu"}});

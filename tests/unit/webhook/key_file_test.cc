@@ -34,18 +34,20 @@ struct KeyFile : testing::Test {
 TEST_F(KeyFile, HasSeveralNamesAndSeveralKeysOfOne) {
   const std::string secret = kOneKey;
   const auto ring =
-      Read("# ours\n\nbilling = " + secret + "\r\n  Audit.log-2 =  whsec_bmV3IGtleSwgbmV3IGtleSwgbmV3IGtleS4u  " + secret + " \n");
+      Read("# ours\n\nbilling * = " + secret +
+           "\r\n  Audit.log-2 Hooks.example.org *.example.com =  whsec_bmV3IGtleSwgbmV3IGtleSwgbmV3IGtleS4u  " + secret + " \n");
   ASSERT_TRUE(ring) << ring.message();
   ASSERT_EQ(ring->size(), 2u);
-  EXPECT_EQ(ring->at("billing").size(), 1u);
-  EXPECT_EQ(ring->at("Audit.log-2").size(), 2u);
-  const auto headers = Sign(ring->at("Audit.log-2"), "m1", WallTimeFromMicros(0), "x");
+  EXPECT_EQ(ring->at("billing").keys.size(), 1u);
+  EXPECT_EQ(ring->at("Audit.log-2").keys.size(), 2u);
+  EXPECT_EQ(ring->at("Audit.log-2").hosts, (std::vector<std::string>{"hooks.example.org", "*.example.com"}));
+  const auto headers = Sign(ring->at("Audit.log-2").keys, "m1", WallTimeFromMicros(0), "x");
   ASSERT_TRUE(headers);
-  EXPECT_TRUE(Verify(*headers, "x", ring->at("billing"), WallTimeFromMicros(0)));
+  EXPECT_TRUE(Verify(*headers, "x", ring->at("billing").keys, WallTimeFromMicros(0)));
 }
 
 TEST_F(KeyFile, IsItsReadersAlone) {
-  const std::string text = std::string("a = ") + kOneKey;
+  const std::string text = std::string("a * = ") + kOneKey;
   for (const mode_t mode : {0600, 0400}) EXPECT_TRUE(Read(text, mode)) << mode;
   for (const mode_t mode : {0644, 0660, 0604, 0601, 0620}) {
     const auto ring = Read(text, mode);
@@ -62,15 +64,17 @@ TEST_F(KeyFile, IsItsReadersAlone) {
 TEST_F(KeyFile, ErrorsNameTheLineAndQuoteNothing) {
   const std::string secret = kOneKey;
   for (const auto& [text, told] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"ok = " + secret + "\na=" + secret, "line 2: not NAME = KEY"},
-           {"a " + secret, "line 1: not NAME = KEY"},
-           {secret, "line 1: not NAME = KEY"},
-           {"a/b = " + secret, "line 1: not NAME = KEY"},
-           {"a = " + secret + "\na = " + secret, "line 2: this name is there already"},
-           {"a =", "line 1: no key that signs"},
-           {"a = whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "line 1: no key that signs"},
-           {"a = " + secret.substr(6), "line 1: a webhook key: it begins with whsec_"},
-           {"a = whsec_MfKQ9r8G", "line 1: a webhook key: a secret has 24 to 64 bytes"}}) {
+           {"ok * = " + secret + "\na=" + secret, "line 2: not NAME HOST... = KEY"},
+           {"a " + secret, "line 1: not NAME HOST... = KEY"},
+           {secret, "line 1: not NAME HOST... = KEY"},
+           {"a http://h/ = " + secret, "line 1: not NAME HOST... = KEY"},
+           {"a = " + secret, "line 1: no host"},
+           {"a/b * = " + secret, "line 1: not NAME HOST... = KEY"},
+           {"a * = " + secret + "\na * = " + secret, "line 2: this name is there already"},
+           {"a * =", "line 1: no key that signs"},
+           {"a * = whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "line 1: no key that signs"},
+           {"a * = " + secret.substr(6), "line 1: a webhook key: it begins with whsec_"},
+           {"a * = whsec_MfKQ9r8G", "line 1: a webhook key: a secret has 24 to 64 bytes"}}) {
     const auto ring = Read(text);
     ASSERT_FALSE(ring) << text;
     EXPECT_THAT(ring.message(), HasSubstr(told));
