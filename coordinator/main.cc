@@ -5,6 +5,7 @@
 
 #include "coordinator/app.h"
 #include "shared/base/redact.h"
+#include "shared/config/hide_secrets.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
 #include "shared/runtime/shutdown.h"
@@ -49,9 +50,9 @@ int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
   return kOk;
 }
 
-int Main(const std::vector<std::string>& arguments) {
+int Main(int argc, char** argv) {
   ShutdownSignals signals;  // before any thread
-  const auto parsed = ParseSettings(Program::kCoordinator, arguments, Environment());
+  const auto parsed = ParseSettings(Program::kCoordinator, {argv + 1, argv + argc}, Environment());
   if (!parsed) {
     std::fprintf(stderr, "acl-coordinator: %s\n", parsed.message().c_str());
     return kUsage;
@@ -66,6 +67,7 @@ int Main(const std::vector<std::string>& arguments) {
     std::printf("acl-coordinator %s\n", std::string(kProducerVersion).c_str());
     return kOk;
   }
+  HideSecrets(Program::kCoordinator, argc, argv);
   if (!parsed->settings.create_api_key.empty()) return CreateKey(parsed->settings);
   return Run(*parsed, signals);
 }
@@ -73,4 +75,4 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace acl::coordinator
 
-int main(int argc, char** argv) { return acl::coordinator::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return acl::coordinator::Main(argc, argv); }

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "shared/config/hide_secrets.h"
 #include "shared/config/settings.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
     std::printf("acl-worker %s\n", std::string(acl::kProducerVersion).c_str());
     return 0;
   }
+  acl::HideSecrets(acl::Program::kWorker, argc, argv);
   acl::ShutdownSignals signals;
   acl::Logger log("worker");
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
