@@ -54,6 +54,9 @@ class Doctor {
     if (status->in_recovery)
       Add("role", "failed", "the server is a standby, nothing can be written",
           "name the primary in ACL_DATABASE_URL (target_session_attrs=read-write)");
+    if (status->read_only)
+      Add("role", "failed", "the database takes no writes (default_transaction_read_only is on)",
+          "let it, or name another in ACL_DATABASE_URL");
     if (!status->unknown.empty())
       Add("migrations", "failed", "the database is newer than this program", "update the programs");
     else if (!status->changed.empty())

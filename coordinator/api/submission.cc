@@ -15,10 +15,11 @@ std::optional<HttpResponse> WrongType(const Json& body, const char* member, bool
 }
 
 std::optional<std::string> WrongLabels(const Json& labels) {
-  constexpr std::string_view kRule = "labels: at most 64, names of 1 to 63 bytes, values strings of at most 255 bytes";
+  constexpr std::string_view kRule = "labels: at most 64, names of 1 to 63 bytes without '=', values strings of at most 255 bytes";
   if (labels.size() > 64) return fmt::format("{}; there are {}", kRule, labels.size());
   for (const auto& [key, value] : labels.items()) {
-    if (!value.is_string() || key.empty() || key.size() > 63 || value.get_ref<const std::string&>().size() > 255) {
+    if (!value.is_string() || key.empty() || key.size() > 63 || key.find('=') != std::string::npos ||
+        value.get_ref<const std::string&>().size() > 255) {
       return fmt::format("{}; '{}' does not fit", kRule, key);
     }
   }

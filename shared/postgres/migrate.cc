@@ -170,12 +170,14 @@ namespace {
 Result<DatabaseStatus> ReadStatus(Connection& connection, const std::vector<Migration>& migrations) {
   DatabaseStatus status;
   auto server = connection.RunScript(
-      "SELECT current_setting('server_version'), current_setting('server_version_num'), pg_is_in_recovery(), clock_timestamp()");
+      "SELECT current_setting('server_version'), current_setting('server_version_num'), pg_is_in_recovery(), clock_timestamp(), "
+      "current_setting('transaction_read_only')::boolean");
   if (!server) return server.error();
   status.server_version = server->Text(0, 0);
   status.server_version_number = int(server->Int(0, 1));
   status.in_recovery = server->Bool(0, 2);
   status.db_now = server->Time(0, 3);
+  status.read_only = !status.in_recovery && server->Bool(0, 4);
 
   auto has_tables = connection.RunScript(kHasTables);
   if (!has_tables) return has_tables.error();
@@ -224,6 +226,7 @@ std::string DatabaseStatus::Problem() const {
   }
   if (!right_cluster) return "the database was restored or copied: run `airun db new-epoch` once, then it goes on";
   if (in_recovery) return "this server is a standby: point database_url at the primary";
+  if (read_only) return "the database takes no writes (default_transaction_read_only is on): let it, or point database_url elsewhere";
   return {};
 }
 

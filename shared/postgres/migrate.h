@@ -45,6 +45,7 @@ struct DatabaseStatus {
   std::string server_version;        // "15.20"
   int server_version_number = 0;     // 150020
   bool in_recovery = false;          // a standby: nothing can be written
+  bool read_only = false;            // it was told to take no writes (default_transaction_read_only)
   std::vector<std::string> applied;  // versions, in order
   std::vector<std::string> pending;  // files of the binary not applied yet
   std::vector<std::string> unknown;  // versions the binary does not know: the database is newer
@@ -52,7 +53,7 @@ struct DatabaseStatus {
   bool right_cluster = true;         // false: restored or copied, tokens are refused until NewEpoch
   std::int64_t epoch = 0;            // of the next token; 0 if not migrated
   WallTime db_now;
-  bool ready() const { return pending.empty() && unknown.empty() && changed.empty() && right_cluster && !in_recovery; }
+  bool ready() const { return pending.empty() && unknown.empty() && changed.empty() && right_cluster && !in_recovery && !read_only; }
   // What keeps the binary from working with it, with the way out; empty if ready().
   std::string Problem() const;
 };
@@ -60,7 +61,8 @@ Result<DatabaseStatus> ReadDatabaseStatus(const std::string& conninfo, const std
 
 class Connection;
 // The same question asked on a connection of a process, whatever its role. OK if the binary may work with this database; kConflict if its
-// schema is another one (newer, older, changed), kUnavailable if it is a standby or was restored; the message is Problem().
+// schema is another one (newer, older, changed), kUnavailable if it is a standby, takes no
+// writes or was restored; the message is Problem().
 Status CheckDatabase(Connection& connection);
 
 // After any restore from a backup: every later token is above `above` and above what this database ever gave out. Returns the new epoch.

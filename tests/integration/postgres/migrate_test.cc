@@ -58,6 +58,17 @@ TEST(MigrateTest, AppliesAllThenNothing) {
   EXPECT_GE(after->server_version_number, 150000);
 }
 
+TEST(MigrateTest, ADatabaseThatTakesNoWritesIsNotReady) {
+  auto made = TestDatabase::Create();
+  ASSERT_TRUE(made) << made.message();
+  auto& db = **made;
+  db.Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$");
+  const auto status = pg::ReadDatabaseStatus(db.conninfo());
+  ASSERT_TRUE(status) << status.message();
+  EXPECT_FALSE(status->ready());
+  EXPECT_NE(status->Problem().find("takes no writes"), std::string::npos) << status->Problem();
+}
+
 TEST(MigrateTest, TwoAtOnceApplyEachFileOnce) {
   auto db = Empty();
   ASSERT_NE(db, nullptr);
