@@ -1,5 +1,7 @@
 #include "worker/log_observer.h"
 
+#include "shared/kernel/suspicion.h"
+
 namespace acl {
 
 namespace {
@@ -47,6 +49,10 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
   if (claimed.snapshot) {
     all_.time_since_snapshot_sec.Observe(std::chrono::duration<double>(claimed.db_now - claimed.snapshot->created_at).count());
   }
+  if (IsSuspect(claimed.barren_takeovers)) {
+    log_.Warn("a suspect: workers in a row died holding it, and no step of it completed",
+              {{"run_id", claimed.subject}, {"deaths", claimed.barren_takeovers}, {"alone", claimed.died_alone}});
+  }
   if (!Tells()) return;
   log_.Info(claimed.barren_takeovers > 0 ? "claimed again after a takeover without progress" : "claimed",
             {{"run_id", claimed.subject},
@@ -62,11 +68,11 @@ void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, cons
 void LogObserver::OnClaimMissed(int dropped, int quarantined) {
   all_.lease_acquisition_failures.Add(dropped + quarantined);
   if (quarantined > 0) {
-    metrics_.counter(names::kQuarantines, {{"reason", "takeovers_without_progress"}}).Add(quarantined);
+    metrics_.counter(names::kQuarantines, {{"reason", kKillsItsWorker}}).Add(quarantined);
     log_.Error(
-        "quarantined: one worker after another died holding it; `airun workflow quarantine list` says which, nothing of it runs "
+        "quarantined: one worker after another died of it; `airun workflow quarantine list` says which, nothing of it runs "
         "until a person releases it",
-        {{"runs", quarantined}, {"reason", "takeovers_without_progress"}});
+        {{"runs", quarantined}, {"reason", kKillsItsWorker}});
   }
   if (dropped > 0) log_.Debug("ready rows of held or closed runs dropped", {{"rows", dropped}});
 }

@@ -42,6 +42,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       delta_bytes_since_snapshot_(restored.delta_bytes_since_snapshot) {
   if (claimed.snapshot) KeepStored(std::move(*claimed.snapshot));
   ResumedInput resumed;
+  resumed.died_alone = claimed.died_alone;
   for (const AttemptRow& row : claimed.attempts) {
     int& count = attempt_counts_[row.step_id];
     count = std::max(count, row.attempt_id);

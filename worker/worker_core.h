@@ -69,7 +69,7 @@ struct ClaimReport {
   std::vector<ClaimedTask> tasks;
   SteadyTime sent;      // when it was asked for: what was granted is not older than that
   int dropped = 0;      // held or closed by then
-  int quarantined = 0;  // too many takeovers without progress: this claim quarantined them
+  int quarantined = 0;  // they killed too many workers alone: this claim quarantined them
 };
 
 // ---- commands, in the order they were decided

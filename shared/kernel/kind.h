@@ -28,6 +28,7 @@ namespace acl {
 // First input after every claim. `open_attempts`: attempts whose outcome nobody recorded; the previous holder may have run them.
 struct ResumedInput {
   std::vector<AttemptRow> open_attempts;
+  int died_alone = 0;  // workers in a row for whose death this subject alone is to blame, with no step completed between (suspicion.h)
 };
 
 // A file that a step changed in the run's workspace (DESIGN.md section 1): contents are in the content store already.

@@ -29,12 +29,14 @@ SubjectView MemoryQueries::View(const MemorySubject& subject) const {
   view.head = subject.head;
   view.token = subject.token;
   view.holder = subject.holder;
+  if (subject.holder && IsSuspect(subject.grants.back().barren)) view.worker_deaths = subject.grants.back().barren;
   for (const SessionRow& row : store_.SessionRows()) {
     if (row.session == subject.holder) view.holder_name = row.worker_name;
   }
   std::optional<WallTime> ready_at;
   for (const auto& row : store_.Ready()) {
     if (row.subject == subject.id && (!ready_at || row.ready_at < *ready_at)) ready_at = row.ready_at;
+    if (row.subject == subject.id && !subject.holder) view.worker_deaths = std::max(view.worker_deaths, row.deaths);
   }
   for (const auto& [timer, fire_at] : subject.timers) {
     if (!view.next_wake || fire_at < *view.next_wake) view.next_wake = fire_at;
@@ -205,6 +207,12 @@ Result<Backlog> MemoryQueries::ReadBacklog() {
     Backlog::Queue& queue = backlog.queues[row.queue];
     ++queue.rows;
     queue.oldest = std::max(queue.oldest, age(row.ready_at));
+    backlog.suspects_waiting += row.deaths > 0;
+  }
+  for (const SubjectId& id : store_.Subjects()) {
+    const auto subject = store_.Inspect(id);
+    backlog.suspects_held += subject->holder && IsSuspect(subject->grants.back().barren);
+    for (const MemoryTask& task : subject->tasks) backlog.suspects_held += task.state == "started" && IsSuspect(task.deaths);
   }
   if (auto since = store_.OutboxSince()) backlog.outbox_oldest = age(*since);
   return backlog;

@@ -10,12 +10,6 @@
 
 namespace acl {
 
-namespace {
-
-constexpr int kQuarantineAtBarren = 5;
-
-}  // namespace
-
 // A version 7 id whose time is the store's counter: the same on every run, growing, unique.
 Uuid MemoryStore::NewId() {
   std::uint64_t count = ++ids_;
@@ -163,7 +157,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   if (item.grant_to && item.make_ready) {
     auto session = sessions_.find(*item.grant_to);
     granted = session != sessions_.end() && !session->second.row.dead;
-    if (granted) PutGrant(subject, *item.grant_to, 0);
+    if (granted) PutGrant(subject, *item.grant_to, {});
   }
   const bool ready = item.make_ready && !granted;
   if (ready) PutReady(subject, Now());
@@ -173,14 +167,6 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
 }
 
 // ---- claim
-
-// What the next grant's count of takeovers without progress would be.
-int MemoryStore::NextBarren(const MemorySubject& subject) const {
-  if (subject.grants.empty() || subject.ended == MemorySubject::Ended::kGivenBack) return 0;
-  const GrantView& last = subject.grants.back();
-  if (last.head_seq != subject.head.seq) return 0;
-  return last.barren + (subject.ended == MemorySubject::Ended::kReaped ? 1 : 0);
-}
 
 Claimed MemoryStore::Read(const MemorySubject& subject) const {
   Claimed claimed;
@@ -204,28 +190,30 @@ Claimed MemoryStore::Read(const MemorySubject& subject) const {
   return claimed;
 }
 
-void MemoryStore::PutGrant(MemorySubject& subject, const SessionId& session, int barren) {
+void MemoryStore::PutGrant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion) {
   if (Mutant("fence_in_an_earlier_transaction")) proved_[session].insert({subject.id, subject.token});
   subject.holder = session;
   subject.acquired_at = subject.updated_at = Now();
-  subject.ended = MemorySubject::Ended::kGivenBack;
+  subject.ended = LeaseEnd::kOwnWill;
   subject.waiting.reset();
   auto it = sessions_.find(session);
-  subject.grants.push_back({subject.token, session, it->second.row.worker_name, subject.head.seq, barren, Now()});
+  subject.grants.push_back(
+      {subject.token, session, it->second.row.worker_name, subject.head.seq, suspicion.deaths, Now(), suspicion.alone});
   Note(MemoryRecord::What::kGranted, subject);
 }
 
-Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, int barren) {
-  bool takeover = subject.ended != MemorySubject::Ended::kGivenBack;
+Claimed MemoryStore::Grant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion) {
+  bool takeover = subject.ended != LeaseEnd::kOwnWill;
   subject.token = Mint(subject.token);
-  PutGrant(subject, session, barren);
+  PutGrant(subject, session, suspicion);
   auto stale = before_last_commit_.find(subject.id);
   bool read_stale = mutants_.stale_claim && takeover && stale != before_last_commit_.end();
   Claimed claimed = Read(read_stale ? stale->second : subject);
   before_last_commit_.erase(subject.id);
   claimed.token = subject.token;
   claimed.wake = subject.wake;
-  claimed.barren_takeovers = barren;
+  claimed.barren_takeovers = suspicion.deaths;
+  claimed.died_alone = suspicion.alone;
   claimed.db_now = Now();
   return claimed;
 }
@@ -245,19 +233,27 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   if (request.keys) {
     const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
     answer.missing = int(request.keys->size());
+    TakeNamedSuspects(keys, request, answer);
     for (const ReadyKey& key : keys) {
       auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
-      if (row == ready_.end() || !MayHave(*row, request, tasks_left())) continue;
+      if (row == ready_.end() || row->deaths > 0 || !MayHave(*row, request, tasks_left())) continue;
       --answer.missing;
       const auto picked = ready_.extract(row);
       if (Mutant("offset_before_database") && ++ids_ % 4 == 0) continue;  // the message is done with, and the process dies before it claims
       Picked(picked.value(), request, answer);
     }
+    admitted_.clear();
     return answer;
   }
   const auto got = [&] { return int(answer.claimed.size() + answer.tasks.size()); };
+  for (const ReadyRow& row : PickSuspects(request, request.queues, request.max)) {
+    ready_.erase(row);
+    Picked(row, request, answer);
+  }
+  admitted_.clear();
   for (auto row = ready_.begin(); row != ready_.end() && got() < request.max;) {
-    if (!has(request.queues, row->queue) || !MayHave(*row, request, tasks_left()) || row->ready_at > Now() - request.min_age) {
+    if (row->deaths > 0 || !has(request.queues, row->queue) || !MayHave(*row, request, tasks_left()) ||
+        row->ready_at > Now() - request.min_age) {
       ++row;
       continue;
     }
@@ -280,7 +276,8 @@ Status MemoryStore::ReadClaimed(std::vector<Claimed>& granted) {
     if (subject == nullptr) continue;
     Claimed read = Read(*subject);
     read.token = claimed.token, read.wake = claimed.wake;  // of the grant: an input since then makes the holder look again
-    read.barren_takeovers = claimed.barren_takeovers, read.db_now = claimed.db_now, read.sticky = claimed.sticky;
+    read.barren_takeovers = claimed.barren_takeovers, read.died_alone = claimed.died_alone;
+    read.db_now = claimed.db_now, read.sticky = claimed.sticky;
     if (read.sticky) LeaveOutState(read);
     claimed = std::move(read);
   }
@@ -316,34 +313,40 @@ bool MemoryStore::MayHave(const ReadyRow& row, const ClaimRequest& request, int 
 void MemoryStore::Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer) {
   const TaskId task{row.subject.uuid};
   if (task_subjects_.contains(task)) {
-    TakeTask(task, request.session, answer);
+    TakeTask(row, request.session, answer);
   } else {
-    GrantPicked(subjects_.at(row.subject), request, answer);
+    GrantPicked(row, request, answer);
   }
 }
 
 // Its ready row is gone; the lease is granted if it is free and open.
-void MemoryStore::GrantPicked(MemorySubject& subject, const ClaimRequest& request, ClaimAnswer& answer) {
+void MemoryStore::GrantPicked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer) {
+  MemorySubject& subject = subjects_.at(row.subject);
   if (subject.holder || subject.closed || subject.quarantined()) {
     ++answer.dropped;
     return;
   }
-  const int barren = NextBarren(subject);
-  if (barren >= kQuarantineAtBarren) {
-    PutQuarantine(subject, "takeovers_without_progress",
-                  fmt::format("{} takeovers in a row ended without progress at event {}", barren, subject.head.seq));
+  const Suspicion suspicion = NextSuspicionOf(subject);
+  const bool has_open_attempt = std::any_of(subject.attempts.begin(), subject.attempts.end(),
+                                            [&](const AttemptRow& attempt) { return !subject.completions.contains(attempt.step_id); });
+  if (MustBeQuarantined(suspicion, has_open_attempt)) {
+    PutQuarantine(subject, kKillsItsWorker,
+                  fmt::format("{} workers died while it was the only suspect on them, {} in all; no step completed between, the journal "
+                              "stands at event {}",
+                              suspicion.alone, suspicion.deaths, subject.head.seq));
     ++answer.quarantined;
     return;
   }
+  if (Refused(row, suspicion.deaths)) return;
   const Token given_back = request.keys && request.given_back ? request.given_back(subject.id) : Token{};
   const bool sticky = given_back.value > 0 && given_back == subject.token;
-  Claimed claimed = Grant(subject, request.session, barren);
+  Claimed claimed = Grant(subject, request.session, suspicion);
   claimed.sticky = sticky;
   if (sticky) LeaveOutState(claimed);
   if (request.contents_later) {
     Claimed later;
     later.subject = claimed.subject, later.token = claimed.token, later.wake = claimed.wake;
-    later.barren_takeovers = barren, later.db_now = claimed.db_now;
+    later.barren_takeovers = suspicion.deaths, later.died_alone = suspicion.alone, later.db_now = claimed.db_now;
     later.sticky = sticky, later.unread = true;
     claimed = std::move(later);
   }

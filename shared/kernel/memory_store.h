@@ -14,11 +14,13 @@
 
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
+#include "shared/kernel/suspicion.h"
 
 namespace acl {
 
 struct MemoryTask : TaskView {
   std::string payload;  // empty once it has ended
+  int deaths = 0;       // tasks of its step that were lost before it was taken
 };
 
 // One subject with everything stored about it, as a checker wants it.
@@ -61,8 +63,7 @@ struct MemorySubject {
   std::optional<WallTime> started_at, completed_at;
   std::vector<GrantView> grants;  // lease_history
   std::vector<QuarantineView> quarantines;
-  // how the last lease ended, for the count of takeovers without progress
-  enum class Ended { kGivenBack, kReaped, kReapedWithFleet } ended = Ended::kGivenBack;
+  LeaseEnd ended = LeaseEnd::kOwnWill;  // the last lease
 
   bool quarantined() const { return !quarantines.empty() && !quarantines.back().released_at; }
 };
@@ -153,10 +154,11 @@ class MemoryStore : public KernelStore {
     int band = 1;
     WallTime ready_at;
     SubjectId subject;  // a task's id, of a task
+    int deaths = 0;     // of a suspect: granted with care
     friend auto operator<=>(const ReadyRow& a, const ReadyRow& b) {
       return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
     }
-    friend bool operator==(const ReadyRow&, const ReadyRow&) = default;
+    friend bool operator==(const ReadyRow& a, const ReadyRow& b) { return (a <=> b) == 0; }
     ReadyKey key() const { return {queue, band, ReadyShard(subject), ready_at, subject}; }
   };
   std::vector<ReadyRow> Ready() const;
@@ -175,6 +177,8 @@ class MemoryStore : public KernelStore {
     bool died_with_fleet = false;  // over half of the live sessions died in the same reap
     bool closed = false;           // a clean end
     WallTime died_at;
+    std::optional<Uuid> blamed;  // what killed it: a subject or a task
+    milliseconds ttl() const { return std::chrono::duration_cast<milliseconds>(row.expires_at - row.heartbeat_at); }
   };
   WallTime Now() const { return clock_.Wall(); }
   std::string NameOf(const SessionId& session) const {
@@ -186,16 +190,30 @@ class MemoryStore : public KernelStore {
   std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
   MemorySubject* Find(const SubjectId& subject);
   bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
-  void PutReady(const MemorySubject& subject, WallTime at) { ready_.insert({subject.queue, subject.band, at, subject.id}); }
-  int NextBarren(const MemorySubject& subject) const;
+  void PutReady(const MemorySubject& subject, WallTime at, int deaths = 0) {
+    ready_.insert({subject.queue, subject.band, at, subject.id, deaths});
+  }
   Claimed Read(const MemorySubject& subject) const;
-  Claimed Grant(MemorySubject& subject, const SessionId& session, int barren);
-  void PutGrant(MemorySubject& subject, const SessionId& session, int barren);
-  void GrantPicked(MemorySubject& subject, const ClaimRequest& request, ClaimAnswer& answer);
+  Claimed Grant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion);
+  void PutGrant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion);
+  void GrantPicked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
+  // -- memory_store_suspicion.cc
+  Suspicion NextSuspicionOf(const MemorySubject& subject) const;
+  // Suspects of this session without progress.
+  std::vector<Suspect> SuspectsOf(const SessionId& session) const;
+  bool HasSuspectOnTrial(const SessionId& session) const;
+  int SuspectsAdmittedTo(const SessionId& session, int worst) const;
+  // The places of the suspects that this claim may have, the worst first; they are in admitted_ from now on.
+  std::vector<ReadyRow> PickSuspects(const ClaimRequest& request, const std::vector<std::string>& queues, int limit);
+  void TakeNamedSuspects(const std::set<ReadyKey>& keys, const ClaimRequest& request, ClaimAnswer& answer);
+  // A suspect that was not admitted stays ready, and is granted with care from now on. False: it is none, or was admitted.
+  bool Refused(ReadyRow row, int deaths);
+  std::optional<Uuid> BlameOf(const Session& session) const;
+  LeaseEnd EndOf(const Session& session, const Uuid& held) const;
   // A ready row this request may have; of a task, its subject tells nothing.
   bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;
   void Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
-  void TakeTask(const TaskId& id, const SessionId& session, ClaimAnswer& answer);
+  void TakeTask(const ReadyRow& row, const SessionId& session, ClaimAnswer& answer);
   MemoryTask* FindTask(const TaskId& id);
   void OfferTasks(MemorySubject& subject, const CommitItem& item);
   void EndTask(MemorySubject& subject, MemoryTask& task, const std::string& state, std::string payload);
@@ -226,6 +244,7 @@ class MemoryStore : public KernelStore {
   };
   std::map<std::pair<ProjectId, std::string>, CreateKey> request_keys_;
   std::set<ReadyRow> ready_;
+  std::set<Uuid> admitted_;  // suspects that the claim being answered may have
   std::map<TaskId, SubjectId> task_subjects_;
   std::set<SubjectId> locked_;
   std::set<SessionId> locked_sessions_;

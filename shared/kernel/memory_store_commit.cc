@@ -153,7 +153,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   if (item.snapshot) KeepSnapshot(subject, *item.snapshot);
   if (item.disposition == Disposition::kKeep) return;
   subject.holder.reset();
-  subject.ended = MemorySubject::Ended::kGivenBack;
+  subject.ended = LeaseEnd::kOwnWill;
   if (Mutant("lease_deleted_on_release")) subject.token = Mint(Token{});
   if (item.disposition == Disposition::kClose) {
     subject.closed = true;

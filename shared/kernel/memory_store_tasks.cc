@@ -41,7 +41,8 @@ void MemoryStore::OfferTasks(MemorySubject& subject, const CommitItem& item) {
 }
 
 // Its ready row is gone.
-void MemoryStore::TakeTask(const TaskId& id, const SessionId& session, ClaimAnswer& answer) {
+void MemoryStore::TakeTask(const ReadyRow& row, const SessionId& session, ClaimAnswer& answer) {
+  const TaskId id{row.subject.uuid};
   MemorySubject& subject = subjects_.at(task_subjects_.at(id));
   MemoryTask& task = *FindTask(id);
   if (task.state != "queued" || task.cancel_requested) {
@@ -49,9 +50,14 @@ void MemoryStore::TakeTask(const TaskId& id, const SessionId& session, ClaimAnsw
     return;
   }
   Token before;
+  int deaths = 0;
   for (const MemoryTask& other : subject.tasks) {
-    if (other.step_id == task.step_id) before = std::max(before, other.token);
+    if (other.step_id != task.step_id) continue;
+    before = std::max(before, other.token);
+    deaths += other.state == "lost";
   }
+  if (Refused(row, deaths)) return;
+  task.deaths = deaths;
   task.state = "started";
   task.token = Mint(before);
   task.session = session;
@@ -110,7 +116,7 @@ SettleAnswer MemoryStore::Settle(const std::optional<SubjectId>& only, int max) 
       } else {
         ++answer.lost;
         EndTask(subject, task, "lost",
-                LostTaskText(key, !session->closed && !session->died_with_fleet, session->row.worker_name, task.token));
+                LostTaskText(key, EndOf(*session, task.id.uuid) == LeaseEnd::kDiedAlone, session->row.worker_name, task.token));
       }
     }
   }

@@ -10,16 +10,6 @@
 
 namespace acl {
 
-namespace {
-
-// Back-off of a run that lost its workers without progress, from the second time on.
-milliseconds BarrenBackoff(int barren) {
-  if (barren < 2) return milliseconds(0);
-  return milliseconds(1000ll << std::min(barren - 2, 6));
-}
-
-}  // namespace
-
 // ---- inbox and timers
 
 void MemoryStore::PutInbox(MemorySubject& subject, InboxRow row) {
@@ -107,6 +97,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     session->died_at = Now();
     session->died_with_fleet = dying.size() > 1 && int(dying.size()) * 2 > live;
   }
+  for (Session* session : dying) session->blamed = BlameOf(*session);
   const SettleAnswer settled = Settle(std::nullopt, max_leases);
   answer.tasks_lost = settled.lost;
   answer.tasks_withdrawn = settled.withdrawn;
@@ -123,13 +114,14 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     }
     ++answer.leases_freed;
     subject.token = Mint(subject.token);
-    subject.ended = session.closed || session.died_with_fleet ? MemorySubject::Ended::kReapedWithFleet : MemorySubject::Ended::kReaped;
+    subject.ended = EndOf(session, id.uuid);
     Note(MemoryRecord::What::kReaped, subject).held = !session.row.dead;
     subject.holder.reset();
     subject.updated_at = Now();
-    bool counted = subject.ended == MemorySubject::Ended::kReaped;
     if (Mutant("no_ready_row_with_the_reap")) continue;
-    PutReady(subject, Now() + (counted ? BarrenBackoff(NextBarren(subject)) : milliseconds(0)));
+    const int deaths = NextSuspicionOf(subject).deaths;
+    PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)),
+             IsSuspect(deaths) ? deaths : 0);
   }
   return answer;
 }
@@ -149,7 +141,7 @@ Status MemoryStore::GiveBack(const SubjectId& id, const SessionId& session, Toke
   if (subject == nullptr || subject->holder != session || subject->token != token) return {};
   Note(MemoryRecord::What::kGivenBack, *subject);
   subject->holder.reset();
-  subject->ended = MemorySubject::Ended::kGivenBack;
+  subject->ended = LeaseEnd::kUncounted;  // nothing of it ran: what it was suspected of it is
   subject->updated_at = Now();
   PutReady(*subject, Now());
   return {};
@@ -161,7 +153,7 @@ void MemoryStore::PutQuarantine(MemorySubject& subject, const std::string& reaso
   Note(MemoryRecord::What::kQuarantined, subject);
   subject.quarantines.push_back({subject.id, reason, detail, Now(), std::nullopt, {}});
   subject.holder.reset();
-  subject.ended = MemorySubject::Ended::kGivenBack;
+  subject.ended = LeaseEnd::kOwnWill;
   subject.updated_at = Now();
 }
 
@@ -184,7 +176,7 @@ Status MemoryStore::ReleaseQuarantine(const SubjectId& id, const std::string& by
   }
   subject->quarantines.back().released_at = Now();
   subject->quarantines.back().released_by = by;
-  subject->ended = MemorySubject::Ended::kGivenBack;
+  subject->ended = LeaseEnd::kOwnWill;
   Json payload{{"reason", subject->quarantines.back().reason}, {"by", by}};
   PutInbox(*subject, {InboxId{NewId()}, "quarantine_released", DumpJson(payload), Now()});
   return {};

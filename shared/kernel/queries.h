@@ -32,6 +32,7 @@ struct SubjectView {
   std::optional<WallTime> since;  // of `state`
   std::optional<WallTime> next_wake;
   std::string waiting_reason;
+  int worker_deaths = 0;  // of a suspect (suspicion.h): workers in a row that died with it, without a completed step between; else 0
 };
 
 struct AttemptView {
@@ -71,8 +72,9 @@ struct GrantView {  // one row of lease_history
   SessionId session;
   std::string worker_name;
   std::int64_t head_seq = 0;
-  int barren = 0;
+  int barren = 0;  // takeovers in a row without a completed step between, this one included
   WallTime granted_at;
+  int died_alone = 0;  // of them, those for which it alone is to blame
 };
 
 struct EndView {  // whether a subject has ended, and how
@@ -105,6 +107,9 @@ struct Backlog {
   };
   std::map<std::string, Queue> queues;  // that have ready rows
   milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none
+  // Runs and tasks that died with their workers twice or more without progress (suspicion.h): those that wait for a worker of their own,
+  // and those that have one.
+  std::int64_t suspects_waiting = 0, suspects_held = 0;
 };
 
 inline constexpr int kMaxGrants = 100;

@@ -246,7 +246,8 @@ struct Claimed {
   std::vector<AttemptRow> attempts;  // of steps that have no completion
   std::vector<InboxRow> inbox;       // unread, oldest first
   std::vector<TimerRow> timers;
-  int barren_takeovers = 0;  // takeovers in a row without progress, this one included
+  int barren_takeovers = 0;  // takeovers in a row without a completed step between, this one included
+  int died_alone = 0;        // of them, those for which this subject alone is to blame (suspicion.h)
   WallTime db_now;           // the database's time of the grant
   bool inbox_left = false;   // there may be unread rows that were not read here; `wake` is of before them
   // Nobody held it since the claimer gave it back (ClaimRequest::given_back): snapshot, events and attempts are as they were, and not read.
@@ -267,7 +268,7 @@ struct ClaimAnswer {
   std::vector<Claimed> claimed;
   std::vector<ClaimedTask> tasks;
   int dropped = 0;      // ready rows of held or closed subjects and of tasks that are wanted back, deleted unclaimed
-  int quarantined = 0;  // subjects quarantined by this claim (5th takeover without progress)
+  int quarantined = 0;  // subjects quarantined by this claim: they killed too many workers alone
   int missing = 0;      // by keys only: rows that were gone, locked, not due or not for this program
   WallTime db_now;
 };

@@ -59,6 +59,7 @@ void ReadHead(const Rows& rows, int i, Claimed& claimed) {
   }
   claimed.unread = rows.IsNull(i, kN3);
   if (claimed.unread) return;
+  if (rows.columns() > kN5 && !rows.IsNull(i, kT3)) claimed.died_alone = std::stoi(rows.Text(i, kT3));
   claimed.head.seq = rows.Int(i, kN3);
   claimed.band = int(rows.Int(i, kN4));
   claimed.project = ProjectId{rows.Id(i, kU1)};

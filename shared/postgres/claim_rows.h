@@ -1,5 +1,5 @@
 #pragma once
-// Reads the rows of read_granted() (migrations/0150_grant_then_read.sql) and read_subjects() (0123) back into values: claims get the one,
+// Reads the rows of read_granted() (migrations/0161_suspects_granted.sql) and read_subjects() (0123) back into values: claims get the one,
 // direct commands the other, whose first columns are the same.
 
 #include <string>

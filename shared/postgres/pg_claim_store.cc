@@ -1,4 +1,4 @@
-// Claim: one round trip; the functions raise the token first and read in later statements (migrations/0150_grant_then_read.sql).
+// Claim: one round trip; the functions raise the token first and read in later statements (migrations/0161_suspects_granted.sql).
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"

@@ -39,7 +39,7 @@ SELECT step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, '
 FROM compensation_rows WHERE subject_id = $subject::uuid ORDER BY compensation_id)",
                                true);
 const Statement kGrants("query.grants", kRead, R"(
-SELECT g.token, g.session_id, coalesce(w.worker_name, ''), g.head_seq, g.barren, g.granted_at
+SELECT g.token, g.session_id, coalesce(w.worker_name, ''), g.head_seq, g.barren, g.granted_at, g.alone
 FROM (SELECT * FROM lease_history WHERE subject_id = $subject::uuid ORDER BY token DESC LIMIT $limit::int) g
 LEFT JOIN worker_sessions w ON w.session_id = g.session_id ORDER BY g.token)",
                         true);
@@ -170,7 +170,7 @@ Result<std::vector<GrantView>> PgQueries::Grants(const SubjectId& subject) {
   return ReadAll<GrantView>(pool_, kGrants, Of(subject).Int32("limit", kMaxGrants), [](const Rows& r, int i) {
     SessionId session;  // nil: a direct command
     if (!r.IsNull(i, 1)) session = SessionId{r.Id(i, 1)};
-    return GrantView{Token{r.Int(i, 0)}, session, r.Text(i, 2), r.Int(i, 3), int(r.Int(i, 4)), r.Time(i, 5)};
+    return GrantView{Token{r.Int(i, 0)}, session, r.Text(i, 2), r.Int(i, 3), int(r.Int(i, 4)), r.Time(i, 5), int(r.Int(i, 6))};
   });
 }
 

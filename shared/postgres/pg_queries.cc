@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "shared/kernel/suspicion.h"
 #include "shared/postgres/store_calls.h"
 
 namespace acl {
@@ -19,7 +20,10 @@ SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y
        coalesce((SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), l.next_wake),
        (SELECT min(r.ready_at) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
                                               AND r.subject_id = s.subject_id),
-       (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL)
+       (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
+       CASE WHEN l.session_id IS NOT NULL THEN l.deaths
+            ELSE coalesce((SELECT max(r.deaths) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
+                                                               AND r.subject_id = s.subject_id), 0) END
 FROM subjects s JOIN leases l USING (subject_id) JOIN subject_head h USING (subject_id)
 LEFT JOIN listings y ON y.subject_id = s.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
 LEFT JOIN spec_texts x ON x.hash = s.spec_hash
@@ -55,7 +59,8 @@ enum Column {
   kSince,
   kNextWake,
   kReadyAt,
-  kQuarantinedAt
+  kQuarantinedAt,
+  kDeaths
 };
 
 const Statement kGet("query.subject", Statement::Kind::kRead, std::string(kView) + "WHERE s.subject_id = $subject::uuid", true);
@@ -79,7 +84,10 @@ const Statement kBacklog("query.backlog", Statement::Kind::kRead, R"(
 SELECT queue, count(*), greatest(extract(epoch FROM clock_timestamp() - min(ready_at)) * 1000, 0)::bigint FROM ready GROUP BY queue
 UNION ALL
 SELECT NULL, 0, greatest(extract(epoch FROM clock_timestamp() - created_at) * 1000, 0)::bigint
-  FROM (SELECT created_at FROM outbox ORDER BY outbox_id LIMIT 1) AS first)");
+  FROM (SELECT created_at FROM outbox ORDER BY outbox_id LIMIT 1) AS first
+UNION ALL
+SELECT NULL, -1 - (SELECT count(*) FROM ready WHERE deaths > 0),
+       (SELECT count(*) FROM leases WHERE deaths >= 2 AND session_id IS NOT NULL) + (SELECT count(*) FROM tasks WHERE state = 'started' AND deaths >= 2))");
 
 // First of invariant 6 that holds.
 void FillState(const Rows& rows, int i, SubjectView& view) {
@@ -129,6 +137,7 @@ SubjectView ReadView(const Rows& rows, int i) {
   view.holder_name = rows.MaybeText(i, kWorker).value_or("");
   view.waiting_reason = rows.MaybeText(i, kReason).value_or("");
   view.next_wake = rows.MaybeTime(i, kNextWake);
+  view.worker_deaths = rows.Int(i, kDeaths) >= kSuspectFrom ? int(rows.Int(i, kDeaths)) : 0;
   FillState(rows, i, view);
   return view;
 }
@@ -226,6 +235,9 @@ Result<Backlog> PgQueries::ReadBacklog() {
       const milliseconds oldest(rows->Int(i, 2));
       if (auto queue = rows->MaybeText(i, 0)) {
         backlog.queues[*queue] = {rows->Int(i, 1), oldest};
+      } else if (rows->Int(i, 1) < 0) {
+        backlog.suspects_waiting = -1 - rows->Int(i, 1);
+        backlog.suspects_held = rows->Int(i, 2);
       } else {
         backlog.outbox_oldest = oldest;
       }

@@ -1,4 +1,4 @@
-// Reap, reconciliation, quarantine (migrations/0009_reap.sql).
+// Reap, reconciliation, quarantine (migrations/0160_suspicion.sql).
 #include "shared/base/fail_point.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"

@@ -4,6 +4,7 @@
 
 #include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
+#include "shared/kernel/suspicion.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
@@ -51,17 +52,23 @@ void Decider::On(const ResumedInput& input) {
     // Rows of attempts whose outcome is known are among them: the step has moved on.
     if (record.status != StepStatus::kRunning || record.attempt != row.attempt_id) continue;
     if (record.task) continue;  // another worker's: whoever holds the run, its result comes by itself
-    Lost(*instance, record, row.attempt_id, std::string(kLostToTakeover));
+    Lost(*instance, record, row.attempt_id, std::string(kLostToTakeover), input.died_alone);
   }
   Settle();
 }
 
-void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why) {
+void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, int died_alone) {
   CallTraits traits = TraitsOf(specs_, spec_, instance, State());
   if (Indifferent(instance)) return GiveUp(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kFail) {
     return FailedForGood(instance, record.attempts + 1, attempt, "outcome unknown: " + why, std::nullopt);
+  }
+  if (IsJudged({died_alone, died_alone})) {
+    return FailedForGood(
+        instance, record.attempts + 1, attempt,
+        fmt::format("{} workers in a row died while they ran it and nothing else that is suspect: it may be what kills them", died_alone),
+        std::nullopt);
   }
   Json facts = StepFacts(instance, attempt);
   facts["why"] = why;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "shared/capability/manifest.h"
+#include "shared/kernel/suspicion.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 
@@ -18,8 +19,8 @@ namespace {
 // A task carries the run's manifest; contents are fetched by hash by whoever runs it.
 constexpr std::size_t kMaxManifestBytes = 1u << 20;
 
-// After so many workers in a row ended with a task of the step it fails: it may be what kills them. From the second on it waits before.
-constexpr int kMostLosses = 5;
+// From the second worker in a row on that ended with a task of the step, and for whose end the task alone is to blame, it waits before.
+// After kJudgedAt of them the step fails.
 
 milliseconds LossDelay(int losses) { return losses < 2 ? milliseconds(0) : milliseconds(1'000ll << std::min(losses - 2, 6)); }
 
@@ -101,10 +102,12 @@ void Decider::TaskLost(const Instance& instance, const StepRecord& record, const
   const int losses = record.losses + (ended.counted ? 1 : 0);
   const bool settle = !instance.undo && Run().phase == Phase::kStopping;
   if (ask || Indifferent(instance)) return Lost(instance, record, ended.attempt_id, why);
-  if (losses >= kMostLosses) {
+  if (losses >= kJudgedAt) {
     return FailedForGood(
         instance, record.attempts + 1, ended.attempt_id,
-        fmt::format("{} workers in a row ended while they ran it: it may be what kills them; the last was '{}'", losses, ended.worker),
+        fmt::format(
+            "{} workers in a row ended while they ran it and nothing else that is suspect: it may be what kills them; the last was '{}'",
+            losses, ended.worker),
         std::nullopt);
   }
   Json facts = StepFacts(instance, ended.attempt_id);

@@ -50,7 +50,7 @@ class Decider {
   void List(RunStatus status, std::optional<std::string> error = std::nullopt);
 
   // -- attempts (decide_attempts.cc)
-  void Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why);
+  void Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, int died_alone = 0);
   void Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input);
   void GiveUp(const Instance& instance, int attempt, const std::string& why);  // CANCELLED, its outcome unknown
   void AskPerson(const Instance& instance, int attempt, const std::string& why);

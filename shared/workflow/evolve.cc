@@ -148,7 +148,10 @@ class Evolution {
     } else if (type == event::kStepFailed) {
       Ended(StepStatus::kFailed);
       if (progress_.failed.empty()) progress_.failed = step_id;
-    } else if (type == event::kStepAttemptLost || type == event::kAttemptNotStarted) {
+    } else if (type == event::kStepAttemptLost) {
+      step_json_["lost"] = record_.lost + 1;
+      Again();
+    } else if (type == event::kAttemptNotStarted) {
       Again();
     } else if (type == event::kStepRetryDue) {
       RetryDue();

@@ -24,6 +24,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting;
   view.status = Name(closed && would_go_on ? StepStatus::kCancelled : record.status);
   view.attempts = record.attempts;
+  view.attempts_lost = record.lost;
   view.next_retry = closed ? std::nullopt : record.retry_at;
   view.due_at = closed ? std::nullopt : record.due_at;
   view.started_at = record.started_at;
@@ -42,10 +43,11 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
 
 CompensationView ViewUndo(const Document& state, const std::string& undo_id, const std::string& name, const std::string& capability,
                           int max_attempts, bool needed) {
-  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, capability.empty() ? 0 : max_attempts, "", {}};
+  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, capability.empty() ? 0 : max_attempts, "", {}, 0};
   StepRecord record = ReadStep(state, undo_id);
   if (record.json || needed) view.status = Name(record.status);
   view.attempts = record.attempts;
+  view.attempts_lost = record.lost;
   view.error = record.error;
   view.missing = ListOf(record.json, "missing");
   return view;
@@ -156,6 +158,7 @@ Json StepJson(const StepView& step) {
   json["status"] = step.status;
   json["attempts"] = step.attempts;
   json["max_attempts"] = step.max_attempts;
+  if (step.attempts_lost > 0) json["attempts_lost"] = step.attempts_lost;
   if (step.execution_order > 0) json["execution_order"] = step.execution_order;
   AddTime(json, "started_at", step.started_at);
   AddTime(json, "completed_at", step.completed_at);
@@ -176,6 +179,7 @@ Json CompensationJson(const CompensationView& undo) {
   json["status"] = undo.status;
   json["attempts"] = undo.attempts;
   if (undo.max_attempts > 0) json["max_attempts"] = undo.max_attempts;
+  if (undo.attempts_lost > 0) json["attempts_lost"] = undo.attempts_lost;
   AddText(json, "error", undo.error);
   if (!undo.missing.empty()) json["missing"] = undo.missing;
   return json;

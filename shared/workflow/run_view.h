@@ -18,6 +18,7 @@ struct StepView {
   std::string status;  // PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED
   int attempts = 0;    // with a known outcome
   int max_attempts = 0;
+  int attempts_lost = 0;  // to a worker that ended, or stopped: made again, do not count
   std::optional<WallTime> next_retry, started_at, completed_at;
   std::optional<WallTime> due_at;  // of a WAIT step, while it waits
   std::string error;               // of the last failed attempt
@@ -38,6 +39,7 @@ struct CompensationView {
   int max_attempts = 0;  // 0: no call is made
   std::string error;
   std::vector<std::string> missing;
+  int attempts_lost = 0;
 };
 
 struct RunView {

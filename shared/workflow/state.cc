@@ -223,6 +223,8 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
       record.order = int(Number(value));
     } else if (key == "losses") {
       record.losses = int(Number(value));
+    } else if (key == "lost") {
+      record.lost = int(Number(value));
     } else if (key == "error") {
       record.error = Text(value);
     } else if (key == "started_at") {

@@ -93,7 +93,8 @@ struct StepRecord {
   int waits = -1;    // dependencies not done; -1: none was done yet
   int order = 0;
   std::string error;
-  int losses = 0;  // tasks of it in a row whose workers ended with them
+  int losses = 0;  // tasks of it in a row that alone are to blame for the end of their workers
+  int lost = 0;    // attempts whose outcome nobody knows and that were made again
   std::optional<WallTime> started_at, retry_at, due_at;
   const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again

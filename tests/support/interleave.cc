@@ -84,7 +84,7 @@ void Stage::EditStatements(const std::vector<Edit>& edits) {
 void MoveTimesBack(TestDatabase& database, milliseconds by) {
   std::string back = fmt::format("- {} * interval '1 millisecond'", by.count());
   database.Exec("UPDATE worker_sessions SET expires_at = expires_at " + back + ", heartbeat_at = heartbeat_at " + back +
-                " WHERE dead_at IS NULL");
+                ", started_at = started_at " + back);
   database.Exec("UPDATE worker_sessions SET dead_at = dead_at " + back + " WHERE dead_at IS NOT NULL");
   database.Exec("UPDATE request_keys SET created_at = created_at " + back);
   database.Exec("UPDATE outbox SET created_at = created_at " + back);

@@ -1,4 +1,4 @@
-// Store conformance: reap, takeovers without progress, reconciliation, quarantine, loop leases, contents (DESIGN.md section 2).
+// Store conformance: reap, reconciliation, quarantine, loop leases, contents (DESIGN.md section 2).
 #include <gmock/gmock.h>
 
 #include "shared/base/sha256.h"
@@ -15,31 +15,6 @@ class UpkeepConformance : public StoreConformance {
     EXPECT_TRUE(answer) << answer.error();
     return answer ? *answer : ReapAnswer{};
   }
-  // A worker claims the subject (waiting out any back-off) and dies; three others live on, so that its death is its own.
-  // Returns what it was granted, or nothing if the claim quarantined the subject.
-  std::optional<Claimed> ClaimAndDie(const SubjectId& subject, int events) {
-    SessionId victim = Open(milliseconds(600'000));
-    auto answer = store().Claim(Request(victim));
-    for (int waited = 0; answer && answer->claimed.empty() && answer->quarantined == 0 && waited < 100; ++waited) {
-      Advance(milliseconds(1'000));
-      answer = store().Claim(Request(victim));
-    }
-    if (!answer || answer->claimed.empty()) return std::nullopt;
-    EXPECT_EQ(answer->claimed[0].subject, subject);
-    if (events > 0) {
-      Holder holder(answer->claimed[0], victim);
-      MustCommit(holder, holder.Item(events));
-    }
-    EXPECT_TRUE(store().Heartbeat(victim, milliseconds(100'000)));
-    for (const SessionId& live : live_) EXPECT_TRUE(store().Heartbeat(live, milliseconds(900'000)));
-    Advance(milliseconds(100'001));
-    EXPECT_EQ(Reap().sessions_died, 1);
-    return answer->claimed[0];
-  }
-  void OpenLiveOnes() {
-    for (int i = 0; i < 3; ++i) live_.push_back(Open(milliseconds(900'000), "live"));
-  }
-  std::vector<SessionId> live_;
 };
 
 // ---- reap
@@ -145,48 +120,7 @@ TEST_P(UpkeepConformance, AReapedSubjectKeepsItsInputs) {
   EXPECT_EQ(next.claimed().wake, 1);
 }
 
-// ---- takeovers without progress
-
-TEST_P(UpkeepConformance, TheFifthTakeoverWithoutProgressIsQuarantined) {
-  OpenLiveOnes();
-  SubjectId subject = Create();
-  for (int barren = 0; barren < 5; ++barren) {
-    auto claimed = ClaimAndDie(subject, 0);
-    ASSERT_TRUE(claimed) << "grant " << barren;
-    EXPECT_EQ(claimed->barren_takeovers, barren);
-    EXPECT_EQ(queries().Grants(subject)->back().barren, barren);
-  }
-  EXPECT_FALSE(ClaimAndDie(subject, 0)) << "a run that kills its worker must not kill the fleet";
-  EXPECT_EQ(View(subject).state, OpenState::kQuarantined);
-  auto quarantined = queries().Quarantined(false);
-  ASSERT_TRUE(quarantined);
-  ASSERT_EQ(quarantined->size(), 1u);
-  EXPECT_EQ(quarantined->at(0).subject, subject);
-  EXPECT_FALSE(quarantined->at(0).reason.empty());
-  // A person's release counts from zero again.
-  ASSERT_TRUE(store().ReleaseQuarantine(subject, "anna"));
-  auto claimed = ClaimAndDie(subject, 0);
-  ASSERT_TRUE(claimed);
-  EXPECT_EQ(claimed->barren_takeovers, 0);
-}
-
-TEST_P(UpkeepConformance, ProgressResetsTheCount) {
-  OpenLiveOnes();
-  SubjectId subject = Create();
-  for (int expected : {0, 1, 2}) EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, expected);
-  EXPECT_EQ(ClaimAndDie(subject, 1)->barren_takeovers, 3);
-  EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, 0);
-  EXPECT_EQ(ClaimAndDie(subject, 0)->barren_takeovers, 1);
-}
-
-TEST_P(UpkeepConformance, ARepeatedTakeoverWithoutProgressIsHeldBack) {
-  OpenLiveOnes();
-  SubjectId subject = Create();
-  for (int i = 0; i < 4; ++i) ClaimAndDie(subject, 0);  // the next is the fourth without progress: 4 s
-  EXPECT_TRUE(ClaimUpTo(live_[0], 10).empty()) << "back-off from the second on";
-  Advance(milliseconds(4'001));
-  EXPECT_EQ(ClaimUpTo(live_[0], 10).size(), 1u);
-}
+// ---- takeovers without progress: conformance_suspicion_test.cc
 
 TEST_P(UpkeepConformance, ReleaseAndGivingBackAreNotCounted) {
   SubjectId subject = Create();

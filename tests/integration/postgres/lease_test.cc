@@ -1,4 +1,7 @@
 // Sessions, create, claim, reap, quarantine, direct commands, loops (DESIGN.md section 2, "Protocols").
+#include <map>
+
+#include "shared/kernel/suspicion.h"
 #include "shared/postgres/pool.h"
 #include "tests/integration/postgres/store_fixture.h"
 
@@ -142,29 +145,24 @@ TEST_F(PgLeaseTest, ReapFreesInBatchesUnderNewTokens) {
   (void)living_too;
 }
 
-TEST_F(PgLeaseTest, FifthTakeoverWithoutProgressIsQuarantined) {
+// What a person sees of a run that was quarantined, and what its release leaves for the next holder.
+TEST_F(PgLeaseTest, WhatKillsItsWorkersIsQuarantinedWithItsReason) {
   SubjectId subject = CreateOne();
-  SessionId living = OpenSession(), witness = OpenSession();
-  for (int takeover = 0; takeover < 5; ++takeover) {
-    SessionId victim = OpenSession();
-    db().Exec("UPDATE ready SET ready_at = clock_timestamp() WHERE subject_id = " + Sql(subject));
-    Claimed claimed = ClaimOne(victim);
-    EXPECT_EQ(claimed.barren_takeovers, takeover);
-    Expire(victim);
-    ASSERT_EQ(store().Reap(100)->leases_freed, 1);
-    double wait = std::stod(
-        db().Value("SELECT round(extract(epoch FROM ready_at - clock_timestamp())) FROM ready WHERE subject_id = " + Sql(subject)));
-    if (takeover >= 1) {
-      EXPECT_GE(wait, double((1 << (takeover - 1)) - 1)) << "back-off from the second takeover on";
-    } else {
-      EXPECT_LE(wait, 0.0);
-    }
-  }
-  db().Exec("UPDATE ready SET ready_at = clock_timestamp() WHERE subject_id = " + Sql(subject));
+  SessionId living = OpenSession();
+  ClaimOne(living);
+  db().Exec("UPDATE leases SET session_id = NULL, last_end = 3 WHERE subject_id = " + Sql(subject));
+  db().Exec(
+      "INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, alone, granted_at) SELECT subject_id, token + 1, "
+      "session_id, "
+      "head_seq, 6, 4, granted_at FROM lease_history WHERE subject_id = " +
+      Sql(subject));
+  db().Exec("UPDATE leases SET token = token + 1 WHERE subject_id = " + Sql(subject));
+  db().Exec("INSERT INTO ready SELECT queue, band, ready_shard(subject_id), now(), subject_id, kind, 1 FROM subjects WHERE subject_id = " +
+            Sql(subject));
   ClaimAnswer answer = Claim(living);
   EXPECT_TRUE(answer.claimed.empty());
   EXPECT_EQ(answer.quarantined, 1);
-  EXPECT_EQ(db().Value("SELECT reason FROM quarantine WHERE subject_id = " + Sql(subject)), "takeovers_without_progress");
+  EXPECT_EQ(db().Value("SELECT reason FROM quarantine WHERE subject_id = " + Sql(subject)), "kills_its_worker");
   ASSERT_TRUE(store().Post({subject, InboxId{NewUuid7()}, "signal", "{}", std::nullopt}).ok()) << "inputs are kept while it stands still";
   EXPECT_TRUE(Claim(living).claimed.empty());
 
@@ -174,8 +172,20 @@ TEST_F(PgLeaseTest, FifthTakeoverWithoutProgressIsQuarantined) {
   EXPECT_EQ(back.barren_takeovers, 0);
   ASSERT_EQ(back.inbox.size(), 2u);
   EXPECT_EQ(back.inbox[1].kind, "quarantine_released");
-  EXPECT_EQ(ParseJson(back.inbox[1].payload)->dump(), R"({"reason":"takeovers_without_progress","by":"ann"})");
-  (void)witness;
+  EXPECT_EQ(ParseJson(back.inbox[1].payload)->dump(), R"({"reason":"kills_its_worker","by":"ann"})");
+}
+
+// From the second takeover without progress on a run waits, four seconds at most.
+TEST_F(PgLeaseTest, ATakeoverWaitsByTheDatabasesClock) {
+  for (const auto& [deaths, wait] : std::map<int, int>{{1, 0}, {2, 1}, {3, 2}, {4, 4}, {5, 4}, {40, 4}}) {
+    EXPECT_EQ(db().Value("SELECT extract(epoch FROM takeover_delay(" + std::to_string(deaths) + "))::int"), std::to_string(wait));
+    EXPECT_EQ(TakeoverDelay(deaths), milliseconds(1'000 * wait));
+  }
+  for (int deaths = 1; deaths < 14; ++deaths) {
+    EXPECT_EQ(db().Value("SELECT trial_group(1000, " + std::to_string(deaths) + ")"), std::to_string(TrialGroup(1'000, deaths)));
+    EXPECT_EQ(db().Value("SELECT extract(epoch FROM trial_time(interval '1 second', " + std::to_string(deaths) + "))::int"),
+              std::to_string(TrialTime(milliseconds(1'000), deaths).count() / 1'000));
+  }
 }
 
 TEST_F(PgLeaseTest, MassDeathAndCleanEndsAreNotCounted) {
