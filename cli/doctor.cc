@@ -144,6 +144,12 @@ class Doctor {
     if (quarantined && !ItemsOf(*quarantined).empty())
       Add("quarantine", "warning", std::to_string(ItemsOf(*quarantined).size()) + " runs are quarantined",
           "airun workflow quarantine list");
+    if (!quarantined || !quarantined->contains("suspects")) return;
+    const auto suspects = (*quarantined)["suspects"].value("waiting", 0) + (*quarantined)["suspects"].value("held", 0);
+    if (suspects > 0)
+      Add("suspects", "warning", std::to_string(suspects) + " runs or tasks died with two workers or more, and no step of them completed",
+          "nothing: whoever kills its workers is found and judged, the others go on (docs/operations.md, \"A run that kills its "
+          "workers\")");
   }
 
   // Of the queues that living workers take.

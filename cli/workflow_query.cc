@@ -68,6 +68,8 @@ void PrintState(Session* session, const Json& run) {
   if (std::string since = TextOf(state, "since"); !since.empty()) text += ", since " + ShortTime(since);
   if (std::string wake = TextOf(state, "next_wake"); !wake.empty()) text += ", next wake " + ShortTime(wake);
   Line(session, "state", text);
+  if (std::string deaths = TextOf(state, "worker_deaths"); !deaths.empty())
+    Line(session, "suspect", deaths + " workers in a row died with it and no step completed: it is granted with care until one does");
 }
 
 // What a run waits for elsewhere: a line a task that has not ended.
@@ -104,6 +106,7 @@ void PrintSteps(Session* session, const Json& run) {
       for (const Json& row : step.value("attempt_rows", Json::array())) token = TextOf(row, "fencing_token");
       std::string attempts = TextOf(step, "attempts");
       if (std::string most = TextOf(step, "max_attempts"); !most.empty()) attempts += "/" + most;
+      if (std::string lost = TextOf(step, "attempts_lost"); !lost.empty()) attempts += ", " + lost + " lost";
       const std::string label = TextOf(step, "name").empty() ? TextOf(step, "step_id") : TextOf(step, "name");
       table.Add({Cut(label, 40), StatusCell(session, status), attempts, token, ShortTime(TextOf(step, "completed_at")),
                  TextOf(step, "capability"), Cut(TextOf(step, "error"), 70)});

@@ -107,10 +107,12 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   };
   struct Seen {
     std::map<std::string, Gauges> queues;
-    Gauge outbox;
+    Gauge outbox, suspects_waiting, suspects_held;
   };
   auto seen = std::make_shared<Seen>();  // both functions run on the duty's thread
   seen->outbox = context.metrics.gauge(names::kOutboxOldest);
+  seen->suspects_waiting = context.metrics.gauge(names::kSuspects, {{"state", "waiting"}});
+  seen->suspects_held = context.metrics.gauge(names::kSuspects, {{"state", "held"}});
   const auto turn = [context, period, seen]() -> Result<milliseconds> {
     const auto seconds = [](milliseconds time) { return std::chrono::duration<double>(time).count(); };
     auto backlog = context.queries.ReadBacklog();
@@ -132,6 +134,8 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
       if (found.rows > 0 && context.ring) context.ring(queue);
     }
     seen->outbox.Set(seconds(backlog->outbox_oldest));
+    seen->suspects_waiting.Set(double(backlog->suspects_waiting));
+    seen->suspects_held.Set(double(backlog->suspects_held));
     return period;
   };
   return {turn, [seen] {
@@ -140,6 +144,8 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
               gauges.oldest.Set(0);
             }
             seen->outbox.Set(0);
+            seen->suspects_waiting.Set(0);
+            seen->suspects_held.Set(0);
           }};
 }
 

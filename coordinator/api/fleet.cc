@@ -37,7 +37,14 @@ HttpResponse Leases(const ApiContext& api, const HttpRequest& request) {
 HttpResponse Quarantine(const ApiContext& api, const HttpRequest& request) {
   auto released = ReadFlag(request, "include_released");
   if (const auto* refusal = RefusalOf(released)) return *refusal;
-  return Answer("quarantined", api.queries.Quarantined(ValueOf(released)), QuarantineToJson);
+  auto rows = api.queries.Quarantined(ValueOf(released));
+  if (!rows) return ProblemOf(rows.error());
+  auto backlog = api.queries.ReadBacklog();
+  if (!backlog) return ProblemOf(backlog.error());
+  Json list = Json::array();
+  for (const auto& row : *rows) list.push_back(QuarantineToJson(row));
+  return HttpResponse::OfJson(
+      200, {{"quarantined", std::move(list)}, {"suspects", {{"waiting", backlog->suspects_waiting}, {"held", backlog->suspects_held}}}});
 }
 
 // Releasing twice gives the first answer again, with or without a key: nothing is done twice.

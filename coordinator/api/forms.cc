@@ -39,6 +39,7 @@ Json SubjectToJson(const SubjectView& view) {
   AddTime(state, "next_wake", view.next_wake);
   AddText(state, "holder", view.holder_name);
   if (view.holder) state["session"] = view.holder->ToString();
+  if (view.worker_deaths > 0) state["worker_deaths"] = view.worker_deaths;
   json["state"] = std::move(state);
   json["fencing_token"] = view.token.value;
   json["head_seq"] = view.head.seq;
@@ -88,6 +89,7 @@ Json GrantToJson(const GrantView& view) {
                {"head_seq", view.head_seq},
                {"barren_takeovers", view.barren},
                {"granted_at", FormatWallTime(view.granted_at)}};
+  if (view.died_alone > 0) json["died_alone"] = view.died_alone;
   AddText(json, "worker_name", view.worker_name);
   return json;
 }

@@ -34,6 +34,9 @@ inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker h
 inline const MetricDef kReadyDepth{"acl_ready_depth", "ready rows by queue"};
 inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds", "how long the oldest due ready row of a queue has waited, seconds"};
 inline const MetricDef kOutboxOldest{"acl_outbox_oldest_seconds", "how long the oldest unsent message has waited in the outbox, seconds"};
+inline const MetricDef kSuspects{
+    "acl_suspects",
+    "runs and tasks that died with two workers or more without progress, by state: waiting for a worker of their own, or held"};
 inline const MetricDef kSteps{"acl_steps_total", "attempts of steps by outcome"};
 inline const MetricDef kStepTime{
     "acl_step_seconds", "time of one attempt by capability, seconds", {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300}};
@@ -98,6 +101,7 @@ inline std::vector<const MetricDef*> All() {
           &kReadyDepth,
           &kReadyOldest,
           &kOutboxOldest,
+          &kSuspects,
           &kSteps,
           &kStepTime,
           &kClaims,
