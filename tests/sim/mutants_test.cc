@@ -7,6 +7,7 @@
 
 #include "shared/base/mutant.h"
 #include "tests/sim/counter_load.h"
+#include "tests/sim/killer_load.h"
 #include "tests/sim/workflow_load.h"
 
 namespace acl::test {
@@ -16,9 +17,11 @@ namespace {
 static_assert(!Mutant("no_fence"), "a mistake is compiled into a build that is not `mutants`");
 #else
 
+enum class Met { kByCounters, kByWorkflows, kByKillers };
+
 struct Mistake {
   const char* name;
-  bool workflow;        // met by workflow runs, not by counters
+  Met met;
   const char* noticed;  // part of what the checker says
   void (*choose)(MemoryStore::Mutants&) = nullptr;
 };
@@ -30,28 +33,29 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; 
 // failover, is not in a store whose calls are atomic: tests/integration/kernel/isolation_mutant_test.cc and tests/model have those
 // (docs/mutants.md).
 const Mistake kMistakes[] = {
-    {"no_fence", false, "invariant 4"},
-    {"stale_claim", false, "read too early", [](MemoryStore::Mutants& m) { m.stale_claim = true; }},
-    {"wake_ignored_at_release", false, "signal"},
-    {"no_task_compare", true, "task", [](MemoryStore::Mutants& m) { m.no_task_compare = true; }},
-    {"fence_in_an_earlier_transaction", false, "invariant 4"},
-    {"owner_by_name", false, "invariant 4"},
-    {"lease_deleted_on_release", false, "invariant 4"},
-    {"unheard_grant_kept", false, "not closed after healing"},
-    {"change_unnoticed", false, "not closed after healing"},
-    {"offset_before_database", false, "nothing will ever wake it"},
-    {"no_ready_row_with_the_commit", false, "nothing will ever wake it"},
-    {"no_ready_row_with_the_reap", false, "nothing will ever wake it"},
-    {"effect_without_key", true, "keys"},
-    {"compensation_forgotten", true, "invariant 7"},
-    {"compensation_out_of_order", true, "ran out of order"},
-    {"duty_outlives_its_lease", false, "without its lease"},
-    {"lease_counted_from_the_answer", false, "without its lease"},
-    {"reap_by_an_earlier_look", false, "from a session that lived"},
-    {"timers_sleep_until_the_next", true, "not closed after healing"},
-    {"schedule_key_of_the_attempt", true, "of no fire time"},
-    {"schedule_moves_first", true, "came to nothing"},
-    {"schedule_starts_unsaid", true, "of no fire time"},
+    {"no_fence", Met::kByCounters, "invariant 4"},
+    {"stale_claim", Met::kByCounters, "read too early", [](MemoryStore::Mutants& m) { m.stale_claim = true; }},
+    {"wake_ignored_at_release", Met::kByCounters, "signal"},
+    {"no_task_compare", Met::kByWorkflows, "task", [](MemoryStore::Mutants& m) { m.no_task_compare = true; }},
+    {"fence_in_an_earlier_transaction", Met::kByCounters, "invariant 4"},
+    {"owner_by_name", Met::kByCounters, "invariant 4"},
+    {"lease_deleted_on_release", Met::kByCounters, "invariant 4"},
+    {"unheard_grant_kept", Met::kByCounters, "not closed after healing"},
+    {"change_unnoticed", Met::kByCounters, "not closed after healing"},
+    {"offset_before_database", Met::kByCounters, "nothing will ever wake it"},
+    {"no_ready_row_with_the_commit", Met::kByCounters, "nothing will ever wake it"},
+    {"no_ready_row_with_the_reap", Met::kByCounters, "nothing will ever wake it"},
+    {"effect_without_key", Met::kByWorkflows, "keys"},
+    {"compensation_forgotten", Met::kByWorkflows, "invariant 7"},
+    {"compensation_out_of_order", Met::kByWorkflows, "ran out of order"},
+    {"duty_outlives_its_lease", Met::kByCounters, "without its lease"},
+    {"lease_counted_from_the_answer", Met::kByCounters, "without its lease"},
+    {"reap_by_an_earlier_look", Met::kByCounters, "from a session that lived"},
+    {"timers_sleep_until_the_next", Met::kByWorkflows, "not closed after healing"},
+    {"schedule_key_of_the_attempt", Met::kByWorkflows, "of no fire time"},
+    {"schedule_moves_first", Met::kByWorkflows, "came to nothing"},
+    {"schedule_starts_unsaid", Met::kByWorkflows, "of no fire time"},
+    {"no_suspicion", Met::kByKillers, "it did no harm and was quarantined"},
 };
 
 class Mutants : public ::testing::TestWithParam<Mistake> {};
@@ -67,10 +71,13 @@ TEST_P(Mutants, IsNoticed) {
     ++seed;
     SimOptions options;
     if (mistake.choose) mistake.choose(options.mutants);
-    if (mistake.workflow) options.subjects = 8;
+    if (mistake.met == Met::kByWorkflows) options.subjects = 8;
     CounterLoad counters;
     WorkflowLoad workflows;
-    SimLoad& load = mistake.workflow ? static_cast<SimLoad&>(workflows) : counters;
+    KillerLoad killers;
+    SimLoad& load = mistake.met == Met::kByCounters    ? static_cast<SimLoad&>(counters)
+                    : mistake.met == Met::kByWorkflows ? static_cast<SimLoad&>(workflows)
+                                                       : killers;
     for (const std::string& violation : SimWorld(seed, load, options).Run().violations) {
       if (violation.find(mistake.noticed) != std::string::npos) noticed = violation;
     }

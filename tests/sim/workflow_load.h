@@ -7,7 +7,7 @@
 
 namespace acl::test {
 
-class WorkflowLoad final : public SimLoad {
+class WorkflowLoad : public SimLoad {
  public:
   WorkflowLoad();
   const KindRegistry& kinds() const override { return kinds_; }
@@ -25,6 +25,9 @@ class WorkflowLoad final : public SimLoad {
   const std::map<std::string, int>& ended() const { return ended_; }
   int waits() const { return waits_; }  // WAIT steps whose time came
   int strides() const { return int(watched_->strides.size()); }
+
+ protected:
+  const SubjectKind& kind_of_runs() const { return *kind_; }
 
  private:
   std::shared_ptr<const CapabilityRegistry> capabilities_;

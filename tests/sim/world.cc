@@ -143,7 +143,7 @@ SimReport SimWorld::Run() {
     planned_.pop();
     clock_.Set(next.at);
     next.run();
-    if (clock_.now() > faults_end_ && created_ == options_.subjects && !store_.AnyOpen() && SchedulesAreDone()) break;
+    if (clock_.now() > faults_end_ && created_ == options_.subjects && AllEnded() && SchedulesAreDone()) break;
   }
   for (const auto& worker : workers_) Collect(*worker);
   CheckAll();
@@ -160,7 +160,7 @@ void SimWorld::StartWorker(Worker& worker) {
   config.session.queues = worker.Queues(*this);
   config.trust_margin = milliseconds(300);
   config.heartbeat_every = milliseconds(500);
-  config.run_slots = 8;
+  config.run_slots = config.session.slots = 8;
   config.step_slots = 4;
   config.claim_batch = 1 + int(random_.Below(6));
   config.commit_batch = random_.Below(4) == 0 ? 1 : 64;
@@ -232,6 +232,7 @@ void SimWorld::RunStep(Worker& worker, command::RunStep run) {
   seen = std::max(seen, run.call.token);
   if (stale) ++report_.stale_effects_refused;
   Micros takes = Ms(1, 150);
+  if (const auto fixed = load_.Takes(run.call)) takes = *fixed;
   if (Strikes(faults() && random_.Below(12) == 0, "a step is slow")) takes = Ms(1'000, 6'000);
   auto call = std::make_shared<StepCall>(std::move(run.call));
   After(takes, [this, &worker, incarnation, call, stop = run.stop, stale] {
@@ -241,6 +242,8 @@ void SimWorld::RunStep(Worker& worker, command::RunStep run) {
       if (stop.stopped()) {
         result.outcome = StepResult::Outcome::kCancelled;
         result.error = "stopped";
+      } else if (load_.Kills(*call)) {
+        return KillWorker(worker);
       } else if (stale) {
         result.outcome = StepResult::Outcome::kFailed;
         result.error = "the receiver refused a stale token";
@@ -262,6 +265,14 @@ void SimWorld::RunStep(Worker& worker, command::RunStep run) {
       finish();
     }
   });
+}
+
+bool SimWorld::AllEnded() const {
+  if (!store_.AnyOpen()) return true;
+  for (const SubjectId& id : store_.Subjects()) {
+    if (store_.IsOpen(id) && !(load_.MayEndQuarantined(id) && store_.Inspect(id)->quarantined())) return false;
+  }
+  return true;
 }
 
 void SimWorld::Collect(const Worker& worker) {
@@ -287,6 +298,21 @@ void SimWorld::Collect(const Worker& worker) {
 
 // ---- faults
 
+// kill -9, back after a while.
+void SimWorld::KillWorker(Worker& victim) {
+  ++report_.crashes;
+  Collect(victim);
+  victim.core.reset();
+  victim.queue->Stop();  // what it read goes to others
+  ++victim.incarnation;
+  grants_.Gone(victim.line.number);
+  victim.deferred.clear();
+  victim.frozen = false;
+  After(Ms(50, 4'000), [this, &victim] {
+    if (!victim.core) StartWorker(victim);
+  });
+}
+
 void SimWorld::Nemesis() {
   if (!faults()) {
     // Heal: everything runs again, nothing fails.
@@ -300,22 +326,9 @@ void SimWorld::Nemesis() {
   Worker& victim = *workers_[random_.Below(workers_.size())];
   switch (random_.Below(4)) {
     case 0:
-    case 1: {  // kill -9, back after a while
-      if (victim.core && Strikes(true, "a worker is killed")) {
-        ++report_.crashes;
-        Collect(victim);
-        victim.core.reset();
-        victim.queue->Stop();  // what it read goes to others
-        ++victim.incarnation;
-        grants_.Gone(victim.line.number);
-        victim.deferred.clear();
-        victim.frozen = false;
-        After(Ms(50, 4'000), [this, &victim] {
-          if (!victim.core) StartWorker(victim);
-        });
-      }
+    case 1:
+      if (victim.core && Strikes(true, "a worker is killed")) KillWorker(victim);
       break;
-    }
     case 2: {  // SIGSTOP, often past the lease, then SIGCONT
       if (victim.core && !victim.frozen && Strikes(true, "a worker is frozen")) {
         ++report_.freezes;

@@ -85,6 +85,12 @@ class SimLoad {
   virtual std::vector<std::string> TaskQueues() const { return {}; }
   // Result of a step that ran to its end.
   virtual StepResult RunStep(Random& random, const StepCall& call) = 0;
+  // How long the step takes, if that is not left to the dice.
+  virtual std::optional<milliseconds> Takes(const StepCall&) { return std::nullopt; }
+  // The step ends by killing the process that runs it.
+  virtual bool Kills(const StepCall&) { return false; }
+  // What kills its workers and has no step to fail waits for a person, and nobody releases it here.
+  virtual bool MayEndQuarantined(const SubjectId&) const { return false; }
   // The outside acts anew on every success of this call: no key is honoured and nobody asked for a repeat.
   virtual bool ActsEveryTime(const StepCall& call) { return call.step.effect == EffectClass::kNonIdempotent; }
   // Ends a subject that would wait for ever once the faults are over; nullopt if it ends by itself.
@@ -136,6 +142,8 @@ class SimWorld {
   void RunStep(Worker& worker, command::RunStep run);
   void Deliver(Worker& worker, std::uint64_t incarnation, Report report);
   void Collect(const Worker& worker);
+  void KillWorker(Worker& victim);
+  bool AllEnded() const;
   void Nemesis();
   // Messages travel; some are lost, repeated, reordered on the way.
   void Broker();
