@@ -14,6 +14,7 @@ const std::vector<FaultKind>& FaultKinds() {
   static const std::vector<FaultKind> kinds = [] {
     std::vector<FaultKind> all = {
         {"kill-worker", "N1", "kill -9 of a worker in the middle of its work", true, KillWorker},
+        {"killer-run", "N1", "a run that kills the worker that runs it, beside ten that do no harm", true, KillerAmongSleepers},
         {"kill-coordinator", "N1", "kill -9 of a coordinator", true, KillCoordinator},
         {"freeze-worker", "N2", "a worker stopped past its lease, then continued", true, FreezeWorker},
         {"late-commit", "N2", "a worker stopped with a commit on its way; the commit arrives after the lease was taken over", true,

@@ -9,6 +9,7 @@ inline constexpr milliseconds kSeenWithin{20'000}, kHealedWithin{30'000};
 
 using Made = std::unique_ptr<Fault>;
 Made KillWorker(World&, std::uint64_t draw);
+Made KillerAmongSleepers(World&, std::uint64_t draw);
 Made KillCoordinator(World&, std::uint64_t draw);
 Made FreezeWorker(World&, std::uint64_t draw);
 Made FreezeAll(World&, std::uint64_t draw);

@@ -207,6 +207,7 @@ std::map<std::string, std::string> Fleet::Environment(const Node& node) const {
     environment["ACL_SLOTS"] = "32";
     environment["ACL_WEBHOOK_KEYS_FILE"] = KeysFile(options_);
     environment["ACL_ALLOW_PRIVATE_NETWORKS"] = "true";
+    environment["ACL_ALLOWED_PROGRAMS"] = "sh";
   } else {
     environment["ACL_LISTEN"] = local(node.http);
     environment["ACL_DOORBELL_LISTEN"] = local(node.doorbell);

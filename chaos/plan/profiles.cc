@@ -8,14 +8,14 @@ const std::vector<Profile>& Profiles() {
     std::vector<Profile> all;
     Profile quick;
     quick.name = "quick";
-    quick.kinds = {"kill-worker", "late-commit", "cut-commit", "kill-backend", "lost-replies", "kill-coordinator"};
+    quick.kinds = {"kill-worker", "late-commit", "cut-commit", "kill-backend", "lost-replies", "kill-coordinator", "killer-run"};
     quick.rest = quick.hold = milliseconds(300);
     quick.lease_ttl = milliseconds(1'000);
     all.push_back(quick);
 
     Profile theft;
     theft.name = "lease-theft";
-    theft.kinds = {"freeze-worker", "late-commit", "twin", "freeze-all", "half-open", "freeze-coordinator"};
+    theft.kinds = {"freeze-worker", "late-commit", "twin", "freeze-all", "half-open", "freeze-coordinator", "killer-run"};
     theft.rest = theft.hold = milliseconds(500);
     theft.lease_ttl = milliseconds(1'000);
     all.push_back(theft);
