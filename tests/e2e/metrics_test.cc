@@ -17,6 +17,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"time_since_last_snapshot_sec", "unit_worker, EachOfTheSixMoves: needs a snapshot, runs above 32 events"},
     {"lease_acquisition_failures", "unit_worker, EachOfTheSixMoves"},
     {"acl_outbox_oldest_seconds", "unit_coordinator, WhatWaitsHasAnAge"},
+    {"acl_suspects", "unit_coordinator, SuspectsAreCounted"},
     {"acl_object_store_requests_total", "unit_objectstore"},
     {"acl_object_store_request_seconds", "unit_objectstore"},
     {"acl_object_store_bytes_total", "unit_objectstore"},

@@ -349,6 +349,35 @@ TEST_F(TurnsTest, WhatWaitsHasAnAge) {
   EXPECT_EQ(outbox_age(), 0);
 }
 
+TEST_F(TurnsTest, SuspectsAreCounted) {
+  Submit();
+  auto ready = CountReady(context_, milliseconds(300));
+  const auto suspects = [&](const char* state) {
+    EXPECT_TRUE(ready.turn());
+    return metrics_.gauge(names::kSuspects, {{"state", state}}).Value();
+  };
+  const auto open = [&](milliseconds ttl) {
+    return store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = ttl})->session;
+  };
+  const SessionId survivor = open(milliseconds(600'000));
+  for (int death = 0; death < 2; ++death) {
+    EXPECT_EQ(suspects("waiting"), 0);
+    ASSERT_EQ(store_.Claim({.session = open(milliseconds(10'000)), .max = 8})->claimed.size(), 1u);
+    clock_.Advance(milliseconds(11'000));
+    ASSERT_EQ(store_.Reap(8)->leases_freed, 1);
+  }
+  EXPECT_EQ(suspects("waiting"), 1);
+  for (int minutes = 0; minutes < 31; ++minutes) {
+    ASSERT_TRUE(store_.Heartbeat(survivor, milliseconds(600'000)));
+    clock_.Advance(milliseconds(60'000));
+  }
+  ASSERT_EQ(store_.Claim({.session = survivor, .max = 8})->claimed.size(), 1u);
+  EXPECT_EQ(suspects("waiting"), 0);
+  EXPECT_EQ(suspects("held"), 1);
+  ready.forget();
+  EXPECT_EQ(metrics_.gauge(names::kSuspects, {{"state", "held"}}).Value(), 0);
+}
+
 TEST_F(TurnsTest, WhatNobodyRefersToIsCollectedAndCounted) {
   const std::string text = "of a run that was never created";
   const std::pair<Hash256, std::string> content{Sha256(text), text};

@@ -190,6 +190,41 @@ TEST(Takeover, RepeatableStepsRunAgainWithTheSameKeyAndInputsAndDoNotCount) {
   }
 }
 
+TEST(Takeover, LostAttemptsAreShownAndTheFifthDeathAloneFailsTheStep) {
+  WorkflowSpec spec = MakeSpec({MakeStep("a", "do.pure"), MakeStep("s", "do.idempotent", {"a"})});
+  spec.steps[0].compensation = CompensationSpec{"do.idempotent", Json{{"text", "undo"}}, "", {}};
+  spec.enable_auto_rollback = true;
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  run.Finish("a", Ok());
+  for (int alone = 0; alone < 5; ++alone) {
+    run.Pump();
+    run.Crash(alone);
+    EXPECT_EQ(run.Step("s").attempts_lost, alone + 1);
+    EXPECT_EQ(run.Step("s").attempts, 0);
+    EXPECT_EQ(run.Status(), "RUNNING");
+  }
+  EXPECT_EQ(ViewToJson(run.View())["steps"][1]["attempts_lost"], 5);
+  run.Pump();
+  run.Crash(5);
+  EXPECT_EQ(run.Step("s").status, "FAILED");
+  EXPECT_EQ(run.Step("s").error, "5 workers in a row died while they ran it and nothing else that is suspect: it may be what kills them");
+  EXPECT_EQ(run.Status(), "FAILED");
+  ASSERT_EQ(run.Pump().size(), 1u) << "and what was done is undone";
+}
+
+TEST(Takeover, AStepThatIsNotRunningIsNotFailedForTheRun) {
+  RunDriver run(OneStep("do.pure"));
+  run.Claim();
+  run.Pump();
+  run.Crash(5);
+  EXPECT_EQ(run.Status(), "RUNNING") << "a pure step left no trace: the kernel quarantines the run";
+  run.Pump();
+  run.Finish("s", Ok());
+  EXPECT_EQ(run.Status(), "COMPLETED");
+}
+
 TEST(Takeover, PureAndReadStepsLeaveNoTraceAndRunAgain) {
   for (const char* capability : {"do.pure", "do.read"}) {
     RunDriver run(OneStep(capability));

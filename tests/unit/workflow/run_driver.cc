@@ -139,9 +139,10 @@ void RunDriver::Decide(const Input& input) {
 
 int RunDriver::NextAttempt(const std::string& step_id) { return ++attempt_counts_[step_id]; }
 
-void RunDriver::Claim() {
+void RunDriver::Claim(int died_alone) {
   running.clear();
   ResumedInput resumed;
+  resumed.died_alone = died_alone;
   for (const AttemptRow& row : attempts) {
     if (!completions.contains(row.step_id)) resumed.open_attempts.push_back(row);
   }

@@ -42,7 +42,7 @@ class RunDriver {
   static SubjectId RunId();
 
   // -- what happens to the run
-  void Claim();                                   // first claim, or a takeover: what ran here is forgotten, its attempt rows are not
+  void Claim(int died_alone = 0);                 // first claim, or a takeover: what ran here is forgotten, its attempt rows are not
   std::vector<Started> Pump(int free_slots = 1);  // starts what WhatNext names
   void Finish(const std::string& step_id, StepResult result);
   void Post(const std::string& kind, Json payload = Json::object());
@@ -51,7 +51,7 @@ class RunDriver {
   void FinishTask(std::string step_id, StepResult result);
   void LoseTask(std::string step_id, bool counted = true);
   bool FireNextTimer();  // moves the time on to it; false: there is none
-  void Crash() { Claim(); }
+  void Crash(int died_alone = 0) { Claim(died_alone); }
 
   // Runs on until it is closed, or waits for a person, or `steps` attempts have ended. Results come from the script; timers fire.
   using Script = std::function<StepResult(const StartStep& step, int attempt_id)>;
