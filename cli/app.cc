@@ -1,5 +1,7 @@
 #include "cli/app.h"
 
+#include "shared/base/build_info.h"
+#include "shared/journal/event.h"
 #include "shared/spec/suggest.h"
 
 namespace acl::cli {
@@ -33,7 +35,7 @@ void AddGlobals(CLI::App* app, Session* session) {
 
 std::unique_ptr<CLI::App> MakeApp(Session* session) {
   auto app = std::make_unique<CLI::App>("airun: workflows that run to their end, whatever is killed", "airun");
-  app->set_version_flag("--version", "airun 0.1.0");
+  app->set_version_flag("--version", VersionLine("airun", kProducerVersion));
   app->require_subcommand(1);
   app->fallthrough();
   AddGlobals(app.get(), session);

@@ -100,7 +100,7 @@ function(acl_binary name main)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${main})
     return()
   endif()
-  add_executable(${name} ${CMAKE_SOURCE_DIR}/${main})
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/${main} $<TARGET_OBJECTS:acl_build_info>)
   acl_link(${name} PRIVATE ${ARGN})
   acl_precompile(${name})
   if(NOT ACL_SANITIZE)   # a sanitizer brings an allocator of its own

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coordinator/app.h"
+#include "shared/base/build_info.h"
 #include "shared/base/redact.h"
 #include "shared/config/hide_secrets.h"
 #include "shared/journal/event.h"
@@ -32,7 +33,9 @@ int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
   SetLogLevel(*ParseLogLevel(settings.log_level));
   const Logger log("coordinator");
   for (const auto& warning : parsed.warnings) log.Warn(warning);
-  log.Info("starting", {{"version", std::string(kProducerVersion)}, {"settings", ShowSettings(Program::kCoordinator, settings)}});
+  log.Info(
+      "starting",
+      {{"version", std::string(kProducerVersion)}, {"commit", BuildCommit()}, {"settings", ShowSettings(Program::kCoordinator, settings)}});
   if (Status armed = pg::ArmFailPoints(settings.failpoints, settings.database_url); !armed) {
     log.Error("cannot start", {{"error", armed.error()}});
     return kFailed;
@@ -64,7 +67,7 @@ int Main(int argc, char** argv) {
     return kOk;
   }
   if (parsed->version) {
-    std::printf("acl-coordinator %s\n", std::string(kProducerVersion).c_str());
+    std::printf("%s\n", VersionLine("acl-coordinator", kProducerVersion).c_str());
     return kOk;
   }
   HideSecrets(Program::kCoordinator, argc, argv);

@@ -1,9 +1,11 @@
 // acl-worker: claims runs, runs their steps, commits what came of it. Settings: --help. Ends cleanly on SIGTERM.
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 
+#include "shared/base/build_info.h"
 #include "shared/config/hide_secrets.h"
 #include "shared/config/settings.h"
 #include "shared/journal/event.h"
@@ -35,7 +37,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (parsed->version) {
-    std::printf("acl-worker %s\n", std::string(acl::kProducerVersion).c_str());
+    std::printf("%s\n", acl::VersionLine("acl-worker", acl::kProducerVersion).c_str());
     return 0;
   }
   acl::HideSecrets(acl::Program::kWorker, argc, argv);
@@ -43,6 +45,9 @@ int main(int argc, char** argv) {
   acl::Logger log("worker");
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
   for (const std::string& warning : parsed->warnings) log.Warn(warning);
+  if (::geteuid() == 0) {
+    log.Warn("running as root: so do the programs that steps start (sys.exec.run); start it as a user of its own (docs/security.md)");
+  }
   AllowManyFiles();
   if (acl::Status armed = acl::pg::ArmFailPoints(parsed->settings.failpoints, parsed->settings.database_url); !armed) {
     log.Error("cannot start", {{"error", armed.error()}});

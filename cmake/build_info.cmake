@@ -1,0 +1,35 @@
+# The commit that is built, as C++ source of its own that only the programs link: a new commit compiles one small file and links three programs,
+# and ccache keeps every other object. Used twice: included by CMakeLists.txt it makes the rule, run as a script by each build it writes the
+# file if it says something else. ACL_COMMIT tells it where there is no git (a source archive).
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(commit "${ACL_COMMIT}")
+  if(NOT commit)
+    execute_process(COMMAND git -C ${ACL_SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
+    if(failed)
+      set(commit "unknown")
+    else()
+      execute_process(COMMAND git -C ${ACL_SOURCE} status --porcelain --untracked-files=no OUTPUT_VARIABLE changed ERROR_QUIET)
+      if(changed)
+        string(APPEND commit "-dirty")
+      endif()
+    endif()
+  endif()
+  set(text "// Made by cmake/build_info.cmake.\n#include \"shared/base/build_info.h\"\n\nnamespace acl {\nstd::string_view BuildCommit() { return \"${commit}\"; }\n}  // namespace acl\n")
+  set(before "")
+  if(EXISTS ${ACL_OUTPUT})
+    file(READ ${ACL_OUTPUT} before)
+  endif()
+  if(NOT before STREQUAL text)
+    file(WRITE ${ACL_OUTPUT} "${text}")
+  endif()
+  return()
+endif()
+
+set(ACL_COMMIT "" CACHE STRING "the commit that is built; asked of git unless set")
+set(acl_build_commit ${CMAKE_BINARY_DIR}/generated/build_commit.cc)
+add_custom_target(acl_ask_commit BYPRODUCTS ${acl_build_commit}
+  COMMAND ${CMAKE_COMMAND} -DACL_SOURCE=${CMAKE_SOURCE_DIR} -DACL_COMMIT=${ACL_COMMIT} -DACL_OUTPUT=${acl_build_commit} -P ${CMAKE_CURRENT_LIST_FILE}
+  COMMENT "asking which commit this is" VERBATIM)
+add_library(acl_build_info OBJECT ${acl_build_commit})
+target_include_directories(acl_build_info PRIVATE ${CMAKE_SOURCE_DIR})
+add_dependencies(acl_build_info acl_ask_commit)
