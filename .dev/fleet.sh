@@ -12,10 +12,12 @@ proc_pid() {
   case ${exe% (deleted)} in */acl-coordinator | */acl-worker) echo "$pid" ;; esac
 }
 
-# proc_start DIR NAME PROGRAM [ARG...]: in a session of its own, so that it stays when the terminal goes; its log is appended.
+# proc_start DIR NAME PROGRAM [ARG...]: in a session of its own, so that it stays when the terminal goes; its log is appended, and closed to others.
 proc_start() {
   local dir=$1 name=$2 program=$3; shift 3
   [ -z "$(proc_pid "$dir" "$name")" ] || return 0
+  # Logs tell of runs and people: for the owner alone. (Not by the program's own mask: that of its steps' files is theirs.)
+  (umask 077; : >>"$dir/$name.log"); chmod 600 "$dir/$name.log"
   setsid -f bash -c 'echo $$ >"$1"; shift; exec "$@"' _ "$dir/$name.pid" "$top/build/dev/bin/$program" "$@" \
     >>"$dir/$name.log" 2>&1 </dev/null 9>&-
 }

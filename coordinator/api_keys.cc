@@ -48,19 +48,18 @@ void ApiKeys::Stop() {
 Status ApiKeys::Refresh() {
   auto rows = store_.Keys();
   if (!rows) {
-    std::lock_guard lock(mutex_);
-    if (!std::exchange(failed_, true)) log_.Warn("cannot read the API keys; those known stay in force", {{"error", rows.error()}});
+    outage_.Failed({{"error", rows.error()}});
     return rows.error();
   }
+  outage_.Worked();
   auto keys = std::make_shared<Keys>();
   for (auto& row : *rows) keys->emplace(row.key_id, row);
   std::lock_guard lock(mutex_);
-  failed_ = false;
   keys_ = std::move(keys);
   return {};
 }
 
-std::optional<HttpResponse> ApiKeys::Authorize(HttpRequest& request) const {
+ApiKeys::Standing ApiKeys::Judge(HttpRequest& request, std::string* id) const {
   std::shared_ptr<const Keys> keys;
   {
     std::lock_guard lock(mutex_);
@@ -68,20 +67,52 @@ std::optional<HttpResponse> ApiKeys::Authorize(HttpRequest& request) const {
   }
   const auto* header = request.Header("authorization");
   constexpr std::string_view kScheme = "bearer ";
-  if (header == nullptr) {
+  std::string scheme = header ? header->substr(0, kScheme.size()) : "";
+  for (char& c : scheme) c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  const auto text = scheme == kScheme ? ParseApiKey(std::string_view(*header).substr(kScheme.size())) : std::nullopt;
+  if (!text) return Standing::kNoKey;
+  *id = text->key_id;
+  if (keys == nullptr) return Standing::kNotRead;
+  const auto it = keys->find(text->key_id);
+  const Hash256 given = Sha256(text->secret);
+  if (it == keys->end()) return Standing::kUnknown;
+  if (!SameHash(it->second.secret_hash, given)) return Standing::kWrong;
+  request.principal = it->second.name;
+  return Standing::kKnown;
+}
+
+std::optional<HttpResponse> ApiKeys::Answer(Standing standing, const HttpRequest& request) {
+  switch (standing) {
+    case Standing::kKnown: return std::nullopt;
+    case Standing::kNotRead:
+      return Problem(503, "unavailable", "the keys have not been read from the database yet").With("Retry-After", "1");
+    case Standing::kUnknown:
+    case Standing::kWrong: return Refused("the key is not known or was revoked");
+    case Standing::kNoKey: break;
+  }
+  if (request.Header("authorization") == nullptr) {
     return Refused(
         "this API needs a key: send Authorization: Bearer KEY; an operator makes one with acl-coordinator --create-api-key NAME");
   }
-  std::string scheme = header->substr(0, kScheme.size());
-  for (char& c : scheme) c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
-  const auto text = scheme == kScheme ? ParseApiKey(std::string_view(*header).substr(kScheme.size())) : std::nullopt;
-  if (!text) return Refused("the Authorization header is not 'Bearer KEY' with a key of this system");
-  if (keys == nullptr) return Problem(503, "unavailable", "the keys have not been read from the database yet").With("Retry-After", "1");
-  const auto it = keys->find(text->key_id);
-  const Hash256 given = Sha256(text->secret);
-  if (it == keys->end() || !SameHash(it->second.secret_hash, given)) return Refused("the key is not known or was revoked");
-  request.principal = it->second.name;
-  return std::nullopt;
+  return Refused("the Authorization header is not 'Bearer KEY' with a key of this system");
+}
+
+std::optional<HttpResponse> ApiKeys::Authorize(HttpRequest& request) {
+  std::string id;
+  const Standing standing = Judge(request, &id);
+  if (standing == Standing::kUnknown) {  // an id that is known has one secret for ever
+    std::lock_guard lock(mutex_);
+    request.undecided = looks_.May(id, clock_.Steady());
+  }
+  return Answer(standing, request);
+}
+
+std::optional<HttpResponse> ApiKeys::LookAgain(HttpRequest& request) {
+  if (Status read = Refresh(); !read) {
+    return Problem(503, "unavailable", "the keys cannot be read from the database now").With("Retry-After", "1");
+  }
+  std::string id;
+  return Answer(Judge(request, &id), request);
 }
 
 }  // namespace acl::coordinator

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "coordinator/announcer.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
@@ -14,6 +15,7 @@
 #include "coordinator/known_specs.h"
 #include "coordinator/request_spans.h"
 #include "coordinator/run_creator.h"
+#include "shared/base/build_info.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/problem.h"
@@ -59,9 +61,12 @@ struct App::Parts {
                {{"service.version", std::string(kProducerVersion)}, {"process.pid", int(getpid())}}, clock, &metrics),
         spans(tracer, clock),
         feed(*backend.queries, clock),
-        keys(*backend.keys, milliseconds(2'000)),
+        keys(*backend.keys, milliseconds(2'000), clock),
         needs_key(!(s.dev_mode && s.listen.is_loopback())) {
-    metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "coordinator"}}).Set(1);
+    metrics
+        .gauge(names::kBuildInfo,
+               {{"version", std::string(kProducerVersion)}, {"commit", std::string(BuildCommit())}, {"component", "coordinator"}})
+        .Set(1);
   }
 
   const Settings settings;
@@ -75,11 +80,12 @@ struct App::Parts {
   std::shared_ptr<const SubjectKind> workflow_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
-  RunCreator creator{
-      *backend.store,
-      [this](const std::string& queue) { RingWork(queue); },
-      MakeGrants(),
-      {.crowd = [this] { return ends.crowd(); }, .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); }}};
+  RunCreator creator{*backend.store,
+                     [this](const std::string& queue) { RingWork(queue); },
+                     MakeGrants(),
+                     {.crowd = [this] { return ends.crowd(); },
+                      .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); },
+                      .created = metrics.counter(names::kRunsCreated)}};
   EndWatch ends{*backend.queries, clock};
   DatabaseWatch database;
   Tracer tracer;
@@ -90,6 +96,7 @@ struct App::Parts {
   std::atomic<bool> draining{false};
   std::unique_ptr<BlockingPool> pool;
   std::unique_ptr<DoorbellServer> doorbell;
+  std::unique_ptr<Announcer> announcer;
   std::unique_ptr<HttpServer> server;
   std::unique_ptr<LoopLeases> leases;
   std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
@@ -111,8 +118,15 @@ struct App::Parts {
     spans.Begin(request, route);
     if (route.options.open) return std::nullopt;
     if (needs_key) {
-      if (auto refusal = keys.Authorize(request)) return refusal;
+      if (auto refusal = keys.Authorize(request)) {
+        request.undecided = request.undecided && database.ready();
+        return refusal;
+      }
     }
+    return RefuseUnlessReady();
+  }
+
+  std::optional<HttpResponse> RefuseUnlessReady() const {
     if (database.ready()) return std::nullopt;
     std::string why = "the database is not ready";
     for (const auto& check : database.Checks()) {
@@ -143,7 +157,8 @@ struct App::Parts {
                          [this] { schedules->Wake(); },
                          MakeBell(),
                          metrics.counter(names::kIdempotencyHits),
-                         settings.jaeger_url};
+                         settings.jaeger_url,
+                         metrics.counter(names::kRunsCreated)};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -203,7 +218,10 @@ struct App::Parts {
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
     const auto look = [this](const std::string& queue) { RingWork(queue, true); };
     const TurnContext context{*backend.store, *backend.queries, clock, metrics, ring, look};
-    const ScheduleContext firing{*backend.schedules, {*backend.store, *capabilities, *workflow_kind, ids}, metrics, MakeBell()};
+    const ScheduleContext firing{*backend.schedules,
+                                 {*backend.store, *capabilities, *workflow_kind, ids, metrics.counter(names::kRunsCreated)},
+                                 metrics,
+                                 MakeBell()};
     DutyPlan plan{settings.timers,        settings.reap,
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
                   settings.content_grace, {}};
@@ -254,13 +272,27 @@ struct App::Parts {
         return !refusal || refusal->status != 401;
       };
     }
+    options.look_again = [this](HttpRequest& request, const Route&) {
+      auto refusal = keys.LookAgain(request);
+      return refusal ? refusal : RefuseUnlessReady();
+    };
     server = std::make_unique<HttpServer>(std::move(options), MakeRouter(), pool.get(), &metrics);
     if (auto status = server->Start(); !status) return Error{status.code(), "API: " + status.message() + " (--listen)"};
     return {};
   }
 
+  Status StartAnnouncer() {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    const auto what = AnnouncedAs(settings, doorbell->address(), host);
+    if (!what || !backend.coordinators) return {};
+    announcer = std::make_unique<Announcer>(*backend.coordinators, ids.New<SessionId>(), *what);
+    return announcer->Start();
+  }
+
   void StopAll() {
     draining = true;
+    if (announcer) announcer->Stop();
     // All at once: while one ends its turn, the others would renew the leases of them all.
     for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();
@@ -304,6 +336,7 @@ Status App::Start() {
     if (auto status = parts.keys.Start(); !status) return status;
   }
   if (auto status = parts.feed.Start(); !status) return status;
+  if (auto status = parts.StartAnnouncer(); !status) return status;
   for (auto& duty : parts.duties) {
     if (auto status = duty->Start(); !status) return status;
   }

@@ -34,6 +34,7 @@ Backend MakePgBackend(const Settings& settings) {
   auto store = std::make_unique<PgStore>(std::move(options));
   backend.queries = std::make_unique<PgQueries>(*store);
   backend.keys = std::make_unique<PgKeyStore>(store->pool());
+  backend.coordinators = std::make_unique<PgCoordinatorStore>(store->pool());
   backend.schedules = std::make_unique<schedule::PgScheduleStore>(store->pool());
   backend.store = std::move(store);
   backend.probe = [conninfo = settings.database_url] { return Probe(conninfo); };

@@ -9,6 +9,7 @@
 #include "shared/config/settings.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
+#include "shared/postgres/pg_coordinator_store.h"
 #include "shared/postgres/pg_key_store.h"
 #include "shared/schedule/store.h"
 #include "shared/telemetry/metrics.h"
@@ -21,6 +22,7 @@ struct Backend {
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
   std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
+  std::unique_ptr<CoordinatorStore> coordinators;      // as queries; null: this one is not announced
   DatabaseWatch::Probe probe;
   Status sound;  // an error: the settings cannot work, do not start
 
@@ -28,6 +30,7 @@ struct Backend {
   Backend(Backend&&) = default;
   Backend& operator=(Backend&&) = delete;
   ~Backend() {
+    coordinators.reset();
     keys.reset();
     schedules.reset();
     queries.reset();

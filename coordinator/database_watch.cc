@@ -42,7 +42,7 @@ bool DatabaseWatch::ready() const {
 std::vector<Readiness::Check> DatabaseWatch::Checks() const {
   std::lock_guard lock(mutex_);
   const bool reached = standing_ == Standing::kReady || standing_ == Standing::kNotMigrated;
-  std::vector<Readiness::Check> checks = {{"database", reached, reached ? "" : detail_}};
+  std::vector<Readiness::Check> checks = {{"database", reached, reached ? "" : "unavailable"}};
   if (reached) checks.push_back({"migrations", standing_ == Standing::kReady, detail_});
   return checks;
 }
@@ -66,16 +66,18 @@ void DatabaseWatch::Note(const Result<DatabaseState>& found) {
   const Standing now = !found ? Standing::kUnreachable : found->migrated ? Standing::kReady : Standing::kNotMigrated;
   const std::string detail = !found ? RedactText(found.message()) : found->detail;
   up_.Set(found ? 1 : 0);
+  found ? away_.Worked() : away_.Failed({{"error", detail}});
+  bool told = false;  // that it is reached again
   {
     std::lock_guard lock(mutex_);
+    told = standing_ == Standing::kUnreachable;
     if (now == standing_ && (now == Standing::kReady || detail == detail_)) return;
     standing_ = now;
     detail_ = detail;
   }
   changed_.notify_all();
-  if (now == Standing::kUnreachable) log_.Warn("the database cannot be reached; waiting for it", {{"error", detail}});
   if (now == Standing::kNotMigrated) log_.Warn("the database is not ready for this program; waiting", {{"reason", detail}});
-  if (now == Standing::kReady) log_.Info("the database is ready");
+  if (now == Standing::kReady && !told) log_.Info("the database is ready");
 }
 
 void DatabaseWatch::RunUntilStopped() {

@@ -13,8 +13,8 @@
 #include "shared/http/health.h"
 #include "shared/runtime/backoff.h"
 #include "shared/runtime/service.h"
-#include "shared/telemetry/log.h"
 #include "shared/telemetry/metrics.h"
+#include "shared/telemetry/outage.h"
 
 namespace acl::coordinator {
 
@@ -35,7 +35,7 @@ class DatabaseWatch final : public Service {
   void Stop() override;
 
   bool ready() const;
-  // For /readyz: "database" and "migrations".
+  // For /readyz, which needs no key: "database" and "migrations", without the address or the words of the database. Those are in the log.
   std::vector<Readiness::Check> Checks() const;
   // A call to the database failed: look now.
   void Suspect();
@@ -50,7 +50,12 @@ class DatabaseWatch final : public Service {
   const Probe probe_;
   Gauge up_;
   const std::chrono::milliseconds healthy_period_;
+  const SystemClock clock_{};
   const Logger log_{"database"};
+  OutageLog away_{log_,
+                  clock_,
+                  {"the database cannot be reached; waiting for it", "the database is reached again"},
+                  {.settle = std::chrono::milliseconds(0)}};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Standing standing_ = Standing::kUnknown;

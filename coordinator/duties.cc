@@ -103,7 +103,7 @@ Turn ContentsTurn(const TurnContext& context, milliseconds grace) {
 
 ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   struct Gauges {
-    Gauge rows, oldest;
+    Gauge ready, rows, oldest;
   };
   struct Seen {
     std::map<std::string, Gauges> queues;
@@ -119,6 +119,7 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
     if (!backlog) return backlog.error();
     for (auto& [queue, gauges] : seen->queues) {
       if (backlog->queues.contains(queue)) continue;
+      gauges.ready.Set(0);
       gauges.rows.Set(0);
       gauges.oldest.Set(0);
     }
@@ -126,9 +127,11 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
       auto it = seen->queues.find(queue);
       if (it == seen->queues.end()) {
         const MetricLabels labels = {{"queue", queue}};
-        const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyOldest, labels)};
+        const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyRows, labels),
+                           context.metrics.gauge(names::kReadyOldest, labels)};
         it = seen->queues.emplace(queue, fresh).first;
       }
+      it->second.ready.Set(double(found.ready));
       it->second.rows.Set(double(found.rows));
       it->second.oldest.Set(seconds(found.oldest));
       if (found.rows > 0 && context.ring) context.ring(queue);
@@ -140,6 +143,7 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   };
   return {turn, [seen] {
             for (auto& [queue, gauges] : seen->queues) {
+              gauges.ready.Set(0);
               gauges.rows.Set(0);
               gauges.oldest.Set(0);
             }

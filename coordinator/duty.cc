@@ -12,6 +12,7 @@ Duty::Duty(Options options, LoopLeases& leases, DatabaseWatch& database, const C
     : name_(options.name),
       database_(database),
       log_("duty-" + name_),
+      outage_(log_, clock, {"a turn failed; trying again", "turns go through again"}, {.settle = milliseconds(0)}),
       core_(
           {name_, leases.ttl(), std::move(options.turn), std::move(options.on_lost)},
           [&leases](const std::string& name) { return leases.Hold(name); }, clock, random_, *this) {
@@ -76,8 +77,11 @@ void Duty::Lost() {
 }
 
 void Duty::Failed(const Error& error, bool first) {
-  if (error.code == Code::kUnavailable || error.code == Code::kOutcomeUnknown) database_.Suspect();
-  if (first) log_.Warn("a turn failed; trying again", {{"error", error}});
+  const bool passing = error.code == Code::kUnavailable || error.code == Code::kOutcomeUnknown;
+  if (passing) database_.Suspect();
+  // If it is the database, its watch says so, once for all duties, and there is no second turn until it is back.
+  if (passing && first) return log_.Debug("a turn failed; trying again", {{"error", error}});
+  outage_.Failed({{"error", error}});
 }
 
 }  // namespace acl::coordinator

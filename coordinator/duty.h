@@ -33,13 +33,17 @@ class Duty final : public Service, private DutyObserver {
 
   void Held(Token token) override;
   void Lost() override;
-  void Turned() override { turns_.Add(); }
+  void Turned() override {
+    turns_.Add();
+    outage_.Worked();
+  }
   void Failed(const Error& error, bool first) override;
-  void Recovered() override { log_.Info("turns go through again"); }
+  void Recovered() override {}  // Turned follows
 
   const std::string name_;
   DatabaseWatch& database_;
   const Logger log_;
+  OutageLog outage_;
   Gauge held_gauge_;
   Counter turns_;
   SystemRandom random_;

@@ -78,6 +78,7 @@ void RunCreator::RunUntilStopped() {
 // What became of the place that was taken for it.
 void RunCreator::Note(const CreateItem& item, const Result<CreateOutcome>& outcome, Made& made) const {
   const bool created = outcome && outcome->kind == CreateOutcome::Kind::kCreated;
+  if (created) Counter(options_.created).Add();
   const bool perhaps =
       !outcome && outcome.code() == Code::kOutcomeUnknown && item.grant_to;  // a hint may be wrong, and is needed if it is not
   if (perhaps || (created && outcome->granted)) {

@@ -15,6 +15,7 @@
 #include "shared/kernel/store.h"
 #include "shared/queue/step_message.h"
 #include "shared/runtime/service.h"
+#include "shared/telemetry/metrics.h"
 
 namespace acl::coordinator {
 
@@ -26,6 +27,7 @@ class RunCreator final : public Service {
     std::function<Crowd()> crowd = {};  // of runs in flight; none: nobody is kept waiting
     // Instead of ringing; false: rings. On the creator's thread.
     std::function<bool(const std::vector<StepMessage>&)> told = {};
+    Counter created = {};
   };
   // Called once, on the creator's thread or in Stop; must not block.
   using Done = std::function<void(Result<CreateOutcome> outcome)>;

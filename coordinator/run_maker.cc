@@ -12,6 +12,7 @@ Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflo
   if (!item) return item.error();
   auto created = maker.store.Create({&*item, 1});
   if (!created) return created.error();
+  if (created->front().kind == CreateOutcome::Kind::kCreated) Counter(maker.created).Add();
   return MadeRun{created->front(), std::move(item->queue)};
 }
 

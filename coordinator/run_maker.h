@@ -4,6 +4,7 @@
 #include "shared/base/uuid7.h"
 #include "shared/capability/capability.h"
 #include "shared/kernel/store.h"
+#include "shared/telemetry/metrics.h"
 #include "shared/workflow/create_run.h"
 
 namespace acl::coordinator {
@@ -13,6 +14,7 @@ struct RunMaker {
   const CapabilityRegistry& capabilities;
   const SubjectKind& kind;
   Uuid7Maker& ids;
+  Counter created = {};  // by MakeRun
 };
 
 struct MadeRun {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "shared/base/redact.h"
+#include "shared/base/build_info.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
@@ -16,6 +16,7 @@
 #include "shared/workflow/workflow_kind.h"
 #include "worker/app_config.h"
 #include "worker/app_observer.h"
+#include "worker/coordinator_watch.h"
 #include "worker/queue_choice.h"
 #include "worker/shell.h"
 
@@ -43,6 +44,7 @@ struct WorkerApp::Impl {
         tracer(MakeTracer(config, clock, metrics)),
         store(StoreOptions(given, objects ? *objects : nullptr)),
         contents(store),
+        coordinators(store.pool()),
         traces(tracer, clock, config.session.worker_name),
         observer(metrics, traces),
         log("worker") {}
@@ -60,6 +62,7 @@ struct WorkerApp::Impl {
   Result<std::shared_ptr<S3Store>> objects = OpenObjectStore(settings, clock, &metrics);
   PgStore store;
   KernelContents contents;
+  PgCoordinatorStore coordinators;
   std::shared_ptr<CapabilityRegistry> capabilities = std::make_shared<CapabilityRegistry>();
   KindRegistry kinds;
   TraceObserver traces;
@@ -70,6 +73,7 @@ struct WorkerApp::Impl {
   ChosenQueue queue;
   std::unique_ptr<WorkerShell> shell;
   std::unique_ptr<CapabilityRunner> runner;
+  std::unique_ptr<CoordinatorWatch> watch;  // none: without doorbells
   std::unique_ptr<DoorbellClient> doorbell;
   std::unique_ptr<HttpServer> health;
   std::atomic<bool> draining{false};
@@ -109,13 +113,22 @@ Status WorkerApp::Impl::MakeShell() {
   bell.by_messages = settings.queue_driver == "kafka";
   bell.on_work = [this](const std::string&) { shell->HintWork(); };
   bell.on_look = [this] { queue.driver->LookOnce(); };
-  bell.on_lines = [this](bool all_connected) { shell->HintDoorbell(all_connected); };
+  bell.on_lines = [this](bool all_connected) {
+    shell->HintDoorbell(all_connected);
+    if (watch) watch->SetLines(all_connected);
+  };
   bell.on_woken = [this](const SubjectId& subject) { shell->HintSubject(subject); };
   bell.on_granted = [this](const SessionId& session, const std::vector<SubjectId>& subjects) { shell->HintGranted(session, subjects); };
   bell.known_version = EventSchemaVersion();
   bell.kinds = kinds.Names();
   doorbell = std::make_unique<DoorbellClient>(std::move(bell));
   observer.SetDoorbell(doorbell.get());
+  if (!settings.coordinators.empty()) {
+    CoordinatorWatch::Options options;
+    options.host = config.session.host;
+    options.on_living = [this](std::vector<HostPort> living) { doorbell->SetLiving(std::move(living)); };
+    watch = std::make_unique<CoordinatorWatch>(std::move(options), coordinators);
+  }
   shell = std::make_unique<WorkerShell>(config, store, *queue.driver, *runner, kinds, clock, &observer,
                                         [this](double ms, std::int64_t events) { observer.OnRestore(ms, events); });
   return {};
@@ -126,8 +139,9 @@ Readiness WorkerApp::Impl::Ready() const {
   Readiness readiness;
   const Error why = status.live ? Error{} : observer.why_no_session();
   const bool other_schema = !status.live && why.code == Code::kConflict;
-  readiness.checks.push_back({"migrations", !other_schema, other_schema ? RedactText(why.message) : ""});
-  readiness.checks.push_back({"session", status.live, status.live ? "" : "no session with the database: " + RedactText(why.message)});
+  readiness.checks.push_back({"migrations", !other_schema, other_schema ? why.message : ""});
+  // The page needs no key: neither the database's address nor its words. Those are in the log.
+  readiness.checks.push_back({"session", status.live, status.live ? "" : "no session with the database"});
   readiness.checks.push_back({"drain", !draining, "draining: takes no new work"});
   return readiness;
 }
@@ -136,7 +150,10 @@ Status WorkerApp::Impl::StartHealth() {
   Router router;
   held = metrics.gauge(names::kLeasesHeld);
   up = metrics.gauge(names::kDatabaseUp);
-  metrics.gauge(names::kBuildInfo, {{"version", std::string(kProducerVersion)}, {"component", "worker"}}).Set(1);
+  metrics
+      .gauge(names::kBuildInfo,
+             {{"version", std::string(kProducerVersion)}, {"commit", std::string(BuildCommit())}, {"component", "worker"}})
+      .Set(1);
   const auto measure = [this] {
     const WorkerShell::Status status = shell->status();
     held.Set(status.held);
@@ -167,7 +184,7 @@ Status WorkerApp::Start() {
   impl_->shell->Start();
   if (Status queue = impl_->queue.driver->Start(); !queue) return Error{queue.code(), "queue: " + queue.message()};
   (void)impl_->doorbell->Start().ok();  // a coordinator that is away is tried again for ever
-  return {};
+  return impl_->watch ? impl_->watch->Start() : Status{};
 }
 
 bool WorkerApp::Drain() {
@@ -188,6 +205,7 @@ bool WorkerApp::Drain() {
 void WorkerApp::Stop() {
   if (impl_->health) impl_->health->Stop();
   if (impl_->shell) impl_->shell->StopDeciding();
+  if (impl_->watch) impl_->watch->Stop();
   if (impl_->doorbell) impl_->doorbell->Stop();
   if (impl_->queue.driver) impl_->queue.driver->Stop();
   impl_->runner.reset();

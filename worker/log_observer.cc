@@ -7,7 +7,25 @@ namespace acl {
 namespace {
 // The fields of a line that nobody writes are not worked out, where there is one a step.
 bool Tells() { return GetLogLevel() <= LogLevel::kInfo; }
+
+bool IsOfContents(std::string_view what) { return what == call::kReadClaimed || what == call::kStoreLarge; }
 }  // namespace
+
+LogObserver::LogObserver(Metrics& metrics, const Clock& clock)
+    : metrics_(metrics),
+      all_(metrics),
+      completed_(metrics.counter(names::kRunsEnded, {{"ending", "completed"}})),
+      failed_(metrics.counter(names::kRunsEnded, {{"ending", "failed"}})),
+      rolled_back_(metrics.counter(names::kRunsEnded, {{"ending", "rolled_back"}})),
+      cancelled_(metrics.counter(names::kRunsEnded, {{"ending", "cancelled"}})),
+      log_("worker"),
+      database_(log_, clock, {"cannot reach the database, trying again", "the database is reached again"}),
+      contents_(log_, clock, {"large contents cannot be read or stored, trying again", "large contents are read and stored again"}) {}
+
+const Clock& LogObserver::RealClock() {
+  static const SystemClock clock{};
+  return clock;
+}
 
 std::string_view StepOutcomeName(StepResult::Outcome outcome) {
   switch (outcome) {
@@ -26,7 +44,10 @@ void LogObserver::OnRestore(double restore_ms, std::int64_t events_replayed) {
   all_.events_replayed.Observe(double(events_replayed));
 }
 
-void LogObserver::OnSession(const SessionId& session) { log_.Info("session opened", {{"session", session}}); }
+void LogObserver::OnSession(const SessionId& session) {
+  database_.Worked();
+  log_.Info("session opened", {{"session", session}});
+}
 
 void LogObserver::OnSessionLost(const std::string& why, int subjects_held) {
   log_.Warn("session lost: what is finished is offered once, the rest is dropped, others may take it over",
@@ -39,8 +60,10 @@ void LogObserver::OnLost(const SubjectId& subject, Token token, const char* why)
 }
 
 void LogObserver::OnUnavailable(const char* what, const Error& error) {
-  log_.Warn("cannot reach the database, trying again", {{"call", what}, {"error", error}});
+  (IsOfContents(what) ? contents_ : database_).Failed({{"call", what}, {"error", error}});
 }
+
+void LogObserver::OnReached(const char* what) { (IsOfContents(what) ? contents_ : database_).Worked(); }
 
 void LogObserver::OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) {
   all_.claims.Add();
@@ -109,7 +132,10 @@ void LogObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
 
 void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome) {
   switch (outcome.kind) {
-    case CommitOutcome::Kind::kCommitted: all_.committed.Add(); break;
+    case CommitOutcome::Kind::kCommitted:
+      all_.committed.Add();
+      if (item.listing && item.listing->completed_at) CountEnd(*item.listing);
+      break;
     case CommitOutcome::Kind::kFenced:
       all_.fenced.Add();
       all_.fence_refusals.Add();
@@ -124,7 +150,15 @@ void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
   }
 }
 
+void LogObserver::CountEnd(const ListingChange& listing) {
+  if (listing.status == "COMPLETED") return completed_.Add();
+  if (listing.status == "ROLLED_BACK") return rolled_back_.Add();
+  const bool cancelled = listing.error_message && listing.error_message->starts_with("cancelled");  // ends FAILED (DESIGN.md section 3)
+  (cancelled ? cancelled_ : failed_).Add();
+}
+
 void LogObserver::OnBatch(std::size_t items, SteadyTime::duration took) {
+  database_.Worked();
   all_.commit_batch_size.Observe(double(items));
   all_.commit_seconds.Observe(std::chrono::duration<double>(took).count());
 }

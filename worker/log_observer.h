@@ -3,13 +3,14 @@
 
 #include "shared/telemetry/kernel_metrics.h"
 #include "shared/telemetry/log.h"
+#include "shared/telemetry/outage.h"
 #include "worker/observer.h"
 
 namespace acl {
 
 class LogObserver : public WorkerObserver {
  public:
-  explicit LogObserver(Metrics& metrics) : metrics_(metrics), all_(metrics), log_("worker") {}
+  explicit LogObserver(Metrics& metrics, const Clock& clock = RealClock());
 
   // For WorkerShell's on_restore.
   void OnRestore(double restore_ms, std::int64_t events_replayed);
@@ -18,6 +19,7 @@ class LogObserver : public WorkerObserver {
   void OnSessionLost(const std::string& why, int subjects_held) override;
   void OnLost(const SubjectId& subject, Token token, const char* why) override;
   void OnUnavailable(const char* what, const Error& error) override;
+  void OnReached(const char* what) override;
   void OnClaim(const Claimed& claimed, const Restored& restored, const SubjectKind& kind) override;
   void OnClaimMissed(int dropped, int quarantined) override;
   void OnStep(const StepCall& call) override;
@@ -35,9 +37,15 @@ class LogObserver : public WorkerObserver {
   void OnDrain() override;
 
  private:
+  static const Clock& RealClock();
+  void CountEnd(const ListingChange& listing);  // of a run
+
   Metrics& metrics_;
   KernelMetrics all_;
+  Counter completed_, failed_, rolled_back_, cancelled_;  // runs
   Logger log_;
+  // Large contents may lie in an object store, which goes away by itself.
+  OutageLog database_, contents_;
 };
 
 std::string_view StepOutcomeName(StepResult::Outcome outcome);

@@ -8,6 +8,13 @@
 
 namespace acl {
 
+// The calls that are told of by OnUnavailable and OnReached, as a log line names them.
+namespace call {
+inline constexpr const char *kOpenSession = "open a session", *kHeartbeat = "heartbeat", *kClaim = "claim", *kCommit = "commit",
+                            *kReadClaimed = "read what was claimed", *kReadGranted = "read what was granted",
+                            *kStoreLarge = "store a large result";
+}  // namespace call
+
 // One attempt, for a log line.
 struct StepEnd {
   const SubjectId& subject;
@@ -25,7 +32,10 @@ class WorkerObserver {
   virtual void OnSessionLost(const std::string& /*why*/, int /*subjects_held*/) {}
   // A lease that was held and is lost: told once a lease.
   virtual void OnLost(const SubjectId&, Token, const char* /*why*/) {}
+  // A call to the database, or to where large contents lie, did not go through; it is made again.
   virtual void OnUnavailable(const char* /*what*/, const Error&) {}
+  // Such a call went through: told of each that may fail that way and is not told of otherwise (OnSession, OnBatch).
+  virtual void OnReached(const char* /*what*/) {}
   virtual void OnClaim(const Claimed&, const Restored&, const SubjectKind&) {}
   // A claim found work and did not get it.
   virtual void OnClaimMissed(int /*dropped*/, int /*quarantined*/) {}

@@ -180,7 +180,7 @@ void WorkerCore::OnCommitted(SteadyTime now, std::int64_t id, Result<std::vector
     observer_.OnUnknownCommit(batch.items->size());
     batch.unknown = true;
   } else {
-    observer_.OnUnavailable("commit", answer.error());
+    observer_.OnUnavailable(call::kCommit, answer.error());
   }
   batch.retry_at = Backoff(now, commit_failures_);
 }

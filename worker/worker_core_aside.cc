@@ -32,8 +32,8 @@ void WorkerCore::OnStashed(SteadyTime now, const SubjectId& subject, Token token
   auto it = aside_.find(subject);
   if (it == aside_.end() || it->second.item.token != token || !it->second.sent || it->second.stored) return;
   it->second.stored = answer.ok();
-  if (answer) return;
-  observer_.OnUnavailable("storing a large result", answer.error());
+  if (answer) return observer_.OnReached(call::kStoreLarge);
+  observer_.OnUnavailable(call::kStoreLarge, answer.error());
   it->second.sent = false;
   it->second.retry_at = Backoff(now, it->second.failures);
 }

@@ -20,11 +20,12 @@ void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<Clai
     }
     // What it granted all the same is found as soon as it is old enough to be sure of.
     if (answer.code() == Code::kOutcomeUnknown && reconcile_at_) reconcile_at_ = std::min(*reconcile_at_, now + config_.session.ttl);
-    observer_.OnUnavailable("claim", answer.error());
+    observer_.OnUnavailable(call::kClaim, answer.error());
     claim_size_ = config_.claim_batch;
     pace_.Failed(now, random_);
     return;
   }
+  observer_.OnReached(call::kClaim);
   if (answer->dropped > 0 || answer->quarantined > 0) {
     counts_.claims_dropped += answer->dropped;
     counts_.claims_quarantined += answer->quarantined;

@@ -40,7 +40,7 @@ void WorkerCore::OnGrantsRead(SteadyTime now, const SessionId& session, Result<s
   grants_read_.clear();
   if (!answer) {
     // They are ours, and nobody names them again: reconciliation gives them back.
-    observer_.OnUnavailable("read what was granted", answer.error());
+    observer_.OnUnavailable(call::kReadGranted, answer.error());
     if (reconcile_at_) reconcile_at_ = std::min(*reconcile_at_, now + config_.heard_within);
     unheard_for_ = config_.heard_within / 2;
     return;

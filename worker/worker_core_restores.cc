@@ -18,6 +18,7 @@ void WorkerCore::RestoreNext(SteadyTime now) {
 
 void WorkerCore::OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded) {
   if (session != session_) return;
+  observer_.OnReached(call::kReadClaimed);
   restore_in_flight_ = false;
   restore_retry_at_.reset();
   restore_failures_ = 0;
@@ -32,7 +33,7 @@ void WorkerCore::OnNotRestored(SteadyTime now, const command::Restore& restore, 
   if (restore.session != session_) return;
   restore_in_flight_ = false;
   restore_retry_at_ = Backoff(now, restore_failures_);
-  observer_.OnUnavailable("read what was claimed", why.error());
+  observer_.OnUnavailable(call::kReadClaimed, why.error());
   unread_.push_front(std::move(*restore.granted));
 }
 

@@ -34,7 +34,7 @@ SteadyTime WorkerCore::Backoff(SteadyTime now, int& failures) {
 void WorkerCore::OnSessionOpened(SteadyTime now, SteadyTime sent, Result<SessionGrant> answer) {
   if (state_ != State::kOpening) return;
   if (!answer) {
-    observer_.OnUnavailable("open a session", answer.error());
+    observer_.OnUnavailable(call::kOpenSession, answer.error());
     state_ = State::kNoSession;
     open_at_ = Backoff(now, open_failures_);
     return;
@@ -61,11 +61,12 @@ void WorkerCore::OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& s
     if (answer.code() == Code::kLeaseLost || answer.code() == Code::kConflict) {
       LoseSession(now, answer.message());
     } else {
-      observer_.OnUnavailable("heartbeat", answer.error());
+      observer_.OnUnavailable(call::kHeartbeat, answer.error());
       heartbeat_at_ = now + std::min(config_.heartbeat_every, config_.retry_min * 4);
     }
     return;
   }
+  observer_.OnReached(call::kHeartbeat);
   trust_.Granted(sent, now, answer->db_now);
   heartbeat_at_ = sent + config_.heartbeat_every;
   for (const SubjectId& subject : answer->woken) OnSubjectHint(now, subject);

@@ -54,6 +54,7 @@ struct ApiContext {
   Bell bell;
   Counter idempotency_hits;
   std::string jaeger_url = {};  // links to traces begin with it; empty: no links
+  Counter runs_created = {};
 };
 
 // Every route under /v1, /openapi.json and /schemas; not the health routes.

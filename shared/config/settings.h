@@ -46,6 +46,7 @@ struct Settings {
   // -- coordinator
   HostPort listen{"127.0.0.1", 8733};
   HostPort doorbell_listen{"127.0.0.1", 8734};
+  std::string doorbell_advertise;          // HOST:PORT; empty: as doorbell_listen; "none": nobody is told
   std::vector<std::string> allowed_hosts;  // Host headers taken besides those of `listen`
   std::chrono::milliseconds reap{1'000};
   std::chrono::milliseconds timers{1'000};

@@ -259,6 +259,9 @@ const std::vector<SettingRow>& SettingsTable() {
              "the longest one try of one request to the object store may take, its body included"),
       Address("listen", kCoordinator, &Settings::listen, "where the API listens; port 0 = any free one, printed at start"),
       Address("doorbell_listen", kCoordinator, &Settings::doorbell_listen, "where workers connect for hints; port 0 = any free one"),
+      Text("doorbell_advertise", kCoordinator, &Settings::doorbell_advertise, "HOST:PORT",
+           "where workers are told that the doorbell is, by a row in the database; doorbell_listen unless set, with the machine's name if "
+           "that is every address; none = they are not told"),
       List("allowed_hosts", kCoordinator, &Settings::allowed_hosts, true,
            "names this API is reached by (Host headers); on loopback its own names are always taken"),
       Millis("reap_ms", kCoordinator, &Settings::reap, 50, 60'000, "the longest wait between two looks for dead sessions"),
@@ -278,7 +281,8 @@ const std::vector<SettingRow>& SettingsTable() {
              "how long a stored content that no run refers to is kept"),
       FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
-      Addresses("coordinators", kWorker, &Settings::coordinators, "doorbells to connect to; without any the worker polls"),
+      Addresses("coordinators", kWorker, &Settings::coordinators,
+                "doorbells to connect to, besides those that coordinators announce in the database; empty = none at all, the worker polls"),
       Text("worker_name", kWorker, &Settings::worker_name, "NAME", "for people; host name and process id unless set"),
       Number("runs", kWorker, &Settings::runs, 1, 16384, "runs this worker holds at once; most of them wait for a step or a timer"),
       Number("slots", kWorker, &Settings::slots, 1, 16384, "steps this worker runs at once"),
@@ -340,6 +344,10 @@ Status CompleteSettings(Settings& settings, const std::map<std::string, std::str
                                       {"s3_secret_key", settings.s3_secret_key}}) {
       if (value.empty()) wrong += fmt::format("{} is empty: an object store (s3_endpoint) needs it\n", name);
     }
+  }
+  if (const auto& told = settings.doorbell_advertise; !told.empty() && told != "none") {
+    if (const auto at = ParseHostPort(told); !at || at->port == 0)
+      wrong += fmt::format("doorbell_advertise '{}' is no address that workers can connect to: write HOST:PORT, or none\n", told);
   }
   if (settings.database_url.empty()) wrong += "database_url is empty: write for example postgresql:///acl\n";
   if (wrong.empty()) return {};

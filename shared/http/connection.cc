@@ -118,8 +118,28 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       }
     }
     if (core_.options.authorize) {
-      if (auto refusal = core_.options.authorize(*request_, *route_)) return Respond(std::move(*refusal));
+      if (auto refusal = core_.options.authorize(*request_, *route_)) {
+        if (!request_->undecided || !core_.options.look_again) return Respond(std::move(*refusal));
+        return LookAgain(std::move(text), std::move(*refusal));
+      }
     }
+    TakeBody(text);
+  }
+
+  // Whether the request may go on is found out on the pool; until then nothing more of it is read.
+  void LookAgain(std::string head_text, HttpResponse refusal) {
+    phase_ = Phase::kHandling;
+    stream_.expires_never();
+    auto reply = std::make_shared<Reply>(shared_from_this(), core_.io);
+    const bool posted = core_.pool && core_.pool->Post([this, reply, request = request_, route = route_, head_text = std::move(head_text)] {
+      if (auto refused = core_.options.look_again(*request, *route)) return reply->Give(std::move(*refused));
+      reply->Continue([head_text](Connection& connection) { connection.TakeBody(head_text); });
+    });
+    if (!posted) reply->Give(std::move(refusal));
+  }
+
+  void TakeBody(const std::string& text) {
+    if (phase_ == Phase::kClosed) return;
     if (auto refusal = CheckBody(head_, *route_)) {
       if (refusal->status == 400) keep_alive_ = false;
       return Respond(std::move(*refusal));
@@ -233,6 +253,11 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       if (given_.exchange(true)) return;
       auto posted = std::make_shared<HttpResponse>(std::move(response));
       asio::post(guard_.get_executor(), [connection = std::move(connection_), posted] { connection->Respond(std::move(*posted)); });
+    }
+    // No answer yet: the connection goes on with the request.
+    void Continue(std::function<void(Connection&)> with) {
+      if (given_.exchange(true)) return;
+      asio::post(guard_.get_executor(), [connection = std::move(connection_), with = std::move(with)] { with(*connection); });
     }
 
    private:

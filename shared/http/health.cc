@@ -1,5 +1,7 @@
 #include "shared/http/health.h"
 
+#include "shared/telemetry/process_metrics.h"
+
 namespace acl {
 
 void AddHealthRoutes(Router& router, Metrics& metrics, std::function<Readiness()> readiness, std::function<void()> measure) {
@@ -11,10 +13,12 @@ void AddHealthRoutes(Router& router, Metrics& metrics, std::function<Readiness()
     for (const auto& check : found.checks) checks[check.name] = check.ok ? "ok" : check.detail;
     return HttpResponse::OfJson(found.ready() ? 200 : 503, {{"status", found.ready() ? "ready" : "not ready"}, {"checks", checks}});
   });
-  router.Add("GET", "/metrics", open, [&metrics, measure = std::move(measure)](const HttpRequest&) {
-    if (measure) measure();
-    return HttpResponse::OfText(200, metrics.Page(), Metrics::kContentType);
-  });
+  router.Add("GET", "/metrics", open,
+             [&metrics, measure = std::move(measure), process = ProcessMetrics(metrics)](const HttpRequest&) mutable {
+               if (measure) measure();
+               process.Measure();
+               return HttpResponse::OfText(200, metrics.Page(), Metrics::kContentType);
+             });
 }
 
 }  // namespace acl

@@ -11,12 +11,13 @@
 
 namespace acl {
 
-// What /readyz answers: 200 if every check is fine, else 503 with the reasons. Texts are for people; never secrets.
+// What /readyz answers: 200 if every check is fine, else 503 with the reasons. Whoever reaches the address reads it without a key, so texts
+// never hold secrets, addresses or what another program said: details are for the log.
 struct Readiness {
   struct Check {
     std::string name;  // "database", "migrations", "drain" ...
     bool ok = false;
-    std::string detail;  // why not, and the way out
+    std::string detail;  // why not, and the way out, in words of ours
   };
   std::vector<Check> checks;
   bool ready() const {

@@ -35,7 +35,11 @@ void HttpServerCore::Account(const HttpRequest& request, int status, std::chrono
     if (time == times_.end()) time = times_.emplace(route, metrics->histogram(names::kHttpTime, {{"route", route}})).first;
     time->second.Observe(seconds);
   }
-  const LogLevel level = status >= 500                                         ? LogLevel::kWarn
+  // While what the API stands on is away, every request is answered so: said as one outage, not by each.
+  const bool passing = status == 503;
+  if (passing && request.path != "/readyz") unavailable_.Failed({{"path", request.path}, {"request_id", request.request_id}});
+  if (!passing && request.path != "/readyz") unavailable_.Worked();
+  const LogLevel level = status >= 500 && !passing                             ? LogLevel::kWarn
                          : request.method == "GET" || request.method == "HEAD" ? LogLevel::kDebug
                                                                                : LogLevel::kInfo;
   log.Write(level, "request",
@@ -53,11 +57,17 @@ void HttpServerCore::Account(const HttpRequest& request, int status, std::chrono
 
 struct HttpServer::Impl {
   Impl(HttpServerOptions options, Router router, BlockingPool* pool, Metrics* metrics)
-      : core(std::move(options), std::move(router), pool, metrics), acceptor(core.io), retry(core.io), drain(core.io), recheck(core.io) {
+      : core(std::move(options), std::move(router), pool, metrics),
+        accepting(core.log, core.clock, {"accept failed, trying again", "connections are accepted again"}),
+        acceptor(core.io),
+        retry(core.io),
+        drain(core.io),
+        recheck(core.io) {
     if (metrics != nullptr) open = metrics->gauge(names::kHttpConnections, {{"listener", core.options.name}});
   }
 
   internal::HttpServerCore core;
+  OutageLog accepting;
   tcp::acceptor acceptor;
   asio::steady_timer retry, drain, recheck;
   Gauge open;
@@ -108,13 +118,14 @@ void HttpServer::Impl::Accept() {
     if (core.stopping) return;
     if (error) {
       // Out of descriptors, or the peer is gone already: breathe, then go on.
-      core.log.Warn("accept failed", {{"error", error.message()}});
+      accepting.Failed({{"error", error.message()}});
       retry.expires_after(std::chrono::milliseconds(50));
       retry.async_wait([this](error_code cancelled) {
         if (!cancelled && !core.stopping) Accept();
       });
       return;
     }
+    accepting.Worked();
     Welcome(std::move(socket));
     Accept();
   });

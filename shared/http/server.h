@@ -35,6 +35,9 @@ struct HttpServerOptions {
   // Asked of each stream every `recheck`, on the server's thread: false ends it (its key was revoked). None: streams are not asked about.
   std::function<bool(const HttpRequest&)> still_allowed;
   std::chrono::milliseconds recheck{2'000};
+  // Asked on the pool, where it may block, about a request that `authorize` refused as `undecided`: its word counts. None: refused it
+  // stays.
+  HttpAuthorizer look_again;
   // Told of each answer, on the server's thread: must not block.
   std::function<void(const HttpRequest&, int status, std::chrono::steady_clock::duration took)> on_answer;
   std::size_t max_head = 16 * 1024;

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "shared/http/server.h"
-#include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
+#include "shared/telemetry/outage.h"
 
 namespace acl::internal {
 
@@ -16,12 +16,18 @@ class HttpConnection;
 
 struct HttpServerCore {
   HttpServerCore(HttpServerOptions o, Router r, BlockingPool* p, Metrics* m)
-      : options(std::move(o)), router(std::move(r)), pool(p), metrics(m), log(options.name) {}
+      : options(std::move(o)),
+        router(std::move(r)),
+        pool(p),
+        metrics(m),
+        log(options.name),
+        unavailable_(log, clock, {"requests are answered 503", "requests are answered again"}) {}
 
   const HttpServerOptions options;
   const Router router;
   BlockingPool* const pool;
   Metrics* const metrics;
+  const SystemClock clock{};
   const Logger log;
   boost::asio::io_context io{1};
   std::unordered_set<std::shared_ptr<HttpConnection>> connections;
@@ -33,6 +39,7 @@ struct HttpServerCore {
   void Account(const HttpRequest& request, int status, std::chrono::steady_clock::duration took);
 
  private:
+  OutageLog unavailable_;
   std::map<std::string, Counter> requests_;
   std::map<std::string, Histogram> times_;
 };

@@ -6,8 +6,8 @@
 #include "shared/kafka/producer.h"
 #include "shared/queue/message_driver.h"
 #include "shared/runtime/backoff.h"
-#include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
+#include "shared/telemetry/outage.h"
 
 namespace acl::kafka {
 namespace {
@@ -19,6 +19,7 @@ class Driver final : public KafkaDriver {
   Driver(DriverOptions options, KernelStore& store, const Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
+        outage_(log_, clock, {"Kafka does not answer; work is found by looking, later", "Kafka gives messages again"}),
         producer_(ProducerOptions()),
         consumer_(ConsumerOptions(), clock),
         messages_(MessageOptions(), store, clock) {
@@ -62,7 +63,10 @@ class Driver final : public KafkaDriver {
     options.max_out = options_.max_out;
     options.session_timeout = options_.session_timeout;
     options.on_message = [this](Received message) { Take(std::move(message)); };
-    options.on_assign = [this](int partitions) { log_.Info("partitions assigned", {{"partitions", partitions}}); };
+    options.on_assign = [this](int partitions) {
+      log_.Info("partitions assigned", {{"partitions", partitions}});
+      outage_.Worked();
+    };
     options.on_revoke = [this](int partitions) {
       // Leases are the database's: what is held stays held and gives way by the fairness bound. What was only read goes to the next owner.
       messages_.Revoke();
@@ -73,7 +77,7 @@ class Driver final : public KafkaDriver {
       }
       log_.Info("partitions taken away", {{"partitions", partitions}});
     };
-    options.on_error = [this](const Error& error) { Say(error); };
+    options.on_error = [this](const Error& error) { outage_.Failed({{"error", error}}); };
     return options;
   }
 
@@ -90,6 +94,7 @@ class Driver final : public KafkaDriver {
   }
 
   void Take(Received message) {
+    outage_.Worked();
     Delivery delivery;
     delivery.topic = message.topic;
     delivery.value = message.value;
@@ -157,7 +162,7 @@ class Driver final : public KafkaDriver {
       }
       return Settled(handle);
     }
-    Say(Error{sent.code(), "a dead letter: " + sent.message()});
+    outage_.Failed({{"error", Error{sent.code(), "a dead letter: " + sent.message()}}});
     std::lock_guard lock(mutex_);
     const auto it = letters_.find(handle);
     if (it == letters_.end()) return;
@@ -168,20 +173,12 @@ class Driver final : public KafkaDriver {
         clock_.Steady() + BackoffDelay({.initial = milliseconds(100), .max = milliseconds(10'000)}, letter.failures++, random_.Unit());
   }
 
-  // A broker that is away says so again and again: once, until something else is wrong.
-  void Say(const Error& error) {
-    {
-      std::lock_guard lock(mutex_);
-      if (error.message == last_error_) return;
-      last_error_ = error.message;
-    }
-    log_.Warn("Kafka", {{"error", error}});
-  }
-
   const DriverOptions options_;
   const Clock& clock_;
   SystemRandom random_;  // under the lock
   const Logger log_{"kafka"};
+  // Brokers that are away say so in ever new words.
+  OutageLog outage_;
   Gauge waiting_gauge_, lag_gauge_;
   std::mutex mutex_;
   std::map<std::uint64_t, Received> out_;
@@ -193,7 +190,6 @@ class Driver final : public KafkaDriver {
   };
   std::map<std::uint64_t, Letter> letters_;  // of `out_`
   std::uint64_t last_handle_ = 0;
-  std::string last_error_;
   Producer producer_;
   Consumer consumer_;
   MessageDriver messages_;

@@ -20,6 +20,8 @@ Producer::Options OptionsFor(ClientSettings client, bool prompt) {
 RelaySender::RelaySender(FleetSettings fleet, ClientSettings client, const Clock& clock, HopSpans spans)
     : fleet_(std::move(fleet)),
       spans_(std::move(spans)),
+      outage_(Logger("relay"), clock,
+              {"messages cannot be sent; they are tried again, and workers look for late rows by themselves", "messages are sent again"}),
       producer_(OptionsFor(client, false)),
       prompt_(OptionsFor(std::move(client), true)),
       group_(GroupOf(fleet_), [this] { return producer_.client(); }, clock, {}) {}
@@ -46,23 +48,10 @@ Status RelaySender::Send(StepMessage message, int times, bool alone, Producer::D
   const bool prompt = alone && producer_.waiting() == 0 && prompt_.waiting() == 0;
   return (prompt ? prompt_ : producer_).Send(out, [this, span = std::move(span), done = std::move(done)](const Status& sent) {
     if (!sent) group_.Forget();
-    Say(sent ? Error{} : sent.error());
+    sent ? outage_.Worked() : outage_.Failed({{"error", sent.error()}});
     if (span) spans_.EndSend(*span, sent);
     done(sent);
   });
-}
-
-void RelaySender::Say(const Error& error) {
-  {
-    std::lock_guard lock(mutex_);
-    if (error.message == last_error_) return;
-    last_error_ = error.message;
-  }
-  if (error.message.empty()) {
-    log_.Info("messages are sent again");
-  } else {
-    log_.Warn("messages cannot be sent; they are tried again, and workers look for late rows by themselves", {{"error", error}});
-  }
 }
 
 }  // namespace acl::kafka

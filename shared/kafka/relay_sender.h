@@ -6,7 +6,7 @@
 #include "shared/kafka/hop_spans.h"
 #include "shared/kafka/producer.h"
 #include "shared/queue/step_message.h"
-#include "shared/telemetry/log.h"
+#include "shared/telemetry/outage.h"
 
 namespace acl::kafka {
 
@@ -28,13 +28,9 @@ class RelaySender final : public Service {
   Status Send(StepMessage message, int times, bool alone, Producer::Done done);
 
  private:
-  void Say(const Error& error);
-
   const FleetSettings fleet_;
   const HopSpans spans_;
-  const Logger log_{"relay"};
-  std::mutex mutex_;
-  std::string last_error_;  // said once, until something else is wrong or sending works again
+  OutageLog outage_;
   Producer producer_;
   Producer prompt_;  // for those that are alone
   GroupWatch group_;

@@ -203,9 +203,13 @@ Result<Backlog> MemoryQueries::ReadBacklog() {
   Backlog backlog;
   const WallTime now = clock_.Wall();
   const auto age = [now](WallTime since) { return std::max(std::chrono::duration_cast<milliseconds>(now - since), milliseconds(0)); };
+  std::set<std::pair<std::string, SubjectId>> ready;
   for (const auto& row : store_.Ready()) {
     Backlog::Queue& queue = backlog.queues[row.queue];
     ++queue.rows;
+    const auto subject = store_.Inspect(row.subject);  // none: a task's row
+    if ((subject && subject->holder) || row.ready_at > now) continue;
+    if (ready.insert({row.queue, row.subject}).second) ++queue.ready;
     queue.oldest = std::max(queue.oldest, age(row.ready_at));
     backlog.suspects_waiting += row.deaths > 0;
   }

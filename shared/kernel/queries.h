@@ -102,8 +102,9 @@ struct ListFilter {
 // What waits to be done: for metrics.
 struct Backlog {
   struct Queue {
-    std::int64_t rows = 0;
-    milliseconds oldest{0};  // how long the oldest has been ready; 0 if none is due
+    std::int64_t rows = 0;   // of the ready table
+    std::int64_t ready = 0;  // runs and tasks that a worker may take now: each once, none that is held or whose time has not come
+    milliseconds oldest{0};  // how long the oldest of those has been ready
   };
   std::map<std::string, Queue> queues;  // that have ready rows
   milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none

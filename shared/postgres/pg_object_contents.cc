@@ -33,7 +33,7 @@ used AS (UPDATE contents c SET used_at = clock_timestamp() FROM there t WHERE c.
 SELECT count(*) FROM there)",
                      true);
 const Statement kMark("object.mark", kWrite, "INSERT INTO object_marks (object_key, hash) VALUES ($key::text, $hash::bytea)", true);
-const Statement kFinish("object.finish", kWrite, "SELECT finish_object($key::text, $hash::bytea, $size::bigint)", true);
+const Statement kFinishObject("object.finish", kWrite, "SELECT finish_object($key::text, $hash::bytea, $size::bigint)", true);
 const Statement kCollect("content.collect", kWrite, R"(
 SELECT examined, removed, last_at, last_hash FROM collect_contents($grace_ms::bigint, $at::timestamptz, $hash::bytea, $max::int))");
 const Statement kCondemned("object.condemned", kWrite, "SELECT k FROM condemned_objects($grace_ms::bigint, $max::int) k");
@@ -87,7 +87,7 @@ Status PgStore::PutObject(const Content& content) {
   if (auto put = objects_->PutIfAbsent(key, bytes); !put) return put.error();  // the mark leads the collector to what may be there
   Params finish;
   finish.Text("key", key).Bytes("hash", hash).Int64("size", std::int64_t(bytes.size()));
-  auto finished = pg::RunOne(*pool_, kFinish, finish);
+  auto finished = pg::RunOne(*pool_, kFinishObject, finish);
   if (!finished) return finished.error();
   if (finished->Bool(0, 0)) return {};
   return Error{Code::kUnavailable, fmt::format("content {}: its put took longer than the collector's grace; put it again", ToHex(hash))};

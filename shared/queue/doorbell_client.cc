@@ -16,6 +16,7 @@
 #include "shared/base/random.h"
 #include "shared/queue/doorbell_stream.h"
 #include "shared/runtime/backoff.h"
+#include "shared/telemetry/outage.h"
 
 namespace acl {
 
@@ -25,60 +26,79 @@ using doorbell::Message;
 using doorbell::Stream;
 
 struct DoorbellClient::Impl {
-  // One coordinator: resolving, connecting, connected or waiting to try again.
-  struct Line {
+  // One coordinator: resolving, connecting, connected or waiting to try again. Whatever waits for it keeps it.
+  struct Line : std::enable_shared_from_this<Line> {
     Line(Impl& impl, HostPort at)
         : peer(std::move(at)),
           resolver(impl.io),
           wait(impl.io),
-          backoff({.initial = impl.options.retry_min, .max = impl.options.retry_max}, impl.random) {}
+          backoff({.initial = impl.options.retry_min, .max = impl.options.retry_max}, impl.random),
+          outage(Logger("doorbell").With({{"coordinator", peer.ToString()}}), impl.clock,
+                 {"a coordinator's doorbell is not reached, trying again; work is found by looking meanwhile",
+                  "the doorbell is reached again"},
+                 {.settle = std::chrono::milliseconds(0)}) {}
     HostPort peer;
     asio::ip::tcp::resolver resolver;
     asio::steady_timer wait;
     Backoff backoff;
     std::shared_ptr<asio::ip::tcp::socket> connecting;
     std::shared_ptr<Stream> stream;
+    asio::ip::tcp::endpoint remote;  // while connected
+    OutageLog outage;
+    bool of_settings = false;
+    bool covered = false;  // another line goes to the same place
+    bool given_up = false;
     std::uint64_t heard = 0, limit = 0;  // runs granted over this line since its last hello; how many it may grant
   };
 
   explicit Impl(Options given) : options(std::move(given)) {}
 
   void Connect(Line& line) {
-    if (stopping) return;
-    line.resolver.async_resolve(line.peer.host, std::to_string(line.peer.port),
-                                [this, &line](error_code error, asio::ip::tcp::resolver::results_type found) {
-                                  if (error) return Retry(line);
-                                  Try(line, std::make_shared<const std::vector<asio::ip::tcp::endpoint>>(found.begin(), found.end()), 0);
-                                });
+    if (stopping || line.given_up) return;
+    line.resolver.async_resolve(
+        line.peer.host, std::to_string(line.peer.port),
+        [this, &line, kept = line.shared_from_this()](error_code error, asio::ip::tcp::resolver::results_type found) {
+          if (error) return Retry(line, error);
+          Try(line, std::make_shared<const std::vector<asio::ip::tcp::endpoint>>(found.begin(), found.end()), 0, {});
+        });
   }
 
   // One address after the other, each within its time.
-  void Try(Line& line, const std::shared_ptr<const std::vector<asio::ip::tcp::endpoint>>& addresses, std::size_t n) {
-    if (stopping) return;
-    if (n == addresses->size()) return Retry(line);
+  void Try(Line& line, const std::shared_ptr<const std::vector<asio::ip::tcp::endpoint>>& addresses, std::size_t n, error_code why) {
+    if (stopping || line.given_up) return;
+    if (n == addresses->size()) return Retry(line, why);
+    line.covered =
+        std::any_of(lines.begin(), lines.end(), [&](const auto& other) { return other->stream && other->remote == addresses->at(n); });
+    if (line.covered) {
+      TellLines();
+      return Retry(line, {});
+    }
     line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
     line.wait.expires_after(options.connect_within);
     line.wait.async_wait([socket = line.connecting](error_code early) {
       error_code ignored;
       if (!early) socket->close(ignored);
     });
-    line.connecting->async_connect(addresses->at(n), [this, &line, addresses, n](error_code failed) {
+    line.connecting->async_connect(addresses->at(n), [this, &line, kept = line.shared_from_this(), addresses, n](error_code failed) {
       line.wait.cancel();
       auto socket = std::exchange(line.connecting, nullptr);
-      if (failed || stopping) return Try(line, addresses, n + 1);
+      if (failed || stopping || line.given_up) return Try(line, addresses, n + 1, failed);
+      line.remote = addresses->at(n);
       Connected(line, std::move(*socket));
     });
   }
 
   void Connected(Line& line, asio::ip::tcp::socket socket) {
     line.backoff.Reset();
+    line.outage.Worked();
     line.stream = std::make_shared<Stream>(
         std::move(socket), [this, &line](const Message& message) { Heard(line, message); },
         [this, &line] {
           line.stream.reset();
           --connected;
+          for (const auto& other : lines) other->covered = false;  // perhaps by this one: they find out at their next try
           TellLines();
-          Retry(line);
+          Retry(line, asio::error::eof);
         });
     ++connected;
     TellLines();
@@ -87,15 +107,54 @@ struct DoorbellClient::Impl {
   }
 
   void TellLines() {
-    if (options.on_lines) options.on_lines(connected == int(lines.size()));
+    if (!options.on_lines) return;
+    const bool known = !living.empty();
+    options.on_lines(std::all_of(lines.begin(), lines.end(), [&](const auto& line) {
+      return line->stream || line->covered || (known ? !Lives(*line) : !line->of_settings);
+    }));
   }
 
-  void Retry(Line& line) {
-    if (stopping) return;
+  bool Lives(const Line& line) const { return std::find(living.begin(), living.end(), line.peer) != living.end(); }
+
+  // `why`: nothing, if nothing is wrong.
+  void Retry(Line& line, error_code why) {
+    if (stopping || line.given_up) return;
+    if (!line.of_settings && !living.empty() && !Lives(line)) return GiveUp(line);
+    if (why && (living.empty() || Lives(line))) line.outage.Failed({{"error", why.message()}});
     line.wait.expires_after(options.retry_min / 2 + line.backoff.Next());
-    line.wait.async_wait([this, &line](error_code error) {
+    line.wait.async_wait([this, &line, kept = line.shared_from_this()](error_code error) {
       if (!error) Connect(line);
     });
+  }
+
+  void GiveUp(Line& line) {
+    line.given_up = true;
+    line.resolver.cancel();
+    line.wait.cancel();
+    error_code ignored;
+    if (line.connecting) line.connecting->close(ignored);
+    std::erase_if(lines, [&line, kept = line.shared_from_this()](const auto& one) { return one.get() == &line; });
+  }
+
+  void Add(const HostPort& peer, bool of_settings) {
+    lines.push_back(std::make_shared<Line>(*this, peer));
+    lines.back()->of_settings = of_settings;
+    Connect(*lines.back());
+  }
+
+  void Learn(std::vector<HostPort> found) {
+    if (stopping || found == living) return;
+    living = std::move(found);
+    for (const HostPort& peer : living) {
+      if (std::none_of(lines.begin(), lines.end(), [&](const auto& line) { return line->peer == peer; })) Add(peer, false);
+    }
+    // Who says nothing any more is heard for as long as its line holds.
+    std::vector<std::shared_ptr<Line>> gone;
+    for (const auto& line : lines) {
+      if (!living.empty() && !line->of_settings && !line->stream && !Lives(*line)) gone.push_back(line);
+    }
+    for (const auto& line : gone) GiveUp(*line);
+    TellLines();
   }
 
   void SayHello(Line& line) {
@@ -173,7 +232,9 @@ struct DoorbellClient::Impl {
   SystemRandom random;
   asio::io_context io{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
-  std::vector<std::unique_ptr<Line>> lines;
+  SystemClock clock;
+  std::vector<std::shared_ptr<Line>> lines;
+  std::vector<HostPort> living;  // as far as it is known
   SessionId session;
   int room = 0;
   bool stopping = false;  // on the io thread
@@ -193,8 +254,7 @@ DoorbellClient::~DoorbellClient() { Stop(); }
 Status DoorbellClient::Start() {
   impl_->guard.emplace(impl_->io.get_executor());
   for (const HostPort& coordinator : impl_->options.coordinators) {
-    impl_->lines.push_back(std::make_unique<Impl::Line>(*impl_, coordinator));
-    impl_->Connect(*impl_->lines.back());
+    impl_->Add(coordinator, true);
   }
   impl_->thread = std::thread([this] { impl_->io.run(); });
   return {};
@@ -214,6 +274,10 @@ void DoorbellClient::Stop() {
     impl_->guard.reset();
   });
   impl_->thread.join();
+}
+
+void DoorbellClient::SetLiving(std::vector<HostPort> living) {
+  asio::post(impl_->io, [this, living = std::move(living)]() mutable { impl_->Learn(std::move(living)); });
 }
 
 void DoorbellClient::SetSession(const SessionId& session) {

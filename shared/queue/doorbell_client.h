@@ -1,5 +1,6 @@
 #pragma once
-// The worker's end of the doorbell: one connection to each coordinator, made again with backoff for as long as it runs.
+// The worker's end of the doorbell: one connection to each coordinator, made again with backoff for as long as it runs. Coordinators are
+// those of the settings, for ever, and those that live at the moment, as somebody tells it (SetLiving).
 
 #include <functional>
 #include <memory>
@@ -16,7 +17,7 @@ namespace acl {
 class DoorbellClient final : public Service {
  public:
   struct Options {
-    std::vector<HostPort> coordinators;
+    std::vector<HostPort> coordinators;  // of the settings
     std::string worker_name;
     std::vector<std::string> queues;
     bool by_messages = false;  // hears of work from the message queue: need not be rung for what a relay was told of
@@ -28,9 +29,11 @@ class DoorbellClient final : public Service {
     std::function<void(const SubjectId&)> on_woken;
     // Granted to this session as they were made. Only what SetRoom made room for.
     std::function<void(const SessionId& session, const std::vector<SubjectId>& subjects)> on_granted;
-    int known_version = 0;                             // with SetRoom: event schema version,
-    std::vector<std::string> kinds;                    // and kinds of subjects, that this worker can run
-    std::function<void(bool all_connected)> on_lines;  // told with every line made or lost; may be empty
+    int known_version = 0;           // with SetRoom: event schema version,
+    std::vector<std::string> kinds;  // and kinds of subjects, that this worker can run
+    // Told with every line made or lost; may be empty. All: every coordinator that lives, if it is known which do; else those of the
+    // settings.
+    std::function<void(bool all_connected)> on_lines;
   };
 
   explicit DoorbellClient(Options options);
@@ -39,6 +42,9 @@ class DoorbellClient final : public Service {
   Status Start() override;  // never fails: a coordinator that is away is tried again
   void Stop() override;
 
+  // From any thread. The coordinators that live now, whether they are among those of the settings or not; empty: nobody knows. Lines to
+  // others than these and those of the settings are given up when they break.
+  void SetLiving(std::vector<HostPort> living);
   // From any thread. Told to every coordinator now and on every reconnect.
   void SetSession(const SessionId& session);
   // How many runs may be granted unasked and not heard of yet, in all; each connected coordinator has its share. 0 from the start and with

@@ -31,8 +31,15 @@ inline const MetricDef kFenceRefusals{"acl_fence_refusals_total", "items refused
 inline const MetricDef kReaps{"acl_reaps_total", "leases freed because their session was dead"};
 inline const MetricDef kSessionsDied{"acl_sessions_died_total", "worker sessions marked dead by this process"};
 inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker held and lost, or gave up at its margin"};
-inline const MetricDef kReadyDepth{"acl_ready_depth", "ready rows by queue"};
-inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds", "how long the oldest due ready row of a queue has waited, seconds"};
+inline const MetricDef kReadyDepth{"acl_ready_depth", "runs and tasks that wait for a worker to take them, by queue"};
+inline const MetricDef kReadyRows{"acl_ready_rows",
+                                  "rows of the ready table by queue: those of acl_ready_depth, second ones of the same run, those whose "
+                                  "time has not come, and wake-ups of runs that a worker holds"};
+inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds",
+                                    "how long the one that waits longest for a worker has waited, by queue, seconds"};
+inline const MetricDef kRunsCreated{"acl_runs_created_total", "runs that this process created; the sum over all processes is the fleet's"};
+inline const MetricDef kRunsEnded{"acl_runs_ended_total",
+                                  "runs whose end this process committed, by how they ended: completed failed rolled_back cancelled"};
 inline const MetricDef kOutboxOldest{"acl_outbox_oldest_seconds", "how long the oldest unsent message has waited in the outbox, seconds"};
 inline const MetricDef kSuspects{
     "acl_suspects",
@@ -83,6 +90,15 @@ inline const MetricDef kContentsCollected{"acl_contents_collected_total",
                                           "contents that no run referred to, and their objects, by kind: content object"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
+// -- of the process, by the names that Prometheus' client libraries have for them
+inline const MetricDef kProcessCpu{"process_cpu_seconds_total", "CPU time of the process, user and system, seconds"};
+inline const MetricDef kProcessResident{"process_resident_memory_bytes", "memory of the process that is resident, bytes"};
+inline const MetricDef kProcessVirtual{"process_virtual_memory_bytes", "address space of the process, bytes"};
+inline const MetricDef kProcessFds{"process_open_fds", "open file descriptors of the process"};
+inline const MetricDef kProcessMaxFds{"process_max_fds", "the most file descriptors that it may have open"};
+inline const MetricDef kProcessThreads{"process_threads", "threads of the process"};
+inline const MetricDef kProcessStart{"process_start_time_seconds", "when the process started, seconds since 1970-01-01"};
+
 // All of the above, for docs/metrics.md and its test.
 inline std::vector<const MetricDef*> All() {
   return {&kRestoreTime,
@@ -99,7 +115,10 @@ inline std::vector<const MetricDef*> All() {
           &kSessionsDied,
           &kLeaseLosses,
           &kReadyDepth,
+          &kReadyRows,
           &kReadyOldest,
+          &kRunsCreated,
+          &kRunsEnded,
           &kOutboxOldest,
           &kSuspects,
           &kSteps,
@@ -133,7 +152,14 @@ inline std::vector<const MetricDef*> All() {
           &kRelayTold,
           &kRelayOut,
           &kContentsCollected,
-          &kBuildInfo};
+          &kBuildInfo,
+          &kProcessCpu,
+          &kProcessResident,
+          &kProcessVirtual,
+          &kProcessFds,
+          &kProcessMaxFds,
+          &kProcessThreads,
+          &kProcessStart};
 }
 
 }  // namespace acl::names

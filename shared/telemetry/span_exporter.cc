@@ -94,7 +94,13 @@ class SpanExporter::Poster {
   curl_slist* headers_ = nullptr;
 };
 
-SpanExporter::SpanExporter(OtelConfig config, const Clock& clock, Metrics* metrics) : config_(std::move(config)), clock_(clock) {
+SpanExporter::SpanExporter(OtelConfig config, const Clock& clock, Metrics* metrics)
+    : config_(std::move(config)),
+      clock_(clock),
+      outage_(Logger("traces"), clock,
+              {"spans cannot be delivered; runs go on, their traces have gaps (acl_trace_spans_total counts them)",
+               "spans are delivered again"},
+              {.settle = milliseconds(0)}) {
   if (metrics != nullptr) {
     const auto count = [&](const char* result) { return metrics->counter(names::kTraceSpans, {{"result", result}}); };
     exported_ = count("exported");
@@ -222,12 +228,8 @@ void SpanExporter::Settled(std::size_t spans, Sent how, const std::string& why) 
     case Sent::kRefused: refused_.Add(double(spans)); break;
     case Sent::kAgain: failed_.Add(double(spans)); break;
   }
-  if (how == Sent::kYes) {
-    if (std::exchange(in_trouble_, false)) log_.Info("spans are delivered again");
-  } else if (!std::exchange(in_trouble_, true)) {
-    log_.Warn("spans cannot be delivered; runs go on, their traces have gaps (acl_trace_spans_total counts them)",
-              {{"endpoint", RedactText(config_.url)}, {"error", RedactText(why)}, {"spans", spans}});
-  }
+  if (how == Sent::kYes) return outage_.Worked();
+  outage_.Failed({{"endpoint", RedactText(config_.url)}, {"error", RedactText(why)}, {"spans", spans}});
 }
 
 }  // namespace acl

@@ -12,9 +12,9 @@
 #include <mutex>
 #include <thread>
 
-#include "shared/telemetry/log.h"
 #include "shared/telemetry/metrics.h"
 #include "shared/telemetry/otel_config.h"
+#include "shared/telemetry/outage.h"
 #include "shared/telemetry/span.h"
 
 namespace acl {
@@ -48,9 +48,8 @@ class SpanExporter {
 
   const OtelConfig config_;
   const Clock& clock_;
-  const Logger log_{"traces"};
+  OutageLog outage_;
   Counter exported_, dropped_, refused_, failed_;
-  bool in_trouble_ = false;  // the exporting thread's
 
   std::mutex mutex_;
   std::condition_variable changed_;

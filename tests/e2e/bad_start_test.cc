@@ -7,6 +7,12 @@
 namespace acl::test {
 namespace {
 
+int Times(const std::string& text, const std::string& part) {
+  int times = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
 TEST(BadStart, DatabaseDownAtTheStartIsWaitedFor) {
   TestPostgres postgres;
   postgres.Stop();
@@ -18,7 +24,11 @@ TEST(BadStart, DatabaseDownAtTheStartIsWaitedFor) {
   auto& worker = fleet.StartWorker(1);
   for (const auto& url : {fleet.ApiUrl(), fleet.HealthUrl(1)}) {
     EXPECT_TRUE(WaitUntil([&] { return HttpGet(url + "/livez").status == 200; })) << coordinator.Output() << worker.Output();
-    EXPECT_EQ(HttpGet(url + "/readyz").status, 503);
+    const auto ready = HttpGet(url + "/readyz");
+    EXPECT_EQ(ready.status, 503);
+    for (const auto& hidden : {std::string("127.0.0.1"), std::string("port"), std::string("refused")}) {
+      EXPECT_EQ(ready.body.find(hidden), std::string::npos) << "whoever reaches it reads this without a key: " << ready.body;
+    }
   }
   EXPECT_TRUE(WaitUntil([&] { return coordinator.Output().find("database") != std::string::npos; })) << coordinator.Output();
   postgres.Start();
@@ -34,8 +44,8 @@ TEST(BadStart, DatabaseGoneInMidRunIsWaitedFor) {
   FleetOptions options;
   options.database_url = postgres.url();
   Fleet fleet(options);
-  fleet.StartCoordinator();
-  fleet.StartWorker(1);
+  auto& coordinator = fleet.StartCoordinator();
+  auto& worker = fleet.StartWorker(1);
   ASSERT_TRUE(fleet.AwaitReady());
   GatedRun run(fleet, 2);
   ASSERT_TRUE(run.AwaitStarted(1));
@@ -48,6 +58,11 @@ TEST(BadStart, DatabaseGoneInMidRunIsWaitedFor) {
   ASSERT_TRUE(fleet.AwaitReady());
   run.OpenAll();
   run.ExpectCompletedOnce();
+  // A line when it goes and one when it is back, however often it was asked meanwhile.
+  EXPECT_TRUE(WaitUntil([&] { return worker.Output().find("the database is reached again") != std::string::npos; })) << worker.Output();
+  EXPECT_EQ(Times(worker.Output(), "cannot reach the database"), 1) << worker.Output();
+  EXPECT_EQ(Times(coordinator.Output(), "the database cannot be reached"), 1) << coordinator.Output();
+  EXPECT_EQ(Times(coordinator.Output(), "the database is reached again"), 1) << coordinator.Output();
 }
 
 TEST(BadStart, MissingMigrationIsNamed) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "chaos/proxy/proxy.h"
+#include "shared/base/uuid7.h"
 #include "tests/support/fleet.h"
 
 namespace acl::test {
@@ -26,7 +27,9 @@ TEST(Doorbell, ASubmittedRunStartsWithoutAnyPoll) {
 }
 
 TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
-  Fleet fleet;
+  FleetOptions options;
+  options.environment = {{"ACL_DOORBELL_ADVERTISE", "none"}};  // else workers would find the way around
+  Fleet fleet(options);
   fleet.StartCoordinator();
   const auto proxy = std::move(*chaos::Proxy::Start(fleet.DoorbellPort(), chaos::Proxy::Protocol::kBytes));
   const std::map<std::string, std::string> through = {{"ACL_COORDINATORS", "127.0.0.1:" + std::to_string(proxy->port())}};
@@ -52,6 +55,29 @@ TEST(Doorbell, EveryLineCutInMidRunAndAllRunsStillEnd) {
   EXPECT_EQ(proxy->open(), 0);
   EXPECT_EQ(Psql(fleet.database_url(), "select count(*) from completed_steps"), "40");
   fleet.ExpectVerified();
+}
+
+// A coordinator is killed and another comes up at another port: workers find it without being started again.
+TEST(Doorbell, ACoordinatorAtAnotherAddressIsFound) {
+  FleetOptions options;
+  options.environment = {{"ACL_POLL_MS", "3600000"}, {"ACL_READY_POLL_MS", "60000"}};  // what starts was rung for
+  Fleet fleet(options);
+  fleet.StartCoordinator(0);
+  auto& worker = fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(0), "acl_doorbell_peers") == 1; }));
+  fleet.coordinator(0).Kill();
+  fleet.StartCoordinator(1);
+  EXPECT_TRUE(WaitUntil([&] { return fleet.Metric(fleet.ApiUrl(1), "acl_doorbell_peers") == 1; })) << worker.Output();
+  const std::string yaml = "name: now\nsteps:\n  - {name: a, capability: sys.info.get_time}\n";
+  for (int run = 0; run < 3; ++run) {
+    const auto reply =
+        fleet.Api("POST", "/v1/workflows", {{"workflow", yaml}, {"file", "now.yaml"}}, {{"Idempotency-Key", NewUuid7().ToString()}}, 1);
+    ASSERT_EQ(reply.status, 201) << reply.body;
+    const std::string id = reply.json()["id"];
+    const auto ended = [&] { return fleet.Api("GET", "/v1/workflows/" + id, {}, {}, 1).json().value("status", "") == "COMPLETED"; };
+    EXPECT_TRUE(WaitUntil(ended, std::chrono::seconds(30))) << run << "\n" << fleet.Logs();
+  }
 }
 
 // Two coordinators and two workers as they are set by default: what they ask of the database while there is nothing to do. Counted on

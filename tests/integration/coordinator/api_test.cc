@@ -105,6 +105,10 @@ TEST_F(CoordinatorApi, KeysAreAskedForOutsideDevMode) {
   EXPECT_TRUE(test::WaitUntil([&] { return Ask("GET", "/v1/workflows", Json(), with).status == 200; }));
   ASSERT_EQ(Ask("POST", "/v1/workflows", {{"workflow", kYaml}}, with).status, 201);
   EXPECT_EQ(Ask("GET", "/v1/workflows", Json(), with).json()["workflows"][0].value("owner", ""), "ci");
+  const auto late = CreateApiKey(settings_.database_url, "late");
+  ASSERT_TRUE(late) << late.error();
+  EXPECT_EQ(Ask("POST", "/v1/workflows", {{"workflow", kYaml}}, {{"Authorization", "Bearer " + *late}}).status, 201)
+      << "a key that was just made is looked for, and the request goes on with its body";
   const ApiKeyText text = *ParseApiKey(*key);
   EXPECT_EQ(database_->Count("SELECT count(*) FROM api_keys WHERE api_keys::text LIKE '%" + text.secret + "%'"), 0);
   ASSERT_TRUE(RevokeApiKey(settings_.database_url, text.key_id).ok());

@@ -58,6 +58,8 @@ TEST_F(CoordinatorApp, ADatabaseThatIsAwayIsWaitedFor) {
   settings_.database_url = "postgresql://nobody@127.0.0.1:1/none";
   StartApp(false);
   EXPECT_TRUE(test::WaitUntil([&] { return Ask("GET", "/readyz").status == 503; }));
+  // No key is needed for either: the database's address and words are in the log only.
+  EXPECT_EQ(Ask("GET", "/readyz").json(), (Json{{"status", "not ready"}, {"checks", {{"database", "unavailable"}}}}));
   EXPECT_EQ(Ask("GET", "/v1/workflows").status, 503);
   EXPECT_EQ(Ask("GET", "/livez").status, 200);
 }

@@ -99,8 +99,28 @@ TEST_P(QueriesConformance, WhatWaitsHasAnAge) {
   auto backlog = queries().ReadBacklog();
   ASSERT_TRUE(backlog) << backlog.message();
   EXPECT_EQ(backlog->queues[queue_].rows, 1);
+  EXPECT_EQ(backlog->queues[queue_].ready, 1);
   EXPECT_GE(backlog->queues[queue_].oldest, milliseconds(7'000));
   EXPECT_GE(backlog->outbox_oldest, milliseconds(7'000));
+}
+
+TEST_P(QueriesConformance, AWakeUpOfARunThatIsHeldIsNoWorkThatWaits) {
+  const SessionId session = Open(milliseconds(60'000), "first");
+  const SubjectId subject = Create();
+  Advance(milliseconds(1'000));
+  MustPost(NewPost(subject));  // a second row
+  Advance(milliseconds(7'000));
+  auto backlog = queries().ReadBacklog();
+  ASSERT_TRUE(backlog) << backlog.message();
+  const std::int64_t rows = backlog->queues[queue_].rows;
+  EXPECT_GE(rows, 2);
+  EXPECT_EQ(backlog->queues[queue_].ready, 1) << "one run";
+  ClaimOne(session, subject);  // by one of them
+  backlog = queries().ReadBacklog();
+  ASSERT_TRUE(backlog) << backlog.message();
+  EXPECT_LT(backlog->queues[queue_].rows, rows);
+  EXPECT_EQ(backlog->queues[queue_].ready, 0);
+  EXPECT_EQ(backlog->queues[queue_].oldest, milliseconds(0));
 }
 
 TEST_P(QueriesConformance, GrantsAreKeptInOrder) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/sha256.h"
+#include "tests/support/manual_clock.h"
 
 namespace acl::coordinator {
 namespace {
@@ -10,21 +11,24 @@ namespace {
 class FakeKeyStore final : public KeyStore {
  public:
   Result<std::vector<ApiKeyRow>> Keys() override {
+    ++reads;
     if (down) return Error{Code::kUnavailable, "away"};
     return rows;
   }
   std::vector<ApiKeyRow> rows;
   bool down = false;
+  int reads = 0;
 };
 
 const std::string kId = "0123456789ab";
 const std::string kSecret(64, 'c');
 const std::string kKey = "acl_" + kId + "_" + kSecret;
 
-int StatusOf(const ApiKeys& keys, const std::string& header, std::string* principal = nullptr) {
+int StatusOf(ApiKeys& keys, const std::string& header, std::string* principal = nullptr) {
   HttpRequest request;
   if (!header.empty()) request.headers = {{"authorization", header}};
   auto refusal = keys.Authorize(request);
+  if (refusal && request.undecided) refusal = keys.LookAgain(request);  // as the server does
   if (principal != nullptr) *principal = request.principal;
   return refusal ? refusal->status : 200;
 }
@@ -37,7 +41,8 @@ class ApiKeysTest : public ::testing::Test {
   }
   ~ApiKeysTest() override { SetLogLevel(LogLevel::kInfo); }
   FakeKeyStore store_;
-  ApiKeys keys_{store_, std::chrono::milliseconds(1'000)};
+  test::ManualClock clock_;
+  ApiKeys keys_{store_, std::chrono::milliseconds(2'000), clock_};
 };
 
 TEST_F(ApiKeysTest, TakesAKnownKeyAndNamesItsOwner) {
@@ -76,6 +81,45 @@ TEST_F(ApiKeysTest, BeforeTheFirstReadingNobodyIsJudged) {
   store_.down = true;
   EXPECT_FALSE(keys_.Refresh().ok());
   EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 200);  // those known stay in force
+}
+
+TEST_F(ApiKeysTest, ANewKeyIsTakenAtOnce) {
+  store_.rows.clear();
+  ASSERT_TRUE(keys_.Refresh().ok());
+  store_.rows = {{kId, "ci", Sha256(kSecret), kDefaultProject}};
+  std::string principal;
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey, &principal), 200);
+  EXPECT_EQ(principal, "ci");
+  EXPECT_EQ(store_.reads, 2);
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 200);
+  EXPECT_EQ(store_.reads, 2) << "it is known now";
+}
+
+std::string KeyNumber(int n) {
+  std::string id = std::to_string(n);
+  return "acl_" + std::string(12 - id.size(), '0') + id + "_" + kSecret;
+}
+
+TEST_F(ApiKeysTest, WrongKeysDoNotHammerTheDatabase) {
+  ASSERT_TRUE(keys_.Refresh().ok());
+  store_.reads = 0;
+  const std::string wrong_secret = "acl_" + kId + "_" + std::string(64, 'd');
+  for (int n = 0; n < 100; ++n) EXPECT_EQ(StatusOf(keys_, "Bearer " + wrong_secret), 401);
+  EXPECT_EQ(store_.reads, 0) << "the id is known: its secret does not change";
+  for (int n = 0; n < 100; ++n) EXPECT_EQ(StatusOf(keys_, "Bearer " + KeyNumber(1)), 401);
+  EXPECT_EQ(store_.reads, 1) << "the same one";
+  for (int second = 0; second < 60; ++second) {
+    for (int n = 0; n < 1'000; ++n) EXPECT_EQ(StatusOf(keys_, "Bearer " + KeyNumber(second * 1'000 + n)), 401);
+    clock_.Advance(std::chrono::milliseconds(1'000));
+  }
+  EXPECT_GE(store_.reads, 60);
+  EXPECT_LE(store_.reads, 130) << "two a second, whatever is sent";
+}
+
+TEST_F(ApiKeysTest, WhileTheKeysCannotBeReadAnUnknownOneIsNotCalledWrong) {
+  ASSERT_TRUE(keys_.Refresh().ok());
+  store_.down = true;
+  EXPECT_EQ(StatusOf(keys_, "Bearer " + KeyNumber(7)), 503);
 }
 
 TEST(ApiKeyText, HasOneForm) {

@@ -70,5 +70,57 @@ TEST_F(CoreBench, EachOfTheSixMoves) {
   SetLogLevel(LogLevel::kInfo);
 }
 
+TEST(LogObserver, CountsEachRunOnceByHowItEnded) {
+  Metrics metrics;
+  LogObserver observer(metrics);
+  const auto commit = [&](const std::string& status, const std::string& error, bool ended, CommitOutcome::Kind kind) {
+    CommitItem item;
+    item.listing = ListingChange{status, error.empty() ? std::nullopt : std::optional(error), {}, {}};
+    if (ended) item.listing->completed_at = WallTime{};
+    CommitOutcome outcome;
+    outcome.kind = kind;
+    observer.OnOutcome(item, outcome);
+  };
+  using Kind = CommitOutcome::Kind;
+  commit("COMPLETED", "", true, Kind::kBusy);
+  commit("COMPLETED", "", true, Kind::kCommitted);
+  commit("FAILED", "step 'a' failed", false, Kind::kCommitted);  // it is undone first
+  commit("ROLLED_BACK", "", true, Kind::kCommitted);
+  commit("FAILED", "step 'a' failed", true, Kind::kCommitted);
+  commit("FAILED", "cancelled: not wanted any more", true, Kind::kCommitted);
+  for (const char* ending : {"completed", "failed", "rolled_back", "cancelled"}) {
+    EXPECT_EQ(metrics.counter(names::kRunsEnded, {{"ending", ending}}).Value(), 1) << ending;
+  }
+}
+
+// A worker whose database is away asks some eight times a second: told of once, then once a minute, and when it is back.
+TEST_F(CoreBench, ADatabaseThatIsAwayIsOneLineAndOneWhenItIsBack) {
+  std::vector<std::string> away, still, back;
+  SetLogSink([&](LogLevel, const std::string& line) {
+    const std::string said = Json::parse(line)["msg"];
+    if (said == "cannot reach the database, trying again") away.push_back(line);
+    if (said == "still: cannot reach the database, trying again") still.push_back(line);
+    if (said == "the database is reached again") back.push_back(line);
+  });
+  Metrics metrics;
+  LogObserver observer(metrics, clock);
+  core = std::make_unique<WorkerCore>(config, kinds, random, &observer);
+  core->Start(clock.Steady());
+  Settle();
+  ASSERT_TRUE(core->live());
+  store.SetDown(true);
+  Live(milliseconds(150'000));
+  EXPECT_EQ(away.size(), 1u);
+  EXPECT_EQ(still.size(), 2u);
+  EXPECT_TRUE(back.empty());
+  store.SetDown(false);
+  Live(milliseconds(20'000));
+  EXPECT_TRUE(core->live());
+  EXPECT_EQ(away.size(), 1u);
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_GE(Json::parse(back[0])["failures"].get<int>(), 100);
+  SetLogSink({});
+}
+
 }  // namespace
 }  // namespace acl::test
