@@ -1,4 +1,4 @@
-# ./dev package: what a release hands out, under build/package: acl_VERSION_amd64.deb, and an archive that may be unpacked anywhere.
+# ./dev package: what a release hands out, under build/package: acl-fleet_VERSION_amd64.deb, and an archive that may be unpacked anywhere.
 # ./dev package test: installs both in a bare Debian 12 of their own (a chroot without a network but its own loopback), and does there what
 # docs/getting-started.md tells a new user, word for word.
 packages_package=(dpkg-dev fakeroot file git)
@@ -19,7 +19,7 @@ package_build() {  # PRESET
   version=$(package_version)
   rm -rf "$out" && mkdir -p "$out"
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s) cpack --config "build/$preset/CPackConfig.cmake" -B "$top/$out" \
-    -D CPACK_PACKAGE_VERSION="$version" -D CPACK_PACKAGE_FILE_NAME="acl-$version-linux-$(uname -m)" >"$local_dir/package.log" 2>&1 ||
+    -D CPACK_PACKAGE_VERSION="$version" -D CPACK_PACKAGE_FILE_NAME="acl-fleet-$version-linux-$(uname -m)" >"$local_dir/package.log" 2>&1 ||
     { tail -n 20 "$local_dir/package.log" >&2; die "cpack failed; its log: .local/package.log"; }
   rm -rf "$out/_CPack_Packages"
   package_checks "$out"
