@@ -4,6 +4,22 @@
 
 fleet_dir() { echo "$local_dir/fleet/${1:-dev}"; }
 
+# check_fleet_name COMMAND NAME: a name is a folder's and a PostgreSQL's, so it is plain. `current` is the fleet that was brought up last;
+# `full` is ./dev fleet's, with servers that ./dev up does not start.
+check_fleet_name() {
+  [[ $2 =~ ^[a-z0-9][a-z0-9_-]{0,39}$ ]] || bad_usage "$1" "a fleet's name is made of a-z, 0-9, _ and -: \"$2\""
+  case $1-$2 in
+    *-current | up-full) bad_usage "$1" "no fleet of yours can be named \"$2\"" ;;
+    down-* | logs-*) [ -d "$(fleet_dir "$2")" ] || die "there is no fleet \"$2\"; there are: $(fleet_names)" ;;
+  esac
+}
+
+fleet_names() {
+  local dir names=''
+  for dir in "$local_dir/fleet"/*/; do [ ! -d "$dir" ] || [ -L "${dir%/}" ] || names+=" $(basename "$dir")"; done
+  echo "${names:-none}"
+}
+
 # proc_pid DIR NAME: the pid of that process of a fleet, nothing if it does not run (a zombie, or another program with its old pid).
 proc_pid() {
   local pid exe

@@ -1,0 +1,59 @@
+// ./dev: every command says what it does by --help, and takes no option or name that it does not know. Nothing is started here.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "tests/unit/house/source_tree.h"
+
+namespace acl::house {
+namespace {
+
+struct Ran {
+  int code = -1;
+  std::string text;  // stdout and stderr
+};
+
+Ran Dev(const std::string& arguments) {
+  Ran ran;
+  FILE* pipe = popen((std::string(ACL_SOURCE_DIR) + "/dev " + arguments + " 2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) return ran;
+  char piece[4096];
+  for (std::size_t count; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) ran.text.append(piece, count);
+  const int status = pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+TEST(DevScript, EveryCommandSaysWhatItDoesAndDoesNothing) {
+  for (const std::string command : {"demo", "fleet", "up", "down", "logs", "test", "chaos", "fuzz", "coverage", "lint", "fmt", "setup",
+                                    "build", "pg", "kafka", "s3", "jaeger", "clean"}) {
+    for (const char* help : {" --help", " -h", " something --help"}) {
+      const Ran ran = Dev(command + help);
+      EXPECT_EQ(ran.code, 0) << command << help << ": " << ran.text;
+      EXPECT_TRUE(ran.text.starts_with("usage: ./dev COMMAND")) << ran.text;
+      EXPECT_NE(ran.text.find("\n  " + (command == "down" || command == "logs" ? "up | down | logs" : command)), std::string::npos)
+          << command << help << ": " << ran.text;
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(std::string(ACL_SOURCE_DIR) + "/.local/fleet/--help"));
+}
+
+TEST(DevScript, RefusesOptionsItDoesNotKnowAndNamesThatAreNone) {
+  for (const std::string arguments : {"up --hlep",       "down --all",    "logs -f",       "demo --folder", "fleet --runs",
+                                      "fmt --check",     "fmt now",       "clean --force", "lint --fix",    "up one two",
+                                      "pg --start",      "kafka --start", "s3 -x",         "jaeger --x",    "setup --all",
+                                      "build --release", "fuzz --second", "up ../up",      "up 'a b'",      "up Größe",
+                                      "up current",      "down current",  "up full",       "up ''",         "nothing-of-this-name"}) {
+    const Ran ran = Dev(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.text;
+    EXPECT_TRUE(ran.text.starts_with("dev: ")) << ran.text;
+  }
+  const Ran none = Dev("down no-fleet-of-this-name");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.text.find("there is no fleet \"no-fleet-of-this-name\""), std::string::npos) << none.text;
+}
+
+}  // namespace
+}  // namespace acl::house
