@@ -6,8 +6,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// Length of the well-formed sequence at the start of the text; 0 if there is none.
-std::size_t SequenceLength(std::string_view text) {
+}  // namespace
+
+std::size_t Utf8SequenceLength(std::string_view text) {
   auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = at(0);
   if (lead < 0x80) return 1;
@@ -22,11 +23,9 @@ std::size_t SequenceLength(std::string_view text) {
   return overlong || outside ? 0 : length;
 }
 
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    std::size_t length = SequenceLength(text);
+    std::size_t length = Utf8SequenceLength(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -38,7 +37,7 @@ std::string StorableText(std::string_view bytes, bool* changed) {
   out.reserve(bytes.size());
   bool replaced = false;
   while (!bytes.empty()) {
-    std::size_t length = bytes[0] == '\0' ? 0 : SequenceLength(bytes);
+    std::size_t length = bytes[0] == '\0' ? 0 : Utf8SequenceLength(bytes);
     if (length == 0) {
       out += kReplacement;
       replaced = true;

@@ -9,6 +9,9 @@ namespace acl {
 // Well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 bool IsUtf8(std::string_view text);
 
+// Length of the well-formed sequence at the start of a text that is not empty; 0 if there is none.
+std::size_t Utf8SequenceLength(std::string_view text);
+
 // What JSON can store: bad bytes and NUL become U+FFFD. `changed` is set to whether anything was replaced.
 std::string StorableText(std::string_view bytes, bool* changed = nullptr);
 

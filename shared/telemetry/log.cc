@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "shared/base/redact.h"
+#include "shared/base/terminal_text.h"
 
 namespace acl {
 namespace {
@@ -101,7 +102,7 @@ std::string FormatLogRecord(WallTime ts, LogLevel level, std::string_view compon
   for (const auto& field : bound) Append(line, field);
   for (const auto& field : fields) Append(line, field);
   line += '}';
-  return line;
+  return TerminalJson(std::move(line));  // a log is read on terminals too
 }
 
 void SetLogLevel(LogLevel level) { GetState().level.store(level, std::memory_order_relaxed); }
