@@ -1,7 +1,8 @@
 #include "chaos/history/history.h"
 
 #include <fmt/format.h>
-#include <sstream>
+
+#include "shared/base/read_file.h"
 
 namespace acl::chaos {
 
@@ -51,12 +52,11 @@ Result<std::vector<Json>> ParseHistory(std::string_view text) {
 }
 
 Result<std::vector<Json>> LoadHistory(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Error{Code::kNotFound, "cannot read " + file.string()};
-  std::ostringstream text;
-  text << in.rdbuf();
-  auto lines = ParseHistory(text.str());
-  if (!lines) return Error{lines.code(), file.string() + ": " + lines.message()};
+  constexpr std::size_t kMost = std::size_t(4) << 30;
+  auto text = ReadFile(file.string(), kMost);
+  if (!text) return text.error();
+  auto lines = ParseHistory(*text);
+  if (!lines) return Error{Code::kCorrupt, file.string() + ": " + lines.message()};
   return lines;
 }
 

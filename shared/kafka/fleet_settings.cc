@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
+#include <sstream>
+
+#include "shared/base/read_file.h"
 
 namespace acl::kafka {
 
@@ -38,8 +40,10 @@ Result<ClientSettings> MakeClientSettings(const FleetSettings& fleet, const std:
   client.bootstrap = fleet.bootstrap;
   client.client_id = client_id;
   if (fleet.properties_file.empty()) return client;
-  std::ifstream file(fleet.properties_file);
-  if (!file) return Error{Code::kInvalid, fmt::format("kafka_properties_file {} cannot be read", fleet.properties_file)};
+  constexpr std::size_t kMost = 1 << 20;
+  auto text = ReadFile(fleet.properties_file, kMost);
+  if (!text) return Error{Code::kInvalid, "kafka_properties_file: " + text.message()};
+  std::istringstream file(*text);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     line = Trimmed(line);
