@@ -71,7 +71,7 @@ struct HttpExchange {
   const HttpClient::Done done;
   const HttpConfig& config;
   HttpAnswer answer;
-  std::string url, first_origin;  // of this hop, of the first
+  std::string url, origin, first_origin;  // of this hop, of the first
   int hop = 0;
   CURL* easy = nullptr;  // of this hop
   curl_slist* headers = nullptr;
@@ -272,7 +272,8 @@ class HttpClient::Loop {
       EndWith(exchange, End::kRefused, checked.message());
       return Finish(exchange);
     }
-    if (exchange.hop == 0) exchange.first_origin = checked->origin();
+    exchange.origin = checked->origin();
+    if (exchange.hop == 0) exchange.first_origin = exchange.origin;
     exchange.answer.headers.clear();
     exchange.answer.body.clear();
     exchange.answer.status = 0;
@@ -300,7 +301,7 @@ class HttpClient::Loop {
       if (exchange.refused && !exchange.sent) {
         EndWith(exchange, End::kRefused, exchange.refusal);
       } else {
-        EndWith(exchange, exchange.sent ? End::kLost : End::kNotSent, ::curl_easy_strerror(code));
+        EndWith(exchange, exchange.sent ? End::kLost : End::kNotSent, fmt::format("{}: {}", exchange.origin, ::curl_easy_strerror(code)));
       }
       return Finish(exchange);
     }

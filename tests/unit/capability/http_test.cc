@@ -235,14 +235,18 @@ TEST_F(Http, AnAnswerThatNobodyAskedForIsNobodysAnswer) {
   }
 }
 
-TEST_F(Http, ARefusedConnectionIsAKnownFailure) {
+TEST_F(Http, ARefusedConnectionIsAKnownFailureThatNamesItsAddress) {
   int port = 0;
   {
     port = SmallServer([](const std::string&) { return std::nullopt; }).port();
   }
-  StepResult result = Call("net.http.post", {{"url", "http://127.0.0.1:" + std::to_string(port) + "/"}});
+  const std::string origin = "http://127.0.0.1:" + std::to_string(port);
+  StepResult result = Call("net.http.post", {{"url", origin + "/path?token=secret"}});
   EXPECT_EQ(result.outcome, Outcome::kFailed) << "nothing was sent";
   EXPECT_TRUE(result.retryable);
+  EXPECT_NE(result.error.find(origin + ": "), std::string::npos) << result.error;
+  EXPECT_EQ(result.error.find("secret"), std::string::npos) << result.error;
+  EXPECT_NE(Call("net.http.get", {{"url", "http://nobody.invalid:81/"}}).error.find("http://nobody.invalid:81: "), std::string::npos);
 }
 
 TEST_F(Http, TimeoutAndStopEndTheCall) {
