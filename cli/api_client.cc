@@ -39,14 +39,16 @@ ApiRequest ApiClient::Request(std::string method, const std::string& path) const
 Error ApiClient::ProblemOf(const ApiReply& reply) const {
   Code code = reply.status == 404                          ? Code::kNotFound
               : reply.status == 401 || reply.status == 403 ? Code::kDenied
-              : reply.status == 409                        ? Code::kConflict
+              : reply.status == 409 || reply.status == 412 ? Code::kConflict
               : reply.status == 504 || reply.status == 408 ? Code::kTimeout
               : reply.status >= 500                        ? Code::kUnavailable
-                                                           : Code::kInvalid;
+              : reply.status == 400 || reply.status == 422 ? Code::kInvalid
+                                                           : Code::kInternal;
   std::string message = "the server answered " + std::to_string(reply.status);
   if (auto body = ParseJson(reply.body); body && body->is_object()) {
     const std::string name = TextOf(*body, "code");
     if (name == "key-reused") code = Code::kConflict;
+    if (name == "invalid-workflow") code = Code::kCorrupt;  // the file, not the command line
     const std::string detail = TextOf(*body, body->contains("detail") ? "detail" : "title");
     if (!detail.empty()) message = detail;
     if (auto errors = body->find("errors"); errors != body->end() && errors->is_array())
@@ -76,6 +78,13 @@ Result<Json> ApiClient::Post(const std::string& path, const Json& body, const st
   ApiRequest request = Request("POST", path);
   request.headers["Content-Type"] = "application/json";
   for (const auto& [name, value] : headers) request.headers[name] = value;
+  request.body = DumpJson(body);
+  return Exchange(std::move(request));
+}
+
+Result<Json> ApiClient::Put(const std::string& path, const Json& body) {
+  ApiRequest request = Request("PUT", path);
+  request.headers["Content-Type"] = "application/json";
   request.body = DumpJson(body);
   return Exchange(std::move(request));
 }

@@ -48,9 +48,11 @@ class ApiClient {
   const std::string& server() const { return server_; }
 
   // JSON in, JSON out. A problem document (RFC 9457) becomes an Error: 404 kNotFound, 401/403 kDenied, 409 and a reused idempotency key
-  // kConflict, 4xx kInvalid, 5xx kUnavailable; the message holds the detail and each of its `errors`.
+  // kConflict, 400 and 422 kInvalid (a workflow with errors kCorrupt), other 4xx kInternal, 5xx kUnavailable; the message holds the detail
+  // and each of its `errors`.
   Result<Json> Get(const std::string& path);
   Result<Json> Post(const std::string& path, const Json& body, const std::map<std::string, std::string>& headers = {});
+  Result<Json> Put(const std::string& path, const Json& body);
   Status Delete(const std::string& path);
   Status PutContent(const std::string& sha256_hex, std::string bytes);
   Result<std::string> GetBytes(const std::string& path);

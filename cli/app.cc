@@ -1,5 +1,7 @@
 #include "cli/app.h"
 
+#include <sstream>
+
 #include "shared/base/build_info.h"
 #include "shared/journal/event.h"
 #include "shared/spec/suggest.h"
@@ -8,19 +10,68 @@ namespace acl::cli {
 
 namespace {
 
-// CLI11 says which argument it did not expect; we say what may have been meant.
-std::string Suggestion(const CLI::App& app, const std::vector<std::string>& arguments) {
-  const CLI::App* at = &app;
-  for (const std::string& argument : arguments) {
-    if (argument.starts_with('-')) continue;
-    const auto subcommands = at->get_subcommands([](const CLI::App*) { return true; });
-    std::vector<std::string> names;
-    for (const CLI::App* one : subcommands) names.push_back(one->get_name());
-    auto known = std::find(names.begin(), names.end(), argument);
-    if (known == names.end()) return names.empty() ? "" : DidYouMean(argument, {names.begin(), names.end()});
-    at = subcommands[static_cast<std::size_t>(known - names.begin())];
+// "airun workflow run": the command as it is typed.
+std::string FullName(const CLI::App& command) {
+  const std::string above = command.get_parent() ? FullName(*command.get_parent()) + " " : "";
+  return above + command.get_name();
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// Commands of that very name anywhere below.
+void FindCommands(const CLI::App& below, const std::string& name, std::vector<std::string>* found) {
+  for (const CLI::App* one : CommandsOf(below)) {
+    if (one->get_name() == name) found->push_back(FullName(*one));
+    FindCommands(*one, name, found);
   }
-  return "";
+}
+
+std::string Listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string NoSuchCommand(const CLI::App& root, const CLI::App& at, const std::string& word) {
+  std::vector<std::string> names, elsewhere;
+  for (const CLI::App* one : CommandsOf(at)) names.push_back(one->get_name());
+  std::string hint = DidYouMean(word, {names.begin(), names.end()});
+  FindCommands(root, word, &elsewhere);
+  if (hint.empty() && !elsewhere.empty()) hint = "; did you mean " + Listed(elsewhere) + "?";
+  if (hint.empty()) hint = "; there are " + Listed(names);
+  return FullName(at) + " has no command '" + word + "'" + hint;
+}
+
+std::string NoSuchOption(const CLI::App& at, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* one = &at; one; one = one->get_parent())
+    for (const CLI::Option* option : one->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string name = word.substr(0, word.find('='));
+  return FullName(at) + " has no option '" + name + "'" + DidYouMean(name, {names.begin(), names.end()});
+}
+
+// What CLI11 found wrong, in words that name the command. Of what could not be placed, the first word is the mistake.
+std::string Explain(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* at = &root;
+  for (auto chosen = root.get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) at = chosen.front();
+  const bool about_words = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) ||
+                           error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const bool group = !CommandsOf(*at).empty();
+  for (const std::string& word : about_words ? root.remaining(true) : std::vector<std::string>()) {
+    if (word == "--") continue;
+    if (word.size() > 1 && word[0] == '-') return NoSuchOption(*at, word);
+    if (group) return NoSuchCommand(root, *at, word);
+    return FullName(*at) + " takes no further argument: '" + word + "'";
+  }
+  if (about_words && group) {
+    std::vector<std::string> names;
+    for (const CLI::App* one : CommandsOf(*at)) names.push_back(one->get_name());
+    return FullName(*at) + " needs a command: " + Listed(names);
+  }
+  return FullName(*at) + ": " + error.what();
 }
 
 void AddGlobals(CLI::App* app, Session* session) {
@@ -42,8 +93,10 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   CLI::App* workflow = app->add_subcommand("workflow", "submit, watch and steer workflow runs");
   workflow->require_subcommand(1);
   AddWorkflowRun(workflow, session);
+  AddWorkflowBatch(workflow, session);
   AddWorkflowValidate(workflow, session);
   AddWorkflowQueries(workflow, session);
+  AddWorkflowStatus(workflow, session);
   AddWorkflowActs(workflow, session);
   AddScheduleCommands(app.get(), session);
   AddStepCommands(app.get(), session);
@@ -61,7 +114,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
       "Examples:\n"
       "  airun dev                                          a coordinator and two workers on this machine\n"
       "  airun workflow run examples/exec.yaml --wait       submit a file, wait for its end\n"
-      "  airun workflow status 0193                         the first characters of an id are enough\n"
+      "  airun workflow status 4f1c9a                       any part of an id will do (6 hex digits at least)\n"
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 no right, 5 conflict, 6 timeout");
   return app;
 }
@@ -73,15 +126,18 @@ int RunCli(const std::vector<std::string>& arguments, Surroundings surroundings)
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
     app->parse(std::move(reversed));
   } catch (const CLI::Success& wanted) {  // --help, --version
-    app->exit(wanted, session.world.out, session.world.err);
+    std::ostringstream out, err;
+    app->exit(wanted, out, err);
+    session.Write(out.str());
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    session.Fail(kExitUsage, std::string(error.what()) + Suggestion(*app, arguments));
+    session.exit_code = kExitUsage;
+    session.Note(Explain(*app, error));  // begins with the command, so with "airun"
     session.Note("Run with --help for more information.");
   } catch (const std::exception& error) {
     session.Fail(kExitFailure, std::string("internal error: ") + error.what());
   }
-  session.world.out.flush();
+  session.Flush();
   return session.exit_code;
 }
 

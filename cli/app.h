@@ -16,8 +16,11 @@ std::unique_ptr<CLI::App> MakeApp(Session* session);
 void AddWorkflowRun(CLI::App* workflow, Session* session);
 void AddWorkflowValidate(CLI::App* workflow, Session* session);
 void AddWorkflowQueries(CLI::App* workflow, Session* session);
+void AddWorkflowStatus(CLI::App* workflow, Session* session);  // status, result
+void AddWorkflowBatch(CLI::App* workflow, Session* session);
 void AddWorkflowActs(CLI::App* workflow, Session* session);
 void AddScheduleCommands(CLI::App* app, Session* session);
+void AddScheduleUpdate(CLI::App* schedule, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
 void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease

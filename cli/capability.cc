@@ -16,14 +16,14 @@ void List(Session* session) {
     all.push_back(std::move(row));
   }
   if (session->json()) return session->PrintJson(all);
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void PrintFields(Session* session, const std::string& title, const std::vector<FieldSpec>& fields, bool results) {
   if (fields.empty()) return;
   session->Print("\n" + title);
   for (const FieldSpec& field : fields) {
-    std::string line = "  " + session->Paint(Session::Colour::kBlue, field.name) + " " + field.type;
+    Shown line = "  " + session->Paint(Session::Colour::kBlue, field.name) + " " + field.type;
     if (field.required != results) line += results ? ", not always" : ", required";
     if (field.default_value) line += ", default " + DumpJson(*field.default_value);
     for (std::size_t i = 0; i < field.allowed.size(); ++i) line += (i ? ", " : ", one of ") + field.allowed[i];

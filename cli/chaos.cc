@@ -8,6 +8,7 @@
 #include "chaos/history/history.h"
 #include "chaos/process/patience.h"
 #include "cli/app.h"
+#include "cli/numbers.h"
 #include "cli/verify_kinds.h"
 #include "shared/base/random.h"
 #include "shared/postgres/chaos_mark.h"
@@ -50,7 +51,7 @@ int ExitOf(chaos::Outcome outcome) {
 void Show(Session* session, const chaos::Report& report) {
   session->exit_code = ExitOf(report.outcome);
   if (session->json()) return session->PrintJson(report.json);
-  session->world.out << chaos::ToText(report.json);
+  session->Write(chaos::ToText(report.json));
   const bool passed = report.outcome == chaos::Outcome::kPassed;
   session->Print(session->Paint(passed ? Session::Colour::kGreen : Session::Colour::kRed, report.json["verdict"].get<std::string>()));
 }
@@ -138,7 +139,7 @@ void Zombie(Session* session, const ChaosOptions& options) {
   SetLogLevel(LogLevel::kError);
   const Status shown = chaos::RunZombie({Programs(session), *folder / "fleet", options.postgres, [session](const std::string& line) {
                                            session->Print(line);
-                                           session->world.out.flush();
+                                           session->Flush();
                                          }});
   if (!shown) return session->Fail(shown.error());
   session->Print(session->Paint(Session::Colour::kGreen, "zombie: refused"));
@@ -164,9 +165,10 @@ void AddChaosCommands(CLI::App* app, Session* session) {
                   "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, "
                   "brokers, soak")
       ->capture_default_str();
-  run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given");
+  run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given")
+      ->check(WholeNumber(1, std::numeric_limits<std::int64_t>::max()));
   run->add_option("--faults", options->faults, "these, instead of the profile's own: KIND,KIND...")->delimiter(',');
-  run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(CLI::Range(0.0, 10'080.0));
+  run->add_option("--minutes", options->minutes, "go on with faults for at least so long")->check(Decimal(0, 10'080, "minutes"));
   run->add_option("--against", options->against,
                   "the coordinator of a fleet elsewhere, http://HOST:PORT; needs --database-url, and a mark there");
   run->add_option("--folder", options->folder, "for history, report and logs; a new one below the temporary folder unless given");

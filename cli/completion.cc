@@ -138,7 +138,7 @@ void AddCompletionCommand(CLI::App* app, Session* session) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app->add_subcommand("completion", "a script that completes airun's words: source <(airun completion bash)");
   command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([=] { session->world.out << CompletionScript(*app, *shell); });
+  command->callback([=] { session->Write(CompletionScript(*app, *shell)); });
 }
 
 }  // namespace acl::cli

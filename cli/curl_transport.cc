@@ -101,7 +101,7 @@ class CurlTransport final : public Transport {
     curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
     reading.reply.status = static_cast<int>(status);
     if (code == CURLE_OK || reading.stopped) return std::move(reading.reply);
-    if (reading.too_large) return Error{Code::kInvalid, "the answer of " + url + " is larger than 256 MiB"};
+    if (reading.too_large) return Error{Code::kInternal, "the answer of " + url + " is larger than 256 MiB"};
     const std::string why = reason[0] ? reason : curl_easy_strerror(code);
     if (code == CURLE_OPERATION_TIMEDOUT) return Error{Code::kTimeout, "no answer from " + server_ + " in time: " + why};
     return Error{Code::kUnavailable, "cannot reach the coordinator at " + server_ + " (" + why +

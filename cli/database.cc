@@ -1,6 +1,7 @@
 // airun db migrate, status, new-epoch: directly on the database.
 #include "cli/app.h"
 #include "cli/format.h"
+#include "cli/numbers.h"
 #include "shared/postgres/migrate.h"
 
 namespace acl::cli {
@@ -67,7 +68,7 @@ void AddDatabaseCommands(CLI::App* app, Session* session) {
   db->add_subcommand("status", "what is applied, what is missing; exit 1 if it is not ready")->callback([=] { DatabaseStatus(session); });
   auto above = std::make_shared<std::string>();
   CLI::App* epoch = db->add_subcommand("new-epoch", "after any restore from a backup: later tokens are above all earlier ones");
-  epoch->add_option("--above", *above, "the highest token seen anywhere, if known")->check(CLI::TypeValidator<std::int64_t>());
+  epoch->add_option("--above", *above, "the highest token seen anywhere, if known")->check(WholeNumber(0, kMostNumber));
   epoch->callback([=] { NewEpoch(session, *above); });
 }
 

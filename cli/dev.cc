@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/app.h"
+#include "cli/numbers.h"
 #include "shared/base/clock.h"
 #include "shared/postgres/migrate.h"
 #include "shared/runtime/spawn.h"
@@ -140,7 +141,7 @@ void RunDev(Session* session, const DevOptions& options) {
     session->Print("OpenAPI      http://" + api + "/openapi.json");
     session->Print("workers      " + std::to_string(options.workers) + ", files under " + options.work_dir + "/");
     session->Print("try          airun workflow run examples/exec.yaml --wait      Ctrl-C stops everything");
-    session->world.out.flush();
+    session->Flush();
     while (!children.Wait(std::chrono::seconds(1), &ended)) {
     }
   }
@@ -158,9 +159,9 @@ void RunDev(Session* session, const DevOptions& options) {
 void AddDevCommand(CLI::App* app, Session* session) {
   auto options = std::make_shared<DevOptions>();
   CLI::App* command = app->add_subcommand("dev", "a coordinator and workers on this machine, until Ctrl-C");
-  command->add_option("--workers", options->workers, "how many")->check(CLI::Range(1, 64))->capture_default_str();
+  command->add_option("--workers", options->workers, "how many")->check(WholeNumber(1, 64))->capture_default_str();
   command->add_option("--port", options->port, "the API's; the next one is the doorbell's")
-      ->check(CLI::Range(1, 65'534))
+      ->check(WholeNumber(1, 65'534))
       ->capture_default_str();
   command->add_option("--work-dir", options->work_dir, "where workers lay out files")->capture_default_str();
   command->add_flag("--no-migrate", options->no_migrate, "leave the database as it is");

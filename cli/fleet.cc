@@ -32,7 +32,7 @@ void Workers(Session* session, bool all) {
                {state, session->Paint(StatusColour(state), state)}});
   }
   if (table.empty()) return session->Note("no worker is alive; start one: acl-worker, or airun dev");
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void Leases(Session* session) {
@@ -46,7 +46,7 @@ void Leases(Session* session) {
     table.Add({TextOf(row, "workflow_id"), TextOf(row, "worker_name"), TextOf(row, "fencing_token"), ShortTime(TextOf(row, "acquired_at")),
                ShortTime(TextOf(row, "lease_expires_at"))});
   if (table.empty()) return session->Note("no lease is held");
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ const Json& ItemsOf(const Json& body) {
 
 std::string ShortTime(const std::string& time) {
   if (time.size() < 19 || time[10] != 'T') return time;
-  return time.substr(0, 10) + " " + time.substr(11, 8);
+  return time.substr(0, 10) + " " + time.substr(11, 8) + (time.ends_with('Z') ? "Z" : "");
 }
 
 std::string Cut(const std::string& text, std::size_t most) {
@@ -48,18 +48,25 @@ std::string Cut(const std::string& text, std::size_t most) {
   return out;
 }
 
-std::string Table::Text() const {
+std::string OnOneLine(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return text;
+}
+
+Shown Table::Text() const {
   std::vector<std::size_t> widths;
   for (const std::string& title : head_) widths.push_back(Characters(title));
   for (const auto& row : rows_)
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], Characters(row[i].text));
-  std::string out;
+  Shown out;
   auto line = [&](const std::vector<Cell>& row) {
-    std::string text;
+    Shown text;
     std::size_t owed = 0;  // spaces only before something
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
       if (!row[i].text.empty()) {
-        text += std::string(owed, ' ') + row[i].shown;
+        text += std::string(owed, ' ');
+        text += row[i].shown;
         owed = 0;
       }
       owed += widths[i] - Characters(row[i].text) + 2;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/shown.h"
 #include "shared/base/json.h"
 
 namespace acl::cli {
@@ -14,16 +15,18 @@ std::int64_t IntOf(const Json& object, const std::string& key, std::int64_t othe
 // The list of a page: the body itself, or its one member that is a list of the usual name.
 const Json& ItemsOf(const Json& body);
 
-// "2026-11-22T01:02:03.123456Z" -> "2026-11-22 01:02:03"
+// "2026-11-22T01:02:03.123456Z" -> "2026-11-22 01:02:03Z"
 std::string ShortTime(const std::string& time);
 std::string Cut(const std::string& text, std::size_t most);  // by characters, with an ellipsis; line breaks become spaces
 
+std::string OnOneLine(std::string text);  // line feeds and tabs as spaces
+
 struct Cell {
-  Cell(std::string plain) : text(plain), shown(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
-  Cell(const char* plain) : Cell(std::string(plain)) {}              // NOLINT(google-explicit-constructor)
-  Cell(std::string plain, std::string painted) : text(std::move(plain)), shown(std::move(painted)) {}
-  std::string text;   // for the width
-  std::string shown;  // with colours
+  Cell(const std::string& plain) : shown(OnOneLine(plain)), text(shown.bytes()) {}  // NOLINT(google-explicit-constructor)
+  Cell(const char* plain) : Cell(std::string(plain)) {}                             // NOLINT(google-explicit-constructor)
+  Cell(const std::string& plain, Shown painted) : shown(std::move(painted)), text(TerminalText(plain)) {}
+  Shown shown;       // with colours
+  std::string text;  // without them: for the width
 };
 
 class Table {
@@ -31,7 +34,7 @@ class Table {
   explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}
   void Add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
-  std::string Text() const;  // lines with their ends, columns two spaces apart
+  Shown Text() const;  // lines with their ends, columns two spaces apart
 
  private:
   std::vector<std::string> head_;

@@ -32,7 +32,7 @@ void List(Session* session) {
                key.revoked_at ? ShortTime(FormatWallTime(*key.revoked_at)) : ""});
   }
   if (table.empty()) return session->Note("there is no API key; make one: airun key create NAME");
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void Revoke(Session* session, const std::string& id) {

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
       acl::cli::MakeCurlTransport,
       [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); },
       length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string(argv[0]),
+      &std::cin,
   };
   return acl::cli::RunCli({argv + 1, argv + argc}, std::move(surroundings));
 }

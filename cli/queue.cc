@@ -4,6 +4,7 @@
 #include "cli/app.h"
 #include "cli/format.h"
 #include "cli/kafka_access.h"
+#include "cli/numbers.h"
 #include "shared/kafka/dead_letters.h"
 #include "shared/kafka/naming.h"
 #include "shared/kafka/topics.h"
@@ -70,7 +71,7 @@ void Show(Session* session, const QueueOptions& options) {
                std::to_string(state.without_leader)});
   }
   if (session->json()) return session->PrintJson(all);
-  session->world.out << table.Text();
+  session->Write(table.Text());
   if (session->exit_code != kExitOk)
     session->Note("fix: airun queue init makes what is missing; a topic without leader waits for its broker");
 }
@@ -110,7 +111,7 @@ void DeadList(Session* session, const QueueOptions& options) {
     table.Add({LetterId(letter), ShortTime(letter.at), fmt::format("{} {}:{}", letter.topic, letter.from_partition, letter.from_offset),
                Cut(letter.reason, 90)});
   }
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void DeadShow(Session* session, const QueueOptions& options) {
@@ -157,16 +158,16 @@ void AddQueueCommands(CLI::App* app, Session* session) {
       queue->add_subcommand("init", "make the topics of these queues, and the one of dead letters; what is there stays as it is");
   init->add_option("queues", options->queues, "queues")->capture_default_str();
   init->add_option("--partitions", options->partitions, "of each topic: the most workers that share one queue and band")
-      ->check(CLI::Range(1, 10'000))
+      ->check(WholeNumber(1, 10'000))
       ->capture_default_str();
   init->add_option("--replication", options->replication, "copies of each partition; 3 in production")
-      ->check(CLI::Range(1, 32))
+      ->check(WholeNumber(1, 32))
       ->capture_default_str();
   init->add_option("--retention-hours", options->retention_hours, "how long messages are kept; they are wake-ups only")
-      ->check(CLI::Range(1, 876'000))
+      ->check(WholeNumber(1, 876'000))
       ->capture_default_str();
   init->add_option("--dead-retention-hours", options->dead_retention_hours, "how long dead letters are kept")
-      ->check(CLI::Range(1, 876'000))
+      ->check(WholeNumber(1, 876'000))
       ->capture_default_str();
   init->callback([=] { Init(session, *options); });
   CLI::App* status = queue->add_subcommand("status", "topics of these queues; exit 1 if one is missing or has no leader");

@@ -3,6 +3,7 @@
 
 #include "cli/app.h"
 #include "cli/format.h"
+#include "cli/numbers.h"
 #include "cli/spec_file.h"
 #include "shared/schedule/due.h"
 
@@ -31,7 +32,7 @@ std::string Spaced(std::string time) {
 void PrintNext(Session* session, const Json& next, const std::string& zone) {
   Table table({"UTC", zone});
   for (const Json& one : next) table.Add({Spaced(TextOf(one, "at")), Spaced(TextOf(one, "local"))});
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void CreateSchedule(Session* session, const ScheduleOptions& options) {
@@ -70,7 +71,7 @@ void ListSchedules(Session* session) {
                one.value("paused", false) ? "paused" : ShortTime(TextOf(one, "next_fire_at")), TextOf(counts, "started"),
                TextOf(counts, "skipped_overlap"), TextOf(counts, "missed"), TextOf(counts, "failed")});
   }
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void ShowSchedule(Session* session, const std::string& name) {
@@ -95,7 +96,7 @@ void ShowSchedule(Session* session, const std::string& name) {
   Table table({"UTC", "OUTCOME", "RUN", "REASON"});
   for (const Json& fire : fires)
     table.Add({ShortTime(TextOf(fire, "scheduled_time")), TextOf(fire, "outcome"), TextOf(fire, "run"), Cut(TextOf(fire, "reason"), 80)});
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 // Pure: no server is asked.
@@ -155,10 +156,11 @@ void AddScheduleCommands(CLI::App* app, Session* session) {
       ->check(CLI::IsMember({"skip", "buffer_one", "cancel_other", "allow"}))
       ->capture_default_str();
   create->add_option("--catchup", options->catchup, "seconds by which a fire time may be late and is still made up")
-      ->check(CLI::Range(std::int64_t(0), schedule::kMaxCatchup))
+      ->check(WholeNumber(0, schedule::kMaxCatchup))
       ->capture_default_str();
   create->add_flag("--paused", options->paused, "it does not fire until it is resumed");
   create->callback([=] { CreateSchedule(session, *options); });
+  AddScheduleUpdate(group, session);
   group->add_subcommand("list", "all of them")->callback([=] { ListSchedules(session); });
   AddNamed(group, options, "show", "its next ten fire times, and what became of the last ones")->callback([=] {
     ShowSchedule(session, options->name);
@@ -166,7 +168,7 @@ void AddScheduleCommands(CLI::App* app, Session* session) {
   CLI::App* next = group->add_subcommand("next", "the next fire times of an expression; no server needed");
   next->add_option("cron", options->cron, "5 fields, 6 with seconds first, or @daily and the like")->required();
   next->add_option("--zone", options->zone, "utc or an IANA name")->capture_default_str();
-  next->add_option("-n,--count", options->count, "how many")->check(CLI::Range(1, 1'000))->capture_default_str();
+  next->add_option("-n,--count", options->count, "how many")->check(WholeNumber(1, 1'000))->capture_default_str();
   next->add_option("--after", options->after, "from this time on (RFC 3339) instead of now");
   next->callback([=] { NextTimes(session, *options); });
   CLI::App* pause = AddNamed(group, options, "pause", "no fire time starts a run until it is resumed");

@@ -1,17 +1,18 @@
 #include "cli/session.h"
 
-#include <fstream>
-
 #include "cli/format.h"
+#include "shared/base/read_file.h"
 #include "shared/base/trace_context.h"
 #include "shared/capability/standard.h"
 #include "shared/config/settings.h"
+#include "shared/kernel/subject_part.h"
 #include "shared/objectstore/open_store.h"
 
 namespace acl::cli {
 
 int ExitCodeOf(Code code) {
   switch (code) {
+    case Code::kInvalid: return kExitUsage;
     case Code::kNotFound: return kExitNotFound;
     case Code::kDenied: return kExitDenied;
     case Code::kConflict: return kExitConflict;
@@ -22,22 +23,26 @@ int ExitCodeOf(Code code) {
 
 void Session::Fail(const Error& error) { Fail(ExitCodeOf(error.code), error.message); }
 
-void Session::Fail(int code, const std::string& message) {
-  world.err << "airun: " << message << "\n";
+void Session::Fail(int code, const Shown& message) {
+  Note("airun: " + message);
   exit_code = code;
 }
 
-void Session::Note(const std::string& message) { world.err << message << "\n"; }
-void Session::Print(const std::string& text) { world.out << text << "\n"; }
-void Session::PrintJson(const Json& value) { world.out << value.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
+void Session::Note(const Shown& message) { world.err << message.bytes() << "\n"; }
+void Session::Progress(const Shown& line) { world.err << "\r" << line.bytes() << std::flush; }
+void Session::Print(const Shown& text) { world.out << text.bytes() << "\n"; }
+void Session::Write(const Shown& text) { world.out << text.bytes(); }
+void Session::PrintJson(const Json& value) { world.out << TerminalJson(value.dump(2, ' ', false, Json::error_handler_t::replace)) << "\n"; }
+void Session::PrintJsonLine(const Json& value) { world.out << TerminalJson(DumpJson(value)) << "\n"; }
+void Session::WriteBytes(const std::string& bytes) { world.out << (world.out_is_terminal ? TerminalText(bytes) : bytes); }
+void Session::Flush() { world.out.flush(); }
 
-std::string Session::Paint(Colour colour, const std::string& text) const {
+Shown Session::Paint(Colour colour, const std::string& text) const {
   bool on = world.out_is_terminal && world.environment("TERM") != "dumb";
   if (!world.environment("FORCE_COLOR").empty()) on = true;
   if (options.no_color || !world.environment("NO_COLOR").empty() || json()) on = false;
   static constexpr const char* kCodes[] = {"", "31", "32", "33", "34", "2"};
-  if (!on || colour == Colour::kNone || text.empty()) return text;
-  return std::string("\033[") + kCodes[static_cast<int>(colour)] + "m" + text + "\033[0m";
+  return Shown(on ? kCodes[static_cast<int>(colour)] : "", text);
 }
 
 std::string Session::DatabaseUrl() const {
@@ -67,9 +72,9 @@ Result<ApiClient*> Session::Api() {
     return Error{Code::kInvalid, "the server '" + server + "' is no URL; write http://HOST:PORT (--server or ACL_SERVER)"};
   std::string key = world.environment("ACL_API_KEY");
   if (!options.api_key_file.empty()) {
-    std::ifstream in(options.api_key_file);
-    if (!in) return Error{Code::kInvalid, "cannot read the API key file " + options.api_key_file};
-    std::getline(in, key);
+    auto text = ReadFile(options.api_key_file, 64 << 10);
+    if (!text) return Error{Code::kInvalid, "the API key file: " + text.message()};
+    key = text->substr(0, text->find('\n'));
     while (!key.empty() && std::isspace(static_cast<unsigned char>(key.back()))) key.pop_back();
     if (key.empty()) return Error{Code::kInvalid, "the API key file " + options.api_key_file + " holds no key in its first line"};
   }
@@ -81,11 +86,10 @@ Result<ApiClient*> Session::Api() {
 }
 
 Result<std::string> Session::RunId(const std::string& text) {
-  std::string wanted = text;
-  for (char& c : wanted) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (wanted.size() >= 4 && wanted.size() <= 36 && wanted.find_first_not_of("0123456789abcdef-") == std::string::npos) return wanted;
+  if (const auto whole = SubjectId::Parse(text)) return whole->ToString();
+  if (auto part = SubjectPart(text)) return *part;
   return Error{Code::kInvalid,
-               "'" + text + "' is no run id; write the whole id or at least its first 4 characters (airun workflow list shows them)"};
+               "'" + text + "' is no run id: write the id or any part of it, at least 6 hex digits (airun workflow list shows them)"};
 }
 
 const CapabilityRegistry& Session::Capabilities() {

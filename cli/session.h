@@ -1,7 +1,8 @@
 #pragma once
 // What every command of airun shares: where it writes, the global options, the connection to the coordinator, and how it ends.
 //
-// Data goes to stdout, messages to stderr. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 no right, 5 conflict, 6 timeout.
+// Data goes to stdout, messages to stderr. Exit codes: 0 ok, 1 failure, 2 usage (kInvalid), 3 not found, 4 no right, 5 conflict, 6 timeout.
+// A file whose contents are wrong is kCorrupt: 1.
 
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "cli/api_client.h"
+#include "cli/shown.h"
 #include "shared/base/json.h"
 #include "shared/base/result.h"
 #include "shared/capability/capability.h"
@@ -29,7 +31,8 @@ struct Surroundings {
   std::function<std::string(const std::string& name)> environment;  // "" if not set
   std::function<std::unique_ptr<Transport>(const std::string& server)> connect;
   std::function<void(std::chrono::milliseconds)> sleep;
-  std::string executable;  // path of airun itself
+  std::string executable;      // path of airun itself
+  std::istream* in = nullptr;  // stdin, if there is one
 };
 
 struct GlobalOptions {
@@ -45,23 +48,30 @@ class Session {
   Surroundings world;
   GlobalOptions options;
   int exit_code = kExitOk;
+  bool stdin_read = false;  // it can be read once
 
   bool json() const { return options.output == "json"; }
   // Prints "airun: <message>" to stderr and remembers the exit code.
   void Fail(const Error& error);
-  void Fail(int code, const std::string& message);
-  void Note(const std::string& message);  // to stderr
-  void Print(const std::string& text);    // to stdout, with a line end
+  void Fail(int code, const Shown& message);
+  void Note(const Shown& message);        // to stderr, with a line end
+  void Progress(const Shown& line);       // to stderr, over the line before
+  void Print(const Shown& text);          // to stdout, with a line end
+  void Write(const Shown& text);          // to stdout, as it is
   void PrintJson(const Json& value);      // indented
+  void PrintJsonLine(const Json& value);  // on one line
+  // A file's own bytes; a terminal gets them as text.
+  void WriteBytes(const std::string& bytes);
+  void Flush();
   enum class Colour { kNone, kRed, kGreen, kYellow, kBlue, kDim };
   // Coloured if stdout is a terminal and nobody objects (NO_COLOR, --no-color, TERM=dumb; FORCE_COLOR insists).
-  std::string Paint(Colour colour, const std::string& text) const;
+  Shown Paint(Colour colour, const std::string& text) const;
 
   std::string DatabaseUrl() const;  // --database-url, ACL_DATABASE_URL, the default
   Result<ApiClient*> Api();
   // The object store that ACL_S3_... name, which should be the programs'; null if they name none.
   Result<std::shared_ptr<S3Store>> Objects();
-  // What can be a run's id or the first characters of one (at least 4); the server finds the run, or says which ones begin so.
+  // What can be a run's id or a part of one (at least 6 hex digits); the server finds the run, or says which ones have that part.
   Result<std::string> RunId(const std::string& text);
   const CapabilityRegistry& Capabilities();  // of this binary
 

@@ -2,6 +2,7 @@
 // A workflow file, its inputs and labels as the body of a submission: for `workflow run` and `schedule create`.
 
 #include "cli/session.h"
+#include "shared/spec/workflow_spec.h"
 
 namespace CLI {
 class App;
@@ -9,16 +10,31 @@ class App;
 
 namespace acl::cli {
 
+// As many as the server takes.
+inline constexpr std::size_t kMostSpecBytes = 16u << 20;
+
 struct SpecFileOptions {
-  std::string file;
+  std::string file;                         // "-": stdin
+  std::string inputs_file;                  // "" for none
   std::vector<std::string> inputs, labels;  // NAME=VALUE
   bool strict = false, strict_templates = false;
 };
 
 void AddSpecFileOptions(CLI::App* command, const std::shared_ptr<SpecFileOptions>& options);
+// -i and --inputs only.
+void AddInputOptions(CLI::App* command, const std::shared_ptr<SpecFileOptions>& options);
+
+struct ReadSpec {
+  WorkflowSpec spec;
+  Json body;  // {"workflow", "file", "strict"?, "strict_templates"?}
+};
+// The file checked, findings to stderr. kCorrupt if it has errors.
+Result<ReadSpec> ReadSpecText(Session* session, const SpecFileOptions& options);
+// kInvalid if a run would not take these. `supplied`: an input that the server adds if the file declares it; empty: none.
+Status CheckRunInputs(const WorkflowSpec& spec, const Json& inputs, const std::string& supplied = "");
 
 // {"workflow", "file", "inputs", "labels"?, "strict"?, "strict_templates"?}, checked here first: all findings at once, to stderr. The
-// server checks again. `supplied`: an input that the server adds if the file declares it; empty: none.
+// server checks again. `supplied`: as of CheckRunInputs.
 Result<Json> ReadSpecFile(Session* session, const SpecFileOptions& options, const std::string& supplied = "");
 
 // POST with an Idempotency-Key (of its own if empty), again a few times if the answer is lost.

@@ -1,10 +1,10 @@
 #include "cli/upload.h"
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "shared/base/ids.h"
+#include "shared/base/read_file.h"
 #include "shared/base/sha256.h"
 
 namespace acl::cli {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 20'000;
-constexpr std::uintmax_t kLargest = 64u << 20;
+constexpr std::size_t kLargest = 64u << 20;
 
 struct Entry {
   fs::path from;
@@ -61,16 +61,13 @@ Result<Json> Upload(Session* session, ApiClient& api, const std::vector<std::str
   Json list = Json::array();
   std::set<std::string> sent;
   for (const auto& [path, from] : files) {
-    std::error_code error;
-    if (fs::file_size(from, error) > kLargest || error)
-      return Error{Code::kInvalid, "--files: " + from.string() + (error ? ": " + error.message() : " is larger than 64 MiB")};
-    std::ifstream in(from, std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    if (!in || in.bad()) return Error{Code::kInvalid, "--files: cannot read " + from.string() + ": " + std::strerror(errno)};
-    const std::string hash = ToHex(Sha256(bytes));
-    const std::size_t size = bytes.size();
+    auto bytes = ReadFile(from.string(), kLargest);
+    if (!bytes) return Error{Code::kInvalid, "--files: " + bytes.message()};
+    const std::string hash = ToHex(Sha256(*bytes));
+    const std::size_t size = bytes->size();
     if (sent.insert(hash).second)
-      if (Status put = api.PutContent(hash, std::move(bytes)); !put) return Error{put.code(), "--files: " + path + ": " + put.message()};
+      if (Status put = api.PutContent(hash, std::move(*bytes)); !put) return Error{put.code(), "--files: " + path + ": " + put.message()};
+    std::error_code error;
     const int mode = static_cast<int>(fs::status(from, error).permissions()) & 0777;
     list.push_back({{"path", path}, {"hash", hash}, {"size", size}, {"mode", mode}});
   }

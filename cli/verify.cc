@@ -6,6 +6,8 @@
 #include "chaos/checkers/invariants.h"
 #include "cli/app.h"
 #include "cli/verify_kinds.h"
+#include "shared/base/read_file.h"
+#include "shared/kernel/subject_part.h"
 #include "shared/postgres/pg_queries.h"
 #include "shared/verify/verify.h"
 
@@ -13,7 +15,6 @@ namespace acl::cli {
 
 namespace {
 
-// What can be an id or the first characters of one (at least 4).
 Result<SubjectId> FindSubject(const std::string& database, const std::string& text) {
   if (auto whole = SubjectId::Parse(text)) return *whole;
   PgStoreOptions options;
@@ -21,13 +22,13 @@ Result<SubjectId> FindSubject(const std::string& database, const std::string& te
   options.application_name = "airun";
   PgStore store(options);
   PgQueries queries(store);
-  auto found = queries.FindByPrefix(text);
+  auto found = queries.FindByPart(text);
   if (!found) return found.error();
-  if (found->empty()) return Error{Code::kNotFound, "no id begins with '" + text + "': airun workflow list shows them"};
+  if (found->empty()) return Error{Code::kNotFound, NoSuchRun(text)};
   if (found->size() == 1) return found->front();
   std::string all;
-  for (const SubjectId& one : *found) all += (all.empty() ? "" : ", ") + one.ToString();
-  return Error{Code::kInvalid, "'" + text + "' is the beginning of several ids: " + all};
+  for (const SubjectId& one : *found) all += "\n  " + one.ToString();
+  return Error{Code::kConflict, "several runs have '" + text + "' in their id: write more of it" + all};
 }
 
 struct Wanted {
@@ -41,10 +42,11 @@ struct Wanted {
 template <class T>
 Status ReadInto(const std::string& file, Result<T> (*reader)(std::istream&), std::optional<T>* into) {
   if (file.empty()) return {};
+  if (Status readable = CheckReadable(file); !readable) return readable;
   std::ifstream in(file);
-  if (!in) return Error{Code::kNotFound, "cannot read " + file};
   auto read = reader(in);
-  if (!read) return Error{Code::kInvalid, file + ": " + read.message()};
+  if (!read) return Error{Code::kCorrupt, file + ": " + read.message()};
+  if (in.bad()) return Error{Code::kInvalid, "cannot read " + file + " to its end"};
   *into = std::move(*read);
   return {};
 }
@@ -71,15 +73,16 @@ void Verify(Session* session, const Wanted& wanted) {
   const bool tell = session->world.err_is_terminal && !session->json();
   if (tell) {
     options.on_progress = [session](const verify::Progress& p) {
-      session->world.err << fmt::format("\r{} of {} subjects, {} events", p.subjects_done, p.subjects, p.events) << std::flush;
+      session->Progress(fmt::format("{} of {} subjects, {} events", p.subjects_done, p.subjects, p.events));
     };
   }
   Result<verify::Report> report = Error{Code::kInternal, "not verified"};
   if (wanted.id.empty()) {
     report = verify::VerifyAll(options);
-    if (tell) session->world.err << "\n";
+    if (tell) session->Note("");
   } else {
-    auto subject = FindSubject(options.conninfo, wanted.id);
+    const auto id = session->RunId(wanted.id);
+    auto subject = id ? FindSubject(options.conninfo, *id) : Result<SubjectId>(id.error());
     report = subject ? verify::VerifySubject(options, *subject) : Result<verify::Report>(subject.error());
   }
   if (!report) return session->Fail(report.error());
@@ -99,8 +102,8 @@ void Verify(Session* session, const Wanted& wanted) {
     }
     return session->PrintJson(json);
   }
-  session->world.out << ToText(*report);
-  if (invariants) session->world.out << "\n" << ToText(*invariants);
+  session->Write(ToText(*report));
+  if (invariants) session->Write("\n" + ToText(*invariants));
   session->Print(clean ? session->Paint(Session::Colour::kGreen, "clean") : session->Paint(Session::Colour::kRed, "not clean"));
 }
 
@@ -109,7 +112,7 @@ void Verify(Session* session, const Wanted& wanted) {
 void AddVerifyCommand(CLI::App* app, Session* session) {
   auto wanted = std::make_shared<Wanted>();
   CLI::App* command = app->add_subcommand("verify", "re-read what is stored and check every invariant; exit 1 on any violation");
-  CLI::Option* one = command->add_option("ID", wanted->id, "one run, by its id or the first characters of it");
+  CLI::Option* one = command->add_option("ID", wanted->id, "one run, by its id or any part of it (6 hex digits at least)");
   CLI::Option* every = command->add_flag("--all", wanted->all, "every run, and what crosses tables: sessions, contents, views, rights");
   every->excludes(one);
   CLI::Option* asked = command->add_flag("--invariants", wanted->invariants,

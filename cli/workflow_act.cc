@@ -1,10 +1,16 @@
-// airun workflow cancel, pause, resume, quarantine; airun step resolve
+// airun workflow cancel, pause, resume, signal, quarantine
 #include "cli/app.h"
 #include "cli/format.h"
+#include "cli/inputs.h"
+#include "cli/run_text.h"
+#include "cli/spec_file.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl::cli {
 
 namespace {
+
+constexpr std::size_t kMostPayloadBytes = 1u << 20;
 
 void Act(Session* session, const std::string& text, const std::string& verb, const Json& body, const std::string& done) {
   auto id = session->RunId(text);
@@ -25,7 +31,7 @@ struct ActOptions {
 CLI::App* AddAct(CLI::App* workflow, Session* session, const std::string& verb, const std::string& help, const std::string& done) {
   auto options = std::make_shared<ActOptions>();
   CLI::App* command = workflow->add_subcommand(verb, help);
-  command->add_option("id", options->id, "the run, or the first characters of its id")->required();
+  command->add_option("id", options->id, "the run: its id, or any part of it")->required();
   command->add_option("--reason", options->reason, "kept in the journal");
   if (verb == "cancel") command->add_flag("--compensate", options->compensate, "undo what was done");
   command->callback([=] {
@@ -54,7 +60,7 @@ void QuarantineList(Session* session, bool all) {
   for (const Json& row : *rows)
     table.Add({TextOf(row, "workflow_id"), ShortTime(TextOf(row, "at")), TextOf(row, "reason"), Cut(TextOf(row, "detail"), 80),
                ShortTime(TextOf(row, "released_at"))});
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 void QuarantineInspect(Session* session, const std::string& text) {
@@ -62,18 +68,27 @@ void QuarantineInspect(Session* session, const std::string& text) {
   if (!id) return session->Fail(id.error());
   auto rows = Quarantined(session, true);
   if (!rows) return session->Fail(rows.error());
+  const std::string part = *SubjectPart(*id);
   Json found = Json::array();
-  for (const Json& row : *rows)
-    if (TextOf(row, "workflow_id").starts_with(*id)) found.push_back(row);
-  if (found.empty()) return session->Fail(kExitNotFound, "run " + *id + " is not and was not quarantined");
+  for (const Json& row : *rows) {
+    const auto whole = SubjectPart(TextOf(row, "workflow_id"));
+    if (whole && whole->find(part) != std::string::npos) found.push_back(row);
+  }
+  if (found.empty()) {
+    auto api = session->Api();
+    if (!api) return session->Fail(api.error());
+    auto run = (*api)->Get("/v1/workflows/" + *id);
+    if (!run) return session->Fail(run.error());
+    return session->Fail(kExitNotFound, "run " + TextOf(*run, "id") + " is not and was not quarantined");
+  }
   if (session->json()) return session->PrintJson(found);
   for (const Json& row : found) {
     const std::string released = TextOf(row, "released_at");
-    session->Print("run       " + TextOf(row, "workflow_id"));
-    session->Print("since     " + ShortTime(TextOf(row, "at")));
-    session->Print("reason    " + TextOf(row, "reason"));
-    session->Print("detail    " + TextOf(row, "detail"));
-    if (!released.empty()) session->Print("released  " + ShortTime(released) + " by " + TextOf(row, "released_by"));
+    PrintField(session, "run", TextOf(row, "workflow_id"));
+    PrintField(session, "since", ShortTime(TextOf(row, "at")));
+    PrintField(session, "reason", TextOf(row, "reason"));
+    PrintField(session, "detail", TextOf(row, "detail"));
+    if (!released.empty()) PrintField(session, "released", ShortTime(released) + " by " + TextOf(row, "released_by"));
   }
   session->Note("airun verify " + TextOf(found.front(), "workflow_id") +
                 "   shows what does not verify; airun workflow quarantine release lets it run again");
@@ -90,27 +105,46 @@ void QuarantineRelease(Session* session, const std::string& text) {
   session->Note("released " + *id);
 }
 
-struct ResolveOptions {
-  std::string run, step, decision, outputs;
+struct SignalOptions {
+  std::string id, name, payload, idempotency_key;
 };
 
-void Resolve(Session* session, const ResolveOptions& options) {
-  auto id = session->RunId(options.run);
-  if (!id) return session->Fail(id.error());
-  Json body = {{"decision", options.decision}};
-  if (!options.outputs.empty()) {
-    if (options.decision != "completed") return session->Fail(kExitUsage, "--outputs goes with --decision completed only");
-    auto outputs = ParseJson(options.outputs);
-    if (!outputs || !outputs->is_object())
-      return session->Fail(kExitUsage, "--outputs takes a JSON object" + (outputs ? std::string() : ": " + outputs.message()));
-    body["outputs"] = std::move(*outputs);
+// JSON as it is, or of a file: @FILE, @- for stdin.
+Result<Json> ReadPayload(Session* session, const std::string& given) {
+  std::string text = given;
+  if (given.starts_with('@')) {
+    auto read = ReadNamed(session, given.substr(1), kMostPayloadBytes);
+    if (!read) return Error{Code::kInvalid, "--payload: " + read.message()};
+    text = std::move(*read);
   }
-  auto api = session->Api();
-  if (!api) return session->Fail(api.error());
-  auto answer = (*api)->Post("/v1/workflows/" + *id + "/steps/" + UrlEncode(options.step) + "/resolve", body);
+  auto payload = ParseJson(text);
+  if (!payload) return Error{Code::kInvalid, "--payload takes JSON (a text is written \"in quotes\"), or @FILE: " + payload.message()};
+  return payload;
+}
+
+void Signal(Session* session, const SignalOptions& options) {
+  Json body = {{"name", options.name}};
+  if (!options.payload.empty()) {
+    auto payload = ReadPayload(session, options.payload);
+    if (!payload) return session->Fail(payload.error());
+    body["payload"] = std::move(*payload);
+  }
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  auto answer = PostOnce(session, "/v1/workflows/" + *id + "/signal", body, options.idempotency_key);
   if (!answer) return session->Fail(answer.error());
   if (session->json()) return session->PrintJson(*answer);
-  session->Note("step '" + options.step + "': " + options.decision);
+  session->Note("sent signal '" + options.name + "' to " + (TextOf(*answer, "id").empty() ? *id : TextOf(*answer, "id")));
+}
+
+void AddSignal(CLI::App* workflow, Session* session) {
+  auto options = std::make_shared<SignalOptions>();
+  CLI::App* command = workflow->add_subcommand("signal", "tell a run something: an event of its journal");
+  command->add_option("id", options->id, "the run: its id, or any part of it")->required();
+  command->add_option("name", options->name, "the signal's name")->required();
+  command->add_option("--payload", options->payload, "JSON, or @FILE (@- for stdin)");
+  command->add_option("--idempotency-key", options->idempotency_key, "the same key again sends no second signal");
+  command->callback([=] { Signal(session, *options); });
 }
 
 }  // namespace
@@ -119,6 +153,7 @@ void AddWorkflowActs(CLI::App* workflow, Session* session) {
   AddAct(workflow, session, "cancel", "stop a run", "asked to cancel");
   AddAct(workflow, session, "pause", "start no further step", "asked to pause");
   AddAct(workflow, session, "resume", "go on after a pause", "asked to resume");
+  AddSignal(workflow, session);
 
   CLI::App* quarantine = workflow->add_subcommand("quarantine", "runs that do not verify or kill their workers");
   quarantine->require_subcommand(1);
@@ -128,25 +163,11 @@ void AddWorkflowActs(CLI::App* workflow, Session* session) {
   list->callback([=] { QuarantineList(session, *all); });
   auto id = std::make_shared<std::string>();
   CLI::App* inspect = quarantine->add_subcommand("inspect", "why");
-  inspect->add_option("id", *id, "the run")->required();
+  inspect->add_option("id", *id, "the run: its id, or any part of it")->required();
   inspect->callback([=] { QuarantineInspect(session, *id); });
   CLI::App* release = quarantine->add_subcommand("release", "let it run again");
-  release->add_option("id", *id, "the run")->required();
+  release->add_option("id", *id, "the run: its id, or any part of it")->required();
   release->callback([=] { QuarantineRelease(session, *id); });
-}
-
-void AddStepCommands(CLI::App* app, Session* session) {
-  CLI::App* step = app->add_subcommand("step", "single steps of a run");
-  step->require_subcommand(1);
-  auto options = std::make_shared<ResolveOptions>();
-  CLI::App* resolve = step->add_subcommand("resolve", "say what happened to a step whose outcome is unknown");
-  resolve->add_option("run", options->run, "the run")->required();
-  resolve->add_option("step", options->step, "the step")->required();
-  resolve->add_option("--decision", options->decision, "completed, failed or retry")
-      ->required()
-      ->check(CLI::IsMember({"completed", "failed", "retry"}));
-  resolve->add_option("--outputs", options->outputs, "with completed: its outputs, a JSON object");
-  resolve->callback([=] { Resolve(session, *options); });
 }
 
 }  // namespace acl::cli

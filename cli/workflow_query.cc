@@ -1,9 +1,12 @@
-// airun workflow list, status, events, files
+// airun workflow list, events, files
 #include <fstream>
 
 #include "cli/app.h"
 #include "cli/follow.h"
 #include "cli/format.h"
+#include "cli/numbers.h"
+#include "cli/run_text.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl::cli {
 
@@ -11,140 +14,68 @@ namespace {
 
 using Colour = Session::Colour;
 
-Cell StatusCell(Session* session, const std::string& status) { return {status, session->Paint(StatusColour(status), status)}; }
-
 // ---- list
 
 struct ListOptions {
   std::string status, name;
   std::vector<std::string> labels;
   int limit = 50;
+  bool needs_person = false, full_ids = false;
 };
+
+std::string ListQuery(const ListOptions& options) {
+  std::string query;
+  // A cancelled run is FAILED with a reason of its own.
+  if (options.status == "CANCELLED") {
+    query += "&status=FAILED&reason=cancelled";
+  } else if (!options.status.empty()) {
+    query += "&status=" + UrlEncode(options.status);
+  }
+  if (options.needs_person) query += "&needs_person=true";
+  if (!options.name.empty()) query += "&name=" + UrlEncode(options.name);
+  for (const std::string& label : options.labels) query += "&label=" + UrlEncode(label);
+  return query;
+}
+
+// Why a run waits for a person, and the command that ends it.
+std::string PersonHint(const Json& run) {
+  const std::string id = ShortId(TextOf(run, "id"));
+  if (TextOf(run.value("state", Json::object()), "name") == "quarantined") return "airun workflow quarantine inspect " + id;
+  return "a step is UNCERTAIN: airun workflow status " + id;
+}
+
+void PrintRuns(Session* session, const Json& runs, const ListOptions& options) {
+  std::vector<std::string> head = {"ID", "NAME", "STATUS", "STATE", "CREATED", options.needs_person ? "WHAT TO DO" : "ERROR"};
+  Table table(std::move(head));
+  for (const Json& run : runs) {
+    const std::string id = TextOf(run, "id");
+    table.Add({options.full_ids ? id : ShortId(id), Cut(TextOf(run, "name"), 30), Cell(RunWord(run), PaintedRunWord(*session, run)),
+               TextOf(run.value("state", Json::object()), "name"), ShortTime(TextOf(run, "created_at")),
+               options.needs_person ? PersonHint(run) : Cut(TextOf(run, "error"), 60)});
+  }
+  session->Write(table.Text());
+}
 
 void List(Session* session, const ListOptions& options) {
   auto api = session->Api();
   if (!api) return session->Fail(api.error());
   Json all = Json::array();
   std::string cursor;
+  const std::string query = ListQuery(options);
   while (static_cast<int>(all.size()) < options.limit) {
     const int page = std::min(200, options.limit - static_cast<int>(all.size()));
-    std::string path = "/v1/workflows?limit=" + std::to_string(page);
-    if (!options.status.empty()) path += "&status=" + UrlEncode(options.status);
-    if (!options.name.empty()) path += "&name=" + UrlEncode(options.name);
-    for (const std::string& label : options.labels) path += "&label=" + UrlEncode(label);
-    if (!cursor.empty()) path += "&cursor=" + UrlEncode(cursor);
-    auto body = (*api)->Get(path);
+    auto body = (*api)->Get("/v1/workflows?limit=" + std::to_string(page) + query + (cursor.empty() ? "" : "&cursor=" + UrlEncode(cursor)));
     if (!body) return session->Fail(body.error());
     for (const Json& run : ItemsOf(*body)) all.push_back(run);
     cursor = TextOf(*body, "next_cursor");
     if (cursor.empty()) break;
   }
   if (session->json()) return session->PrintJson(all);
-  if (all.empty())
-    return session->Note("no runs" +
-                         std::string(options.status.empty() && options.name.empty() ? "; submit one: airun workflow run FILE" : " match"));
-  Table table({"ID", "NAME", "STATUS", "STATE", "CREATED", "ERROR"});
-  for (const Json& run : all) {
-    const Json state = run.value("state", Json::object());
-    table.Add({TextOf(run, "id"), Cut(TextOf(run, "name"), 30), StatusCell(session, TextOf(run, "status")), TextOf(state, "name"),
-               ShortTime(TextOf(run, "created_at")), Cut(TextOf(run, "error"), 60)});
-  }
-  session->world.out << table.Text();
+  if (all.empty() && options.needs_person)
+    return session->Note("no run waits for a person (airun workflow list --status paused: who was paused)");
+  if (all.empty()) return session->Note("no runs" + std::string(query.empty() ? "; submit one: airun workflow run FILE" : " match"));
+  PrintRuns(session, all, options);
   if (!cursor.empty()) session->Note("there are more; --limit shows them");
-}
-
-// ---- status
-
-void Line(Session* session, const std::string& name, const std::string& value) {
-  if (!value.empty()) session->Print(name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + value);
-}
-
-void PrintState(Session* session, const Json& run) {
-  const Json state = run.value("state", Json::object());
-  const std::string name = TextOf(state, "name");
-  std::string text = session->Paint(StatusColour(name), name);
-  if (std::string on = TextOf(state, "blocked_on"); !on.empty()) text += ", blocked on " + on;
-  if (std::string by = TextOf(state, "holder"); !by.empty()) text += " by " + by;
-  if (std::string since = TextOf(state, "since"); !since.empty()) text += ", since " + ShortTime(since);
-  if (std::string wake = TextOf(state, "next_wake"); !wake.empty()) text += ", next wake " + ShortTime(wake);
-  Line(session, "state", text);
-  if (std::string deaths = TextOf(state, "worker_deaths"); !deaths.empty())
-    Line(session, "suspect", deaths + " workers in a row died with it and no step completed: it is granted with care until one does");
-}
-
-// What a run waits for elsewhere: a line a task that has not ended.
-void PrintTasks(Session* session, const Json& run) {
-  for (const Json& task : run.value("tasks", Json::array())) {
-    const std::string state = TextOf(task, "state");
-    if (state != "queued" && state != "started") continue;
-    std::string text = "step " + TextOf(task, "step_id") + " on queue " + TextOf(task, "queue");
-    if (state == "started") {
-      text += ", run by " + TextOf(task, "holder") + " since " + ShortTime(TextOf(task, "started_at"));
-    } else {
-      text += ", waiting for a worker since " + ShortTime(TextOf(task, "queued_at"));
-    }
-    if (task.value("cancel_requested", false)) text += ", asked to stop";
-    Line(session, "task", text);
-  }
-}
-
-// Steps that wait for their time.
-void PrintWaits(Session* session, const Json& run) {
-  for (const Json& step : run.value("steps", Json::array())) {
-    if (std::string due = TextOf(step, "due_at"); !due.empty())
-      Line(session, "wait", "step " + TextOf(step, "name") + " until " + ShortTime(due));
-  }
-}
-
-void PrintSteps(Session* session, const Json& run) {
-  Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "CAPABILITY", "ERROR"});
-  for (const char* list : {"steps", "compensations"}) {
-    for (const Json& step : run.value(list, Json::array())) {
-      const std::string status = TextOf(step, "status");
-      if (status == "NOT_NEEDED") continue;
-      std::string token;
-      for (const Json& row : step.value("attempt_rows", Json::array())) token = TextOf(row, "fencing_token");
-      std::string attempts = TextOf(step, "attempts");
-      if (std::string most = TextOf(step, "max_attempts"); !most.empty()) attempts += "/" + most;
-      if (std::string lost = TextOf(step, "attempts_lost"); !lost.empty()) attempts += ", " + lost + " lost";
-      const std::string label = TextOf(step, "name").empty() ? TextOf(step, "step_id") : TextOf(step, "name");
-      table.Add({Cut(label, 40), StatusCell(session, status), attempts, token, ShortTime(TextOf(step, "completed_at")),
-                 TextOf(step, "capability"), Cut(TextOf(step, "error"), 70)});
-    }
-  }
-  if (!table.empty()) session->world.out << "\n" << table.Text();
-}
-
-void ShowStatus(Session* session, const std::string& text) {
-  auto id = session->RunId(text);
-  if (!id) return session->Fail(id.error());
-  auto api = session->Api();
-  if (!api) return session->Fail(api.error());
-  auto run = (*api)->Get("/v1/workflows/" + *id);
-  if (!run) return session->Fail(run.error());
-  if (session->json()) return session->PrintJson(*run);
-  Line(session, "run", TextOf(*run, "id"));
-  Line(session, "workflow", TextOf(*run, "name") + " " + TextOf(*run, "version"));
-  const std::string status = TextOf(*run, "status");
-  Line(session, "status",
-       session->Paint(StatusColour(status), status) + (TextOf(*run, "reason").empty() ? "" : " (" + TextOf(*run, "reason") + ")"));
-  PrintState(session, *run);
-  PrintTasks(session, *run);
-  PrintWaits(session, *run);
-  Line(session, "token", TextOf(*run, "fencing_token"));
-  Line(session, "journal", TextOf(*run, "head_seq") + " events");
-  Line(session, "created", ShortTime(TextOf(*run, "created_at")));
-  Line(session, "completed", ShortTime(TextOf(*run, "completed_at")));
-  Line(session, "steps", TextOf(*run, "steps_completed") + " of " + TextOf(*run, "steps_total") + " completed");
-  const std::string link = TextOf(*run, "trace_url");
-  Line(session, "trace", TextOf(*run, "trace_id") + (link.empty() ? "" : "  " + link));
-  Line(session, "error", TextOf(*run, "error"));
-  Line(session, "damage", session->Paint(Colour::kRed, TextOf(*run, "damage")));
-  PrintSteps(session, *run);
-  for (const Json& warning : run->value("warnings", Json::array())) session->Note("warning: " + warning.get<std::string>());
-  for (const Json& uncertain : run->value("uncertain", Json::array()))
-    session->Note("step '" + uncertain.get<std::string>() + "' is UNCERTAIN: find out whether it happened, then airun step resolve " +
-                  TextOf(*run, "id") + " " + uncertain.get<std::string>() + " --decision completed|failed|retry");
 }
 
 // ---- events
@@ -157,7 +88,7 @@ struct EventOptions {
 
 void PrintEvent(Session* session, const Json& event, bool payload) {
   if (session->json()) {  // one object a line, so that it can be followed
-    session->world.out << DumpJson(event) << "\n";
+    session->PrintJsonLine(event);
   } else {
     const Json body = event.value("payload", Json::object());
     std::string step = TextOf(body, "step_id");
@@ -170,7 +101,7 @@ void PrintEvent(Session* session, const Json& event, bool payload) {
     }
     if (payload) session->Print("    " + body.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  session->world.out.flush();
+  session->Flush();
 }
 
 void Events(Session* session, const EventOptions& options) {
@@ -188,7 +119,9 @@ void Events(Session* session, const EventOptions& options) {
       PrintEvent(session, event, options.payload);
       last = std::max(last, IntOf(event, "event_seq", last));
     }
-    if (items.size() < kPage) break;
+    // A page of large events is shorter than asked for.
+    const std::int64_t head = IntOf(*body, "head_seq", -1);
+    if (items.empty() || (head >= 0 ? last >= head : items.size() < kPage)) break;
   }
   if (!options.follow) return;
   if (auto followed = FollowEvents(session, *id, last, [&](const Json& event) { PrintEvent(session, event, options.payload); }); !followed)
@@ -212,7 +145,7 @@ void Files(Session* session, const FileOptions& options) {
     auto bytes = (*api)->GetBytes("/v1/workflows/" + *id + "/files/" + UrlEncodePath(path));
     if (!bytes) return session->Fail(bytes.error());
     if (options.to.empty()) {
-      session->world.out << *bytes;
+      session->WriteBytes(*bytes);
       return;
     }
     std::ofstream out(options.to, std::ios::binary | std::ios::trunc);
@@ -232,7 +165,7 @@ void Files(Session* session, const FileOptions& options) {
     table.Add({std::string(mode), TextOf(file, "size"), TextOf(file, "hash").substr(0, 12), TextOf(file, "path") + (folder ? "/" : "")});
   }
   if (table.empty()) return session->Note("the run has no files");
-  session->world.out << table.Text();
+  session->Write(table.Text());
 }
 
 }  // namespace
@@ -241,27 +174,24 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session) {
   auto list_options = std::make_shared<ListOptions>();
   CLI::App* list = workflow->add_subcommand("list", "runs, newest first");
   list->add_option("--status", list_options->status, "only these")
-      ->check(CLI::IsMember({"PENDING", "RUNNING", "PAUSED", "COMPLETED", "FAILED", "ROLLED_BACK"}, CLI::ignore_case));
+      ->check(CLI::IsMember({"PENDING", "RUNNING", "PAUSED", "COMPLETED", "FAILED", "ROLLED_BACK", "CANCELLED"}, CLI::ignore_case));
   list->add_option("--name", list_options->name, "only runs of this workflow");
   list->add_option("--label", list_options->labels, "only runs with this label, NAME=VALUE; several: with all of them")
       ->allow_extra_args(false);
-  list->add_option("--limit", list_options->limit, "how many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
+  list->add_flag("--needs-person", list_options->needs_person, "only runs that wait for a person: quarantined, or a step is UNCERTAIN");
+  list->add_flag("--full-ids", list_options->full_ids, "whole ids instead of their last 12 digits, which are enough everywhere");
+  list->add_option("--limit", list_options->limit, "how many at most")->check(WholeNumber(1, 100'000))->capture_default_str();
   list->callback([session, list_options] {
     for (char& c : list_options->status) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     List(session, *list_options);
   });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App* status = workflow->add_subcommand("status", "one run: why it runs or not, its steps and attempts");
-  status->add_option("id", *id, "the run, or the first characters of its id")->required();
-  status->callback([session, id] { ShowStatus(session, *id); });
 
   auto event_options = std::make_shared<EventOptions>();
   CLI::App* events = workflow->add_subcommand("events", "the journal of a run");
   events->add_option("id", event_options->id, "the run")->required();
   events->add_flag("-f,--follow", event_options->follow, "go on until the run has ended");
   events->add_flag("--payload", event_options->payload, "the events' contents too");
-  events->add_option("--after", event_options->after, "only events after this number")->check(CLI::NonNegativeNumber);
+  events->add_option("--after", event_options->after, "only events after this number")->check(WholeNumber(0, kMostNumber));
   events->callback([session, event_options] { Events(session, *event_options); });
 
   auto file_options = std::make_shared<FileOptions>();

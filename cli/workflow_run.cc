@@ -2,6 +2,8 @@
 #include "cli/app.h"
 #include "cli/follow.h"
 #include "cli/format.h"
+#include "cli/numbers.h"
+#include "cli/run_text.h"
 #include "cli/spec_file.h"
 #include "cli/upload.h"
 
@@ -41,16 +43,12 @@ void RunWorkflow(Session* session, const RunOptions& options) {
     return;
   }
   if (!session->json()) session->Print(id);
-  auto end = WaitForEnd(session, id, std::chrono::milliseconds(static_cast<long long>(options.timeout * 1000)));
+  auto end = WaitForEnd(session, id, LengthOf(options.timeout));
   if (!end) return session->Fail(end.error());
   if (session->json()) session->PrintJson(*end);
-  const std::string status = TextOf(*end, "status");
-  if (!session->json()) session->Print(session->Paint(StatusColour(status), status));
-  if (status == "COMPLETED") return;
-  session->exit_code = kExitFailure;
-  const std::string error = TextOf(*end, "error"), step = TextOf(*end, "failed_step");
-  session->Note("airun: the run ended " + status + (step.empty() ? "" : ", step '" + step + "' failed") +
-                (error.empty() ? "" : ": " + error));
+  if (!session->json()) session->Print(PaintedRunWord(*session, *end));
+  session->exit_code = ExitOfRun(*end);
+  if (session->exit_code != kExitOk) session->Note("airun: " + EndText(*end));
 }
 
 }  // namespace
@@ -62,8 +60,8 @@ void AddWorkflowRun(CLI::App* workflow, Session* session) {
   command->add_option("--files", options->folders, "copy a folder into the run: DIR, or DIR=PREFIX")->allow_extra_args(false);
   command->add_option("--idempotency-key", options->idempotency_key, "the same key again gives the same run, not a second one");
   command->add_flag("--wait", options->wait, "wait for the end; exit 0 only if it COMPLETED");
-  command->add_option("--timeout", options->timeout, "with --wait: seconds to wait at most; exit 6 then, the run goes on")
-      ->check(CLI::Range(0.0, 1e9));
+  command->add_option("--timeout", options->timeout, "with --wait: how long at most (90, 2m, 1h30m); exit 6 then, the run goes on")
+      ->transform(Duration());
   command->callback([session, options] { RunWorkflow(session, *options); });
 }
 

@@ -1,7 +1,7 @@
 // airun workflow validate FILE...: local, no server.
-#include <fstream>
-
 #include "cli/app.h"
+#include "cli/inputs.h"
+#include "cli/spec_file.h"
 #include "shared/spec/loader.h"
 
 namespace acl::cli {
@@ -53,23 +53,22 @@ void PrintOrder(Session* session, const std::string& file, const Json& order) {
 void RunValidate(Session* session, const ValidateOptions& options) {
   Json results = Json::array();
   for (const std::string& file : options.files) {
-    std::ifstream in(file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in || in.bad()) {
-      session->Fail(kExitFailure, "cannot read " + file + ": " + std::strerror(errno));
+    auto text = ReadNamed(session, file, kMostSpecBytes);
+    if (!text) {
+      session->Fail(text.error());
       results.push_back({{"file", file},
                          {"valid", false},
                          {"findings", Json::array({{{"severity", "error"},
                                                     {"code", "unreadable"},
-                                                    {"message", "the file cannot be read"},
-                                                    {"text", file + ": error: unreadable"}}})}});
+                                                    {"message", text.message()},
+                                                    {"text", file + ": error: unreadable: " + text.message()}}})}});
       continue;
     }
     LoadOptions load;
     load.strict = options.strict;
     load.strict_templates = options.strict_templates;
-    Loaded loaded = LoadWorkflow(text, session->Capabilities(), load);
-    if (!loaded.ok()) session->exit_code = kExitFailure;
+    Loaded loaded = LoadWorkflow(*text, session->Capabilities(), load);
+    if (!loaded.ok() && session->exit_code == kExitOk) session->exit_code = kExitFailure;
     Json result = {{"file", file}, {"valid", loaded.ok()}, {"findings", Json::array()}};
     for (const Finding& finding : loaded.findings) result["findings"].push_back(FindingJson(file, finding));
     if (loaded.ok()) result["order"] = OrderJson(*loaded.spec);
@@ -90,7 +89,7 @@ void RunValidate(Session* session, const ValidateOptions& options) {
 void AddWorkflowValidate(CLI::App* workflow, Session* session) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = workflow->add_subcommand("validate", "check files: every finding at once, and the order in which a good one runs");
-  command->add_option("file", options->files, "workflow files")->required();
+  command->add_option("file", options->files, "workflow files; - reads one from stdin")->required();
   command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
   command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
   command->callback([session, options] { RunValidate(session, *options); });

@@ -5,6 +5,7 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
+#include "shared/kernel/subject_part.h"
 #include "shared/workflow/run_view.h"
 
 namespace acl::coordinator {
@@ -27,7 +28,7 @@ HttpResponse Post(const ApiContext& api, const HttpRequest& request, const std::
     if (answer.code() == Code::kConflict) {
       return Problem(409, "run-closed", fmt::format("run {} has ended already; {} changes nothing", id.ToString(), kind));
     }
-    if (answer.code() == Code::kNotFound) return Problem(404, "not-found", "there is no workflow run '" + request.Param("id") + "'");
+    if (answer.code() == Code::kNotFound) return Problem(404, "not-found", NoSuchRun(request.Param("id")));
     return ProblemOf(answer.error());
   }
   auto response = HttpResponse::OfJson(202, {{"id", id.ToString()}, {"accepted", kind}});

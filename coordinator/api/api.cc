@@ -6,6 +6,7 @@ void AddApiRoutes(Router& router, const ApiContext& api) {
   AddSubmitRoutes(router, api);
   AddSubmitManyRoutes(router, api);
   AddRunRoutes(router, api);
+  AddStepRoutes(router, api);
   AddActionRoutes(router, api);
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);

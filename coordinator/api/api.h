@@ -64,6 +64,7 @@ void AddApiRoutes(Router& router, const ApiContext& api);
 void AddSubmitRoutes(Router& router, const ApiContext& api);      // POST /v1/workflows, POST /v1/validate
 void AddSubmitManyRoutes(Router& router, const ApiContext& api);  // POST /v1/workflows/batch
 void AddRunRoutes(Router& router, const ApiContext& api);         // GET /v1/workflows, /{id}, /{id}/files ...
+void AddStepRoutes(Router& router, const ApiContext& api);        // /{id}/steps/{step_id}
 void AddActionRoutes(Router& router, const ApiContext& api);      // cancel pause resume signal resolve
 void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}

@@ -70,6 +70,7 @@ HttpResponse Release(const ApiContext& api, const HttpRequest& request) {
   for (const auto& row : *known) {
     if (row.subject == ValueOf(id)) return HttpResponse(answer).With("Idempotent-Replayed", "true");
   }
+  if (auto view = api.queries.GetSubject(ValueOf(id)); !view) return ProblemOf(view.error());
   return Problem(404, "not-quarantined", "run " + ValueOf(id).ToString() + " is not quarantined");
 }
 

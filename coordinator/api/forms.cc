@@ -1,5 +1,7 @@
 #include "coordinator/api/forms.h"
 
+#include "shared/workflow/end_reason.h"
+
 namespace acl::coordinator {
 namespace {
 
@@ -27,6 +29,8 @@ Json SubjectToJson(const SubjectView& view) {
     json["labels"] = ParsedOr(view.listing->labels_json, Json::object());
   }
   AddText(json, "error", view.error_message);
+  if (view.listing && (view.listing->status == "FAILED" || view.listing->status == "ROLLED_BACK"))
+    AddText(json, "reason", std::string(workflow::ReasonOfError(view.error_message)));
   AddTime(json, "created_at", view.created_at);
   AddTime(json, "started_at", view.started_at);
   AddTime(json, "completed_at", view.completed_at);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "shared/base/nearest.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl::coordinator {
 
@@ -57,18 +58,15 @@ OrRefusal<std::int64_t> ReadNumber(const HttpRequest& request, const std::string
 
 OrRefusal<SubjectId> ReadSubject(const ApiContext& api, const std::string& text) {
   if (const auto id = SubjectId::Parse(text)) return *id;
-  const auto nothing = [&] { return Problem(404, "not-found", "there is no workflow run '" + text + "'"); };
-  const bool plausible = text.size() >= 4 && text.size() < 36 && std::all_of(text.begin(), text.end(), [](char c) {
-                           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
-                         });
-  if (!plausible) return nothing();
-  auto found = api.queries.FindByPrefix(text);
+  const auto nothing = [&] { return Problem(404, "not-found", NoSuchRun(text)); };
+  if (!SubjectPart(text)) return nothing();
+  auto found = api.queries.FindByPart(text);
   if (!found) return ProblemOf(found.error());
   if (found->empty()) return nothing();
   if (found->size() == 1) return found->front();
   Json errors = Json::array();
   for (const auto& id : *found) errors.push_back(ErrorItem("candidate", id.ToString()));
-  return Problem(409, "ambiguous-id", "several runs start with '" + text + "': write more of the id", std::move(errors));
+  return Problem(409, "ambiguous-id", "several runs have '" + text + "' in their id: write more of it", std::move(errors));
 }
 
 bool IsKeyConflict(const Error& error) {

@@ -37,7 +37,7 @@ OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::st
 OrRefusal<std::int64_t> ReadNumber(const HttpRequest& request, const std::string& name, std::int64_t otherwise, std::int64_t min,
                                    std::int64_t max);
 
-// An id in full, or its first characters (4 at least) if only one subject has them. 404, or 409 with the candidates.
+// An id in full, or any part of it (6 hex digits at least) that only one subject has. 404, or 409 with the candidates.
 OrRefusal<SubjectId> ReadSubject(const ApiContext& api, const std::string& text);
 
 // One finding of `errors[]`: {"code", "message", "pointer"?}.

@@ -2,6 +2,7 @@
 
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/stored_chunks.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl::coordinator {
 namespace {
@@ -32,7 +33,7 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id) {
 Result<ReadRunState> ReadRun(const ApiContext& api, const SubjectId& id) {
   auto listed = api.queries.GetSubject(id);
   if (!listed) return listed.error();
-  if (listed->kind != api.workflow_kind.Name()) return Error{Code::kNotFound, "subject " + id.ToString() + " is not a workflow run"};
+  if (listed->kind != api.workflow_kind.Name()) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
   ReadRunState run{std::move(*listed), {}, ""};
   auto state = ReadState(api, id);
   if (!state) {

@@ -1,4 +1,5 @@
 // GET /v1/workflows, /v1/workflows/{id}, /v1/workflows/{id}/files, /v1/workflows/{id}/files/{path}.
+#include "coordinator/api/activity.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/cursor.h"
 #include "coordinator/api/forms.h"
@@ -6,6 +7,7 @@
 #include "coordinator/api/run_reader.h"
 #include "shared/capability/manifest.h"
 #include "shared/http/url.h"
+#include "shared/workflow/end_reason.h"
 #include "shared/workflow/run_view.h"
 #include "shared/workflow/status_machine.h"
 
@@ -40,6 +42,25 @@ HttpResponse ListRuns(const ApiContext& api, const HttpRequest& request) {
     if (!fresh) return Problem(400, "bad-parameter", "label '" + it->first + "' is asked for twice");
     filters += "label=" + label + "\n";
     query += "&label=" + PercentEncode(label);
+  }
+  if (const auto* reason = request.Query("reason")) {
+    if (*reason == workflow::kCancelledReason) {
+      filter.error_prefix = workflow::CancelledText("");
+    } else if (*reason == workflow::kTimeoutReason) {
+      filter.error_prefix = workflow::kTimeoutText;
+    } else if (*reason == workflow::kStepFailedReason) {
+      filter.error_prefix = workflow::kStepFailedText;
+    } else {
+      return Problem(400, "bad-parameter", "reason is one of step_failed, timeout, cancelled");
+    }
+    filters += "reason=" + *reason + "\n";
+    query += "&reason=" + *reason;
+  }
+  if (const auto* person = request.Query("needs_person")) {
+    if (*person != "true" && *person != "false") return Problem(400, "bad-parameter", "needs_person is true or false");
+    filter.needs_person = *person == "true";
+    filters += "needs_person=" + *person + "\n";
+    query += "&needs_person=" + *person;
   }
   if (const auto* cursor = request.Query("cursor")) {
     filter.before = ReadCursor(*cursor, filters);
@@ -104,6 +125,7 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   if (!tasks) return ProblemOf(tasks.error());
   answer["tasks"] = Json::array();
   for (const auto& task : *tasks) answer["tasks"].push_back(TaskToJson(task));
+  AddActivity(answer);
   auto timers = api.queries.Timers(ValueOf(id));
   if (!timers) return ProblemOf(timers.error());
   answer["timers"] = Json::array();

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/kernel/subject_part.h"
+
 namespace acl {
 
 Result<MemorySubject> MemoryQueries::Get(const SubjectId& id) const {
   auto subject = store_.Inspect(id);
-  if (!subject) return Error{Code::kNotFound, fmt::format("no subject {}", id.ToString())};
+  if (!subject) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
   return *std::move(subject);
 }
 
@@ -81,11 +83,13 @@ Result<std::vector<EndView>> MemoryQueries::Ends(std::span<const SubjectId> subj
   return ends;
 }
 
-Result<std::vector<SubjectId>> MemoryQueries::FindByPrefix(const std::string& prefix) {
+Result<std::vector<SubjectId>> MemoryQueries::FindByPart(const std::string& text) {
+  const auto part = SubjectPart(text);
+  if (!part) return Error{Code::kInvalid, "'" + text + "' can be no part of an id"};
   std::vector<SubjectId> found;
-  if (prefix.size() < 4) return Error{Code::kInvalid, "an id's beginning needs at least 4 characters"};
-  for (const SubjectId& id : store_.Subjects()) {
-    if (id.ToString().starts_with(prefix) && found.size() < 10) found.push_back(id);
+  const std::vector<SubjectId> ids = store_.Subjects();
+  for (auto id = ids.rbegin(); id != ids.rend() && int(found.size()) < kMostIdCandidates; ++id) {
+    if (SubjectPart(id->ToString())->find(*part) != std::string::npos) found.push_back(*id);
   }
   return found;
 }
@@ -100,7 +104,11 @@ Result<std::vector<SubjectView>> MemoryQueries::List(const ListFilter& filter) {
                 (!filter.status || subject.listing->status == *filter.status) && (!filter.name || subject.listing->name == *filter.name);
     const Json labels = fits ? ParseJson(subject.listing->labels_json).value() : Json();
     for (const auto& [name, value] : filter.labels) fits = fits && labels.contains(name) && labels[name] == value;
-    if (fits) found.push_back(View(subject));
+    fits = fits && subject.error_message.starts_with(filter.error_prefix);
+    if (!fits) continue;
+    SubjectView view = View(subject);
+    const bool person = view.state == OpenState::kQuarantined || (view.state == OpenState::kWaiting && view.waiting_reason == "uncertain");
+    if (!filter.needs_person || person) found.push_back(std::move(view));
   }
   return found;
 }

@@ -11,7 +11,7 @@ class MemoryQueries : public Queries {
   MemoryQueries(const MemoryStore& store, const Clock& clock) : store_(store), clock_(clock) {}
 
   Result<SubjectView> GetSubject(const SubjectId& subject) override;
-  Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) override;
+  Result<std::vector<SubjectId>> FindByPart(const std::string& part) override;
   Result<std::vector<SubjectView>> List(const ListFilter& filter) override;
   Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) override;
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;

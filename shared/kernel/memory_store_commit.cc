@@ -6,6 +6,7 @@
 
 #include "shared/base/mutant.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl {
 
@@ -218,7 +219,7 @@ CommitOutcome MemoryStore::ReadBackOne(const CommitItem& item) {
 Result<CommitOutcome> MemoryStore::Direct(const SubjectId& id, const DirectDecider& decide) {
   std::lock_guard lock(mutex_);
   MemorySubject* subject = Find(id);
-  if (subject == nullptr) return Error{Code::kNotFound, fmt::format("no subject {}", id.ToString())};
+  if (subject == nullptr) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
   if (Locked(id)) return Error{Code::kTimeout, fmt::format("subject {}: its lease row is locked", id.ToString())};
   if (subject->closed || subject->quarantined() || subject->holder || !subject->inbox.empty()) {
     const char* why = subject->closed          ? "is closed"

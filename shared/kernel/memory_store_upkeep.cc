@@ -7,6 +7,7 @@
 #include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl {
 
@@ -32,7 +33,7 @@ Result<KernelStore::InboxView> MemoryStore::ReadInbox(const SubjectId& id, Token
 Result<PostAnswer> MemoryStore::Post(const InboxPost& post) {
   std::lock_guard lock(mutex_);
   MemorySubject* subject = Find(post.subject);
-  if (subject == nullptr) return Error{Code::kNotFound, fmt::format("no subject {}", post.subject.ToString())};
+  if (subject == nullptr) return Error{Code::kNotFound, NoSuchRun(post.subject.ToString())};
   PostAnswer answer{false, subject->holder, subject->queue};
   std::string key = post.request_key.value_or(post.id.ToString());
   Hash256 hash = Sha256({post.kind, std::string_view("\0", 1), post.payload});

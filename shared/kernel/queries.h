@@ -95,6 +95,8 @@ struct ListFilter {
   ProjectId project = kDefaultProject;
   std::optional<std::string> status, name, kind;
   std::map<std::string, std::string> labels;  // all of them
+  std::string error_prefix;                   // of the listing's error
+  bool needs_person = false;                  // quarantined, or nothing runs and a step is UNCERTAIN
   std::optional<SubjectId> before;            // cursor: ids are time-ordered, newest first
   int limit = 50;
 };
@@ -119,8 +121,9 @@ class Queries {
  public:
   virtual ~Queries() = default;
   virtual Result<SubjectView> GetSubject(const SubjectId& subject) = 0;  // kNotFound
-  // Ids starting with this text (at least 4 characters), at most 10: for people who type.
-  virtual Result<std::vector<SubjectId>> FindByPrefix(const std::string& prefix) = 0;
+  // Ids with this part (subject_part.h), the newest first, at most kMostIdCandidates: for people who type. Reads the ids of all subjects.
+  // kInvalid if the text can be no part of an id.
+  virtual Result<std::vector<SubjectId>> FindByPart(const std::string& part) = 0;
   virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
   // Of those that exist; in no order.
   virtual Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "shared/kernel/subject_part.h"
 #include "shared/kernel/suspicion.h"
 #include "shared/postgres/store_calls.h"
 
@@ -69,14 +70,19 @@ WHERE y.project_id = $project::uuid AND (cardinality($before::uuid[]) = 0 OR y.s
   AND (cardinality($status::text[]) = 0 OR y.status = ($status::text[])[1]) AND (cardinality($name::text[]) = 0 OR y.name = ($name::text[])[1])
   AND (cardinality($kind::text[]) = 0 OR y.kind = ($kind::text[])[1])
   AND ($labels::text = '{}' OR y.labels::jsonb @> $labels::jsonb)
+  AND ($error::text = '' OR starts_with(y.error_message, $error::text))
+  AND (NOT $person::boolean OR y.subject_id IN (SELECT p.subject_id FROM leases p
+                                                WHERE p.state = 2 OR (p.state = 0 AND p.session_id IS NULL AND p.waiting_reason = 'uncertain')))
 ORDER BY y.subject_id DESC LIMIT $limit::int)");
 const Statement kEnds("query.ends", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.state = 1, coalesce(y.status, ''), coalesce(y.error_message, '')
 FROM unnest($subjects::uuid[]) AS i(subject) JOIN leases l ON l.subject_id = i.subject LEFT JOIN listings y ON y.subject_id = i.subject)",
                       true);
-const Statement kPrefix("query.prefix", Statement::Kind::kRead,
-                        "SELECT subject_id FROM subjects WHERE subject_id BETWEEN $low::uuid AND $high::uuid ORDER BY subject_id LIMIT 10",
-                        true);
+// Whole ids need no look-up (query.subject), so nothing but people pays for reading them all.
+const Statement kPart("query.part", Statement::Kind::kRead, R"(
+SELECT subject_id FROM subjects WHERE replace(subject_id::text, '-', '') LIKE '%' || $part::text || '%'
+ORDER BY subject_id DESC LIMIT $most::int)",
+                      true);
 // Not counted: it is asked after every batch of timers and freed leases, which may be many.
 const Statement kReadyQueues("query.ready_queues", Statement::Kind::kRead, "SELECT DISTINCT queue FROM ready_lanes() ORDER BY queue");
 // The last row is the outbox's; its first message is found by the primary key.
@@ -159,7 +165,7 @@ Result<SubjectView> PgQueries::GetSubject(const SubjectId& subject) {
   Params params;
   auto rows = pg::RunOne(pool_, kGet, params.Id("subject", subject));
   if (!rows) return rows.error();
-  if (rows->size() == 0) return Error{Code::kNotFound, "no subject " + subject.ToString()};
+  if (rows->size() == 0) return Error{Code::kNotFound, NoSuchRun(subject.ToString())};
   return pg::Decoded<SubjectView>("query.subject", [&] { return ReadView(*rows, 0); });
 }
 
@@ -168,19 +174,13 @@ Status PgQueries::Exists(const SubjectId& subject) {
   return view ? Status() : Status(view.error());
 }
 
-Result<std::vector<SubjectId>> PgQueries::FindByPrefix(const std::string& prefix) {
-  if (prefix.size() < 4) return Error{Code::kInvalid, "an id's beginning needs at least 4 characters"};
-  std::string low = "00000000-0000-0000-0000-000000000000", high = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-  if (prefix.size() <= low.size()) {
-    low.replace(0, prefix.size(), prefix);
-    high.replace(0, prefix.size(), prefix);
-  }
-  auto from = Uuid::Parse(low), to = Uuid::Parse(high);
-  if (prefix.size() > low.size() || !from || !to) return std::vector<SubjectId>();  // not how an id begins
+Result<std::vector<SubjectId>> PgQueries::FindByPart(const std::string& text) {
+  const auto part = SubjectPart(text);
+  if (!part) return Error{Code::kInvalid, "'" + text + "' can be no part of an id"};
   Params params;
-  auto rows = pg::RunOne(pool_, kPrefix, params.Id("low", *from).Id("high", *to));
+  auto rows = pg::RunOne(pool_, kPart, params.Text("part", *part).Int32("most", kMostIdCandidates));
   if (!rows) return rows.error();
-  return pg::Decoded<std::vector<SubjectId>>("query.prefix", [&] {
+  return pg::Decoded<std::vector<SubjectId>>("query.part", [&] {
     std::vector<SubjectId> found;
     for (int i = 0; i < rows->size(); ++i) found.push_back(SubjectId{rows->Id(i, 0)});
     return found;
@@ -194,7 +194,8 @@ Result<std::vector<SubjectView>> PgQueries::List(const ListFilter& filter) {
   params.Id("project", filter.project).List("before", before).List("status", MaybeList(filter.status)).List("name", MaybeList(filter.name));
   Json labels = Json::object();
   for (const auto& [name, value] : filter.labels) labels[name] = value;
-  params.Text("labels", DumpJson(labels)).List("kind", MaybeList(filter.kind)).Int32("limit", std::max(filter.limit, 0));
+  params.Text("labels", DumpJson(labels)).List("kind", MaybeList(filter.kind)).Text("error", filter.error_prefix);
+  params.Bool("person", filter.needs_person).Int32("limit", std::max(filter.limit, 0));
   auto rows = pg::RunOne(pool_, kList, params);
   if (!rows) return rows.error();
   return pg::Decoded<std::vector<SubjectView>>("query.list", [&] {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "shared/kernel/subject_part.h"
 #include "shared/verify/pg_checks.h"
 #include "shared/verify/pg_verify_store.h"
 
@@ -20,7 +21,7 @@ class Verification {
     return store_.InSnapshot([&]() -> Status {
       auto there = store_.Exists(subject);
       if (!there) return there.error();
-      if (!*there) return Error{Code::kNotFound, "no subject " + subject.ToString()};
+      if (!*there) return Error{Code::kNotFound, NoSuchRun(subject.ToString())};
       return Range(subject, subject);
     });
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "shared/workflow/decider.h"
+#include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/evolve.h"
 
@@ -51,7 +52,7 @@ void Decider::Cancel(const InboxInput& input) {
   RunRecord run = Run();
   if (!MayGo(run.status, RunStatus::kFailed)) return Refuse(input, fmt::format("the run is {} and stops already", Name(run.status)));
   std::string reason = TextOf(&input.payload, "reason");
-  Fail("cancelled", reason.empty() ? "cancelled" : "cancelled: " + reason, "", FlagOf(&input.payload, "compensate"), InboxFacts(input));
+  Fail(std::string(kCancelledReason), CancelledText(reason), "", FlagOf(&input.payload, "compensate"), InboxFacts(input));
   Settle();
 }
 
@@ -122,7 +123,8 @@ void Decider::Timer(const InboxInput& input) {
   if (run.phase == Phase::kClosed) return;
   if (timer_id == kDeadlineTimer) {
     if (run.phase != Phase::kForward || !run.deadline || (fire_at && *fire_at != *run.deadline) || now_ < *run.deadline) return;
-    Fail("timeout", fmt::format("the run took longer than max_execution_time_seconds ({})", spec_.spec().max_execution_time.count()), "",
+    Fail(std::string(kTimeoutReason),
+         fmt::format("{}max_execution_time_seconds ({})", kTimeoutText, spec_.spec().max_execution_time.count()), "",
          spec_.spec().enable_auto_rollback, InboxFacts(input));
     return Settle();
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/workflow/decider.h"
+#include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
 
 namespace acl::workflow {
@@ -16,7 +17,7 @@ void Decider::Settle() {
       if (!progress.failed.empty()) {
         const Instance* failed = spec_.Find(progress.failed);
         std::string name = failed && failed->step >= 0 ? spec_.step(failed->step).name : progress.failed;
-        Fail("step_failed", fmt::format("step '{}' failed: {}", name, ReadStep(State(), progress.failed).error), name,
+        Fail(std::string(kStepFailedReason), fmt::format("step '{}' failed: {}", name, ReadStep(State(), progress.failed).error), name,
              spec_.spec().enable_auto_rollback);
         continue;
       }
@@ -91,7 +92,7 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
 void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
   ClearTimer(kDeadlineTimer);
   // A cancelled run ends FAILED also when everything was undone (DESIGN.md section 3).
-  if (run.rollback && progress.not_undone == 0 && run.reason != "cancelled") {
+  if (run.rollback && progress.not_undone == 0 && run.reason != kCancelledReason) {
     Emit(event::kWorkflowRolledBack, Json::object());
     List(RunStatus::kRolledBack);
   } else {

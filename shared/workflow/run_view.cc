@@ -5,6 +5,7 @@
 #include "shared/capability/capability.h"
 #include "shared/spec/workflow_spec.h"
 #include "shared/workflow/backoff.h"
+#include "shared/workflow/ready_set.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
@@ -43,7 +44,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
 
 CompensationView ViewUndo(const Document& state, const std::string& undo_id, const std::string& name, const std::string& capability,
                           int max_attempts, bool needed) {
-  CompensationView view{undo_id, name, capability, "NOT_NEEDED", 0, capability.empty() ? 0 : max_attempts, "", {}, 0};
+  CompensationView view{undo_id, name, capability, "NOT_NEEDED", false, 0, capability.empty() ? 0 : max_attempts, "", {}, 0};
   StepRecord record = ReadStep(state, undo_id);
   if (record.json || needed) view.status = Name(record.status);
   view.attempts = record.attempts;
@@ -94,6 +95,26 @@ void AddWarnings(const WorkflowSpec& spec, RunView& view) {
     for (const std::string& reference : undo.missing) add("compensation '" + undo.step_id + "'", reference);
 }
 
+// Steps that the ready set holds while the run goes forward, or the compensation that is next while it stops.
+void MarkReady(const Document& state, const WorkflowSpec& spec, const RunRecord& run, const Progress& progress, RunView& view) {
+  if (run.phase == Phase::kForward && run.status != RunStatus::kPaused) {
+    const ReadySet ready(state, int(spec.steps.size()));
+    const std::vector<int> order = PlanOrder(spec);
+    for (auto position = ready.Next(0); position && *position < int(order.size()); position = ready.Next(*position + 1)) {
+      const auto index = std::size_t(order[std::size_t(*position)]);
+      const StepSpec& step = spec.steps[index];
+      const bool elsewhere = step.queue.value_or(spec.queue) != spec.queue || step.band.value_or(spec.band) != spec.band;
+      view.steps[index].ready = view.steps[index].status == "PENDING" && !elsewhere;
+    }
+  }
+  const bool undoing = view.rolling_back && progress.open.empty() && progress.settle.empty() && progress.uncertain.empty();
+  for (CompensationView& undo : view.compensations) {
+    if (!undoing || undo.status == "COMPLETED" || undo.status == "FAILED") continue;
+    undo.ready = undo.status == "PENDING";
+    break;  // one after the other
+  }
+}
+
 std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunView& view) {
   if (view.closed) return "";
   if (run.status == RunStatus::kPaused) return "paused";
@@ -133,6 +154,7 @@ Result<RunView> ViewOf(const Document& state) {
   view.steps_completed = progress.done;
   for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed));
   AddCompensations(state, *spec, *run, view);
+  MarkReady(state, *spec, *run, progress, view);
   AddWarnings(*spec, view);
   if (run->status == RunStatus::kCompleted) {
     if (const Json* outputs = state.Find(VarKey(TextOf(run->json, "outputs_of"))); outputs && outputs->is_object()) view.outputs = *outputs;
@@ -156,6 +178,7 @@ Json StepJson(const StepView& step) {
   Json json = {{"step_id", step.step_id}, {"name", step.name}, {"capability", step.capability}};
   AddText(json, "agent_name", step.agent_name);
   json["status"] = step.status;
+  if (step.ready) json["ready"] = true;
   json["attempts"] = step.attempts;
   json["max_attempts"] = step.max_attempts;
   if (step.attempts_lost > 0) json["attempts_lost"] = step.attempts_lost;
@@ -177,6 +200,7 @@ Json CompensationJson(const CompensationView& undo) {
   AddText(json, "undoes", undo.undoes);
   AddText(json, "capability", undo.capability);
   json["status"] = undo.status;
+  if (undo.ready) json["ready"] = true;
   json["attempts"] = undo.attempts;
   if (undo.max_attempts > 0) json["max_attempts"] = undo.max_attempts;
   if (undo.attempts_lost > 0) json["attempts_lost"] = undo.attempts_lost;

@@ -26,6 +26,9 @@ struct StepView {
   std::optional<WallTime> dispatched_at;
   std::optional<Json> outputs;  // completed steps
   int execution_order = 0;      // 1-based among completed steps; 0 = not completed
+  // PENDING, and nothing has to end before it runs on the run's own queue: whoever holds the run's lease runs it now, or next if all its
+  // slots are taken. Attempts of pure and read steps leave no event at their start.
+  bool ready = false;
   // References that nothing answered and that stayed as text; "compensation: x" of the call that would undo the step.
   std::vector<std::string> missing;
 };
@@ -35,6 +38,7 @@ struct CompensationView {
   std::string undoes;      // the step's name; empty for a global one
   std::string capability;  // empty: the engine puts old files back
   std::string status;      // PENDING RUNNING RETRY_WAIT UNCERTAIN COMPLETED FAILED; NOT_NEEDED while nothing is rolled back
+  bool ready = false;      // PENDING and the next to run
   int attempts = 0;
   int max_attempts = 0;  // 0: no call is made
   std::string error;

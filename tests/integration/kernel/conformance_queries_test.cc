@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "shared/base/uuid7.h"
+#include "shared/kernel/subject_part.h"
 #include "tests/support/store_conformance.h"
 
 namespace acl::test {
@@ -60,16 +61,65 @@ TEST_P(QueriesConformance, EventsComeInPages) {
   EXPECT_TRUE(queries().Events(holder.subject(), 6, 10)->empty());
 }
 
-TEST_P(QueriesConformance, FindsByTheBeginningOfAnId) {
+TEST_P(QueriesConformance, ListsByErrorAndByWhoNeedsAPerson) {
+  const auto ended = [&](const std::string& error) {
+    Holder holder = ClaimOne(Open(), Listed("x", "RUNNING"));
+    CommitItem item = holder.Item(1);
+    item.listing = ListingChange{.status = "FAILED", .error_message = error};
+    MustCommit(holder, item);
+    return holder.subject();
+  };
+  ended("no");
+  const SubjectId percent = ended("no%"), cancelled = ended("cancelled: no");
+  ListFilter filter;
+  filter.error_prefix = "no%";
+  EXPECT_THAT(List(filter), testing::ElementsAre(percent)) << "no pattern";
+  filter.error_prefix = "cancelled";
+  EXPECT_THAT(List(filter), testing::ElementsAre(cancelled));
+  filter = ListFilter{};
+  filter.needs_person = true;
+  EXPECT_THAT(List(filter), testing::IsEmpty());
+
+  const auto waits = [&](const char* reason) {
+    Holder holder = ClaimOne(Open(), Listed("x", "RUNNING"));
+    CommitItem item = holder.Item(1, Disposition::kRelease);
+    item.waiting = Waiting{reason, std::nullopt};
+    MustCommit(holder, item);
+    return holder.subject();
+  };
+  const SubjectId uncertain = waits("uncertain");
+  waits("paused");
+  waits("retry");
+  SessionId session = Open();
+  Holder damaged = ClaimOne(session, Listed("x", "RUNNING"));
+  ASSERT_TRUE(store().Quarantine(damaged.subject(), session, damaged.token(), "corrupt", "why"));
+  EXPECT_THAT(List(filter), testing::UnorderedElementsAre(uncertain, damaged.subject()));
+}
+
+TEST_P(QueriesConformance, FindsByAnyPartOfAnId) {
   SubjectId subject = Create();
-  auto found = queries().FindByPrefix(subject.ToString());
+  std::string id = subject.ToString();
+  for (const std::string& part : {id, id.substr(0, 30), id.substr(24), id.substr(30), id.substr(15, 12), "-" + id.substr(14)}) {
+    auto found = queries().FindByPart(part);
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_THAT(*found, testing::ElementsAre(subject)) << part;
+  }
+  std::erase(id, '-');
+  for (char& c : id) c = char(std::toupper(static_cast<unsigned char>(c)));
+  EXPECT_THAT(*queries().FindByPart(id), testing::ElementsAre(subject)) << "without dashes, in upper case";
+  EXPECT_TRUE(queries().FindByPart("ffffffffff")->empty());
+  for (const char* none : {"", "ff", "fffff", "f-f-f-f-f", "zzzzzz", "%%%%%%", "______"})
+    EXPECT_EQ(queries().FindByPart(none).code(), Code::kInvalid) << none;
+}
+
+TEST_P(QueriesConformance, ManyThatHaveAPartAreTheNewestTen) {
+  std::vector<SubjectId> made;
+  for (int n = 0; n < kMostIdCandidates + 2; ++n) made.push_back(Create());
+  std::sort(made.begin(), made.end(), [](const SubjectId& a, const SubjectId& b) { return b < a; });
+  made.resize(std::size_t(kMostIdCandidates));
+  const auto found = queries().FindByPart(made[0].ToString().substr(0, 7));  // the time, of hours
   ASSERT_TRUE(found) << found.error();
-  EXPECT_THAT(*found, testing::ElementsAre(subject));
-  found = queries().FindByPrefix(subject.ToString().substr(0, 30));
-  ASSERT_TRUE(found);
-  EXPECT_THAT(*found, testing::ElementsAre(subject));
-  EXPECT_TRUE(queries().FindByPrefix("ffff")->empty());
-  EXPECT_EQ(queries().FindByPrefix("ff").code(), Code::kInvalid);
+  EXPECT_EQ(*found, made);
 }
 
 TEST_P(QueriesConformance, LeasesNameTheirHolders) {

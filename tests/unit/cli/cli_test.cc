@@ -13,7 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kId = "0193a000-0000-7000-8000-000000000001";
 const std::string kSource = ACL_SOURCE_DIR;
 
 Json RunOf(const std::string& status, bool closed) {
@@ -56,7 +55,9 @@ TEST(Cli, StatusOfProblemsDecidesTheExitCode) {
                                                               {401, kExitDenied},
                                                               {403, kExitDenied},
                                                               {409, kExitConflict},
-                                                              {400, kExitFailure},
+                                                              {400, kExitUsage},
+                                                              {422, kExitUsage},
+                                                              {413, kExitFailure},
                                                               {503, kExitFailure},
                                                               {504, kExitTimeout}}) {
     FakeServer server;
@@ -70,7 +71,7 @@ TEST(Cli, StatusOfProblemsDecidesTheExitCode) {
   FakeServer down;
   down.down = true;
   EXPECT_EQ(Airun(&down, {"workflow", "list"}).code, kExitFailure);
-  EXPECT_EQ(Airun(&down, {"workflow", "status", "zz"}).code, kExitFailure);
+  EXPECT_EQ(Airun(&down, {"workflow", "status", "zz"}).code, kExitUsage);
 }
 
 TEST(Cli, ListPagesUntilTheEnd) {
@@ -89,8 +90,8 @@ TEST(Cli, ListPagesUntilTheEnd) {
 
 TEST(Cli, StatusShowsStepsTokensAndWhyItRuns) {
   FakeServer server;
-  server.On("GET /v1/workflows/0193a", 200, RunOf("RUNNING", false));
-  Outcome outcome = Airun(&server, {"workflow", "status", "0193A"});
+  server.On("GET /v1/workflows/0193a0", 200, RunOf("RUNNING", false));
+  Outcome outcome = Airun(&server, {"workflow", "status", "0193-A0"});
   EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
   for (const char* part : {"RUNNING", "leased by worker-1", "1 of 2", "test.echo", "1/3", "7"}) EXPECT_THAT(outcome.out, HasSubstr(part));
 }
@@ -168,7 +169,7 @@ TEST_F(CliRun, RefusesWhatIsWrongBeforeAskingTheServer) {
                                                                                          {"-i", "n=1", "--files", "/nonexistent"}}) {
     std::vector<std::string> all = {"workflow", "run", Path("w.yaml")};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    EXPECT_EQ(Airun(&server_, all).code, kExitFailure);
+    EXPECT_EQ(Airun(&server_, all).code, kExitUsage);
   }
   Write("bad.yaml", "name: x\nsteps: [{name: a, step_type: HUMAN_APPROVAL}]\n");
   Outcome outcome = Airun(&server_, {"workflow", "run", Path("bad.yaml")});
@@ -247,7 +248,7 @@ TEST(Cli, ValidateIsLocal) {
   EXPECT_EQ(result["valid"], false);
   EXPECT_EQ(result["findings"][0]["code"], "dependency-cycle");
   EXPECT_EQ(result["findings"][0]["line"], 4);
-  EXPECT_EQ(Airun(&server, {"workflow", "validate", "/nonexistent.yaml"}).code, kExitFailure);
+  EXPECT_EQ(Airun(&server, {"workflow", "validate", "/nonexistent.yaml"}).code, kExitUsage);
   EXPECT_TRUE(server.asked.empty());
 }
 
@@ -281,7 +282,7 @@ TEST(Cli, ResolveAndQuarantine) {
             {{"quarantined", Json::array({{{"workflow_id", kId}, {"reason", "checksum"}, {"at", "2026-11-22T01:02:03Z"}}})}});
   EXPECT_THAT(Airun(&server, {"workflow", "quarantine", "list"}).out, HasSubstr("checksum"));
   EXPECT_THAT(Airun(&server, {"workflow", "quarantine", "inspect", kId}).out, HasSubstr("checksum"));
-  EXPECT_EQ(Airun(&server, {"workflow", "quarantine", "inspect", "ffff"}).code, kExitNotFound);
+  EXPECT_EQ(Airun(&server, {"workflow", "quarantine", "inspect", "ffffff"}).code, kExitNotFound);
 }
 
 TEST(Cli, CompletionKnowsEveryCommandAndFlag) {
@@ -326,7 +327,7 @@ TEST(Cli, ApiKeyFileIsSentAndNeverPrinted) {
   EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
   EXPECT_EQ(server.asked[0].headers["Authorization"], "Bearer secret-key");
   EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("secret-key")));
-  EXPECT_EQ(Airun(&server, {"lease", "list", "--api-key-file", "/nonexistent"}).code, kExitFailure);
+  EXPECT_EQ(Airun(&server, {"lease", "list", "--api-key-file", "/nonexistent"}).code, kExitUsage);
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 // A scripted coordinator: answers by method and path, remembers what it was asked.
 
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "cli/app.h"
 
 namespace acl::cli::test {
+
+inline const std::string kId = "0193a000-0000-7000-8000-000000000001";
 
 struct FakeServer {
   struct Answer {
@@ -51,6 +55,27 @@ class FakeTransport final : public Transport {
   FakeServer* server_;
 };
 
+// A folder of one test's own, removed with it.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "acl-cli-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string Path(const std::string& name = "") const { return name.empty() ? path_.string() : (path_ / name).string(); }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return Path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 struct Outcome {
   int code = 0;
   std::string out, err;
@@ -60,12 +85,14 @@ struct Terminal {
   bool is_terminal = false;
   std::map<std::string, std::string> environment;
   std::chrono::milliseconds slept{0};
+  std::string in;  // what stdin gives
 };
 
 inline Outcome Airun(FakeServer* server, const std::vector<std::string>& arguments, Terminal* terminal = nullptr) {
   Terminal plain;
   if (!terminal) terminal = &plain;
   std::ostringstream out, err;
+  std::istringstream in(terminal->in);
   Surroundings surroundings{
       out,
       err,
@@ -74,7 +101,8 @@ inline Outcome Airun(FakeServer* server, const std::vector<std::string>& argumen
       [terminal](const std::string& name) { return terminal->environment.contains(name) ? terminal->environment[name] : std::string(); },
       [server](const std::string&) { return std::make_unique<FakeTransport>(server); },
       [terminal](std::chrono::milliseconds time) { terminal->slept += time; },
-      "/nowhere/airun"};
+      "/nowhere/airun",
+      &in};
   Outcome outcome;
   outcome.code = RunCli(arguments, std::move(surroundings));
   outcome.out = out.str();

@@ -63,7 +63,7 @@ TEST_F(RunsTest, FiltersByLabels) {
   EXPECT_EQ(Ask("GET", "/v1/workflows?limit=1&cursor=" + cursor).status, 400) << "the same filters";
 }
 
-TEST_F(RunsTest, FindsByTheFirstCharacters) {
+TEST_F(RunsTest, FindsByAnyPartThatOnlyOneRunHas) {
   const std::string first = Submit();
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + first.substr(0, 8)).body["id"], first);
   clock_.Advance(std::chrono::milliseconds(1));
@@ -71,6 +71,10 @@ TEST_F(RunsTest, FindsByTheFirstCharacters) {
   const auto ambiguous = Ask("GET", "/v1/workflows/" + first.substr(0, 8));
   EXPECT_EQ(ambiguous.status, 409);
   EXPECT_NE(ambiguous.text.find(second), std::string::npos);
+  // Ids of the same time differ in their last digits.
+  for (const std::string& part : {second.substr(24), second.substr(28), second.substr(15, 14), second.substr(0, 30)}) {
+    EXPECT_EQ(Ask("GET", "/v1/workflows/" + part).body["id"], second) << part;
+  }
   for (const char* id : {"abc", "zzzzzz", "ffff0000", "00000000-0000-7000-8000-000000000009", "..."}) {
     EXPECT_EQ(Ask("GET", std::string("/v1/workflows/") + id).status, 404) << id;
   }

@@ -1,0 +1,174 @@
+// airun workflow status, result: one run, and what came of it.
+#include "cli/app.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "cli/numbers.h"
+#include "cli/run_text.h"
+
+namespace acl::cli {
+
+namespace {
+
+using Colour = Session::Colour;
+
+void PrintState(Session* session, const Json& run) {
+  const Json state = run.value("state", Json::object());
+  const std::string name = TextOf(state, "name");
+  Shown text = session->Paint(StatusColour(name), name);
+  if (std::string on = TextOf(state, "blocked_on"); !on.empty()) text += ", blocked on " + on;
+  if (std::string by = TextOf(state, "holder"); !by.empty()) text += " by " + by;
+  if (std::string since = TextOf(state, "since"); !since.empty()) text += ", since " + ShortTime(since);
+  if (std::string wake = TextOf(state, "next_wake"); !wake.empty()) text += ", next wake " + ShortTime(wake);
+  PrintField(session, "state", text);
+  if (std::string deaths = TextOf(state, "worker_deaths"); !deaths.empty())
+    PrintField(session, "suspect", deaths + " workers in a row died with it and no step completed: it is granted with care until one does");
+}
+
+// What a run waits for elsewhere: a line a task that has not ended.
+void PrintTasks(Session* session, const Json& run) {
+  for (const Json& task : run.value("tasks", Json::array())) {
+    const std::string state = TextOf(task, "state");
+    if (state != "queued" && state != "started") continue;
+    std::string text = "step " + TextOf(task, "step_id") + " on queue " + TextOf(task, "queue");
+    if (state == "started") {
+      text += ", run by " + TextOf(task, "holder") + " since " + ShortTime(TextOf(task, "started_at"));
+    } else {
+      text += ", waiting for a worker since " + ShortTime(TextOf(task, "queued_at"));
+    }
+    if (task.value("cancel_requested", false)) text += ", asked to stop";
+    PrintField(session, "task", text);
+  }
+}
+
+// Steps that wait for their time.
+void PrintWaits(Session* session, const Json& run) {
+  for (const Json& step : run.value("steps", Json::array())) {
+    if (std::string due = TextOf(step, "due_at"); !due.empty())
+      PrintField(session, "wait", "step " + TextOf(step, "name") + " until " + ShortTime(due));
+    if (std::string retry = TextOf(step, "next_retry"); !retry.empty())
+      PrintField(session, "retry", "step " + TextOf(step, "name") + " at " + ShortTime(retry));
+  }
+}
+
+void PrintTimes(Session* session, const Json& run) {
+  PrintField(session, "created", ShortTime(TextOf(run, "created_at")));
+  PrintField(session, "started", ShortTime(TextOf(run, "started_at")));
+  const std::string ended = TextOf(run, "completed_at"), took = Took(TextOf(run, "started_at"), ended);
+  PrintField(session, "completed", ShortTime(ended) + (took.empty() ? "" : ", after " + took));
+}
+
+bool PrintSteps(Session* session, const Json& run) {
+  Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "TOOK", "CAPABILITY", "ERROR"});
+  bool errors = false, assumed = false;
+  for (const char* list : {"steps", "compensations"}) {
+    for (const Json& step : run.value(list, Json::array())) {
+      const std::string status = TextOf(step, "status"), word = StepWord(step);
+      if (status == "NOT_NEEDED") continue;
+      std::string token;
+      for (const Json& row : step.value("attempt_rows", Json::array())) token = TextOf(row, "fencing_token");
+      std::string attempts = TextOf(step, "attempts");
+      if (std::string most = TextOf(step, "max_attempts"); !most.empty() && most != "0") attempts += "/" + most;
+      if (std::string lost = TextOf(step, "attempts_lost"); !lost.empty()) attempts += ", " + lost + " lost";
+      const std::string label = TextOf(step, "name").empty() ? TextOf(step, "step_id") : TextOf(step, "name");
+      const std::string ended = TextOf(step, "completed_at"), error = TextOf(step, "error");
+      errors |= !error.empty();
+      assumed |= step.value("activity", Json::object()).value("assumed", false);
+      table.Add({Cut(label, 40), Cell(word, session->Paint(StatusColour(word), word)), attempts, token, ShortTime(ended),
+                 Took(TextOf(step, "started_at"), ended), TextOf(step, "capability"), Cut(error, 70)});
+    }
+  }
+  if (!table.empty()) session->Write("\n" + table.Text());
+  if (assumed)
+    session->Note("RUNNING of a pure or read step: the run's holder runs it, or next if its slots are taken; the journal shows its end");
+  return errors;
+}
+
+void PrintRun(Session* session, const Json& run) {
+  const std::string id = TextOf(run, "id");
+  PrintField(session, "run", id);
+  PrintField(session, "workflow", TextOf(run, "name") + " " + TextOf(run, "version"));
+  const std::string reason = TextOf(run, "reason");
+  PrintField(session, "status", PaintedRunWord(*session, run) + (reason.empty() ? "" : " (" + reason + ")"));
+  PrintState(session, run);
+  PrintTasks(session, run);
+  PrintWaits(session, run);
+  PrintField(session, "token", TextOf(run, "fencing_token"));
+  PrintField(session, "journal", TextOf(run, "head_seq") + " events");
+  PrintTimes(session, run);
+  PrintField(session, "steps", TextOf(run, "steps_completed") + " of " + TextOf(run, "steps_total") + " completed");
+  const std::string link = TextOf(run, "trace_url");
+  PrintField(session, "trace", TextOf(run, "trace_id") + (link.empty() ? "" : "  " + link));
+  if (run.contains("outputs")) PrintField(session, "outputs", OneLine(run["outputs"], 200));
+  PrintField(session, "error", TextOf(run, "error"));
+  PrintField(session, "damage", session->Paint(Colour::kRed, TextOf(run, "damage")));
+  const bool errors = PrintSteps(session, run);
+  for (const Json& warning : run.value("warnings", Json::array())) session->Note("warning: " + warning.get<std::string>());
+  for (const Json& uncertain : run.value("uncertain", Json::array()))
+    session->Note("step '" + uncertain.get<std::string>() + "' is UNCERTAIN: find out whether it happened, then airun step resolve " + id +
+                  " " + uncertain.get<std::string>() + " --decision completed|failed|retry");
+  if (errors) session->Note("airun step show " + id + " STEP   shows each attempt with its error");
+}
+
+Result<Json> ReadRun(Session* session, const std::string& text) {
+  auto id = session->RunId(text);
+  if (!id) return id.error();
+  auto api = session->Api();
+  if (!api) return api.error();
+  return (*api)->Get("/v1/workflows/" + *id);
+}
+
+void ShowStatus(Session* session, const std::string& text) {
+  auto run = ReadRun(session, text);
+  if (!run) return session->Fail(run.error());
+  if (session->json()) return session->PrintJson(*run);
+  PrintRun(session, *run);
+}
+
+struct ResultOptions {
+  std::string id;
+  bool wait = false;
+  double timeout = 0;
+};
+
+void ShowResult(Session* session, const ResultOptions& options) {
+  auto run = ReadRun(session, options.id);
+  if (run && options.wait && !IsClosed(*run)) run = WaitForEnd(session, TextOf(*run, "id"), LengthOf(options.timeout));
+  if (!run) return session->Fail(run.error());
+  const std::string id = TextOf(*run, "id");
+  if (!IsClosed(*run))
+    return session->Fail(kExitTimeout, "run " + id + " has not ended: it is " + RunWord(*run) + " (--wait waits for its end)");
+  if (run->contains("outputs")) {
+    auto api = session->Api();
+    auto whole = api ? WholeValue(**api, (*run)["outputs"]) : Result<Json>(api.error());
+    if (!whole) return session->Fail(whole.error());
+    (*run)["outputs"] = std::move(*whole);
+  }
+  session->exit_code = ExitOfRun(*run);
+  if (session->json()) {
+    Json result = {{"id", id}, {"status", TextOf(*run, "status")}};
+    for (const char* key : {"reason", "error", "failed_step", "outputs", "started_at", "completed_at"})
+      if (run->contains(key)) result[key] = (*run)[key];
+    return session->PrintJson(result);
+  }
+  if (TextOf(*run, "status") == "COMPLETED") return session->PrintJson(run->value("outputs", Json::object()));
+  session->Note("airun: " + EndText(*run));
+}
+
+}  // namespace
+
+void AddWorkflowStatus(CLI::App* workflow, Session* session) {
+  auto id = std::make_shared<std::string>();
+  CLI::App* status = workflow->add_subcommand("status", "one run: why it runs or not, its steps and attempts");
+  status->add_option("id", *id, "the run: its id, or any part of it")->required();
+  status->callback([=] { ShowStatus(session, *id); });
+
+  auto options = std::make_shared<ResultOptions>();
+  CLI::App* result =
+      workflow->add_subcommand("result", "what a run gave: its outputs as JSON; exit 0 only if it COMPLETED, 6 if it goes on");
+  result->add_option("id", options->id, "the run: its id, or any part of it")->required();
+  result->add_flag("--wait", options->wait, "wait for its end first");
+  result->add_option("--timeout", options->timeout, "with --wait: how long at most (90, 2m, 1h30m); exit 6 then")->transform(Duration());
+  result->callback([=] { ShowResult(session, *options); });
+}
+
+}  // namespace acl::cli

@@ -1,0 +1,117 @@
+// GET /v1/workflows/{id}/steps/{step_id}: one step with all that the journal says of its attempts.
+#include "coordinator/api/activity.h"
+#include "coordinator/api/forms.h"
+#include "coordinator/api/request.h"
+#include "coordinator/api/run_reader.h"
+#include "shared/workflow/run_view.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr int kStepPage = 1000;
+constexpr std::size_t kMostHistory = 500;  // the last ones
+
+// Facts of an event about one step, without what the event's columns and the step's record say.
+Json HistoryItem(const Event& event, const std::string& type, const Json& facts) {
+  Json item = {
+      {"event_seq", event.seq}, {"event_type", type}, {"at", FormatWallTime(event.timestamp)}, {"fencing_token", event.token.value}};
+  for (const char* key : {"attempt", "attempts", "error", "why", "started_at", "retry_at", "due_at", "duration_ms", "timed_out", "unknown",
+                          "worker", "queue", "decision", "by", "reason"}) {
+    if (const auto it = facts.find(key); it != facts.end()) item[key] = *it;
+  }
+  return item;
+}
+
+// Of the step and of the compensation that undoes it.
+struct History {
+  std::string step_id, undo_id;
+  std::string needle;  // the id as it stands in JSON text
+  Json step = Json::array(), undo = Json::array();
+  bool cut = false;
+
+  void Take(const Event& event, const std::string& type, const Json& facts) {
+    const std::string id = facts.is_object() ? facts.value("step_id", "") : "";
+    if (id.empty() || (id != step_id && id != undo_id)) return;
+    Json& list = id == step_id ? step : undo;
+    list.push_back(HistoryItem(event, type, facts));
+    if (list.size() > kMostHistory) {
+      list.erase(list.begin());
+      cut = true;
+    }
+  }
+};
+
+Status ReadHistory(const ApiContext& api, const SubjectId& id, History& history) {
+  for (std::int64_t after = 0;;) {
+    auto page = api.queries.Events(id, after, kStepPage);
+    if (!page) return page.error();
+    for (const Event& event : *page) {
+      after = event.seq;
+      // Parsing costs most: events that do not name the step are not parsed.
+      if (!event.payload || event.payload->find(history.needle) == std::string::npos) continue;
+      auto facts = ParseJson(*event.payload);
+      if (!facts || !facts->is_object()) continue;
+      history.Take(event, event.type, *facts);
+      if (const auto also = facts->find("also"); also != facts->end() && also->is_array()) {
+        for (const Json& more : *also) history.Take(event, more.is_object() ? more.value("type", "") : "", more);
+      }
+    }
+    if (page->empty()) return {};  // a page may be shorter than asked for
+  }
+}
+
+Json* FindStep(Json& run, const std::string& wanted) {
+  for (const char* list : {"steps", "compensations"})
+    for (Json& step : run[list])
+      if (step.value("step_id", "") == wanted || step.value("name", "") == wanted) return &step;
+  return nullptr;
+}
+
+HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
+  auto id = ReadSubject(api, request.Param("id"));
+  if (const auto* refusal = RefusalOf(id)) return *refusal;
+  auto run = ReadRun(api, ValueOf(id));
+  if (!run) return ProblemOf(run.error());
+  auto view = run->damage.empty() ? workflow::ViewOf(run->state) : Result<workflow::RunView>(Code::kCorrupt, run->damage);
+  if (!view) return ProblemOf(view.error());
+  Json whole = SubjectToJson(run->listed);
+  whole.update(workflow::ViewToJson(*view));
+  auto tasks = api.queries.Tasks(ValueOf(id));
+  if (!tasks) return ProblemOf(tasks.error());
+  whole["tasks"] = Json::array();
+  for (const auto& task : *tasks) whole["tasks"].push_back(TaskToJson(task));
+  AddActivity(whole);
+
+  const std::string& wanted = request.Param("step_id");
+  Json* step = FindStep(whole, wanted);
+  if (step == nullptr) return Problem(404, "no-such-step", "the run has no step '" + wanted + "'");
+  Json answer = {{"workflow_id", ValueOf(id).ToString()}, {"run_status", whole["status"]}};
+  answer.update(*step);
+  const std::string step_id = answer["step_id"], quoted = DumpJson(Json(step_id));
+  History history{step_id, "undo:" + step_id, quoted.substr(1, quoted.size() - 2)};
+  if (Status read = ReadHistory(api, ValueOf(id), history); !read) return ProblemOf(read.error());
+  answer["history"] = std::move(history.step);
+  if (history.cut) answer["history_cut"] = true;
+  answer["tasks"] = Json::array();
+  for (Json& task : whole["tasks"])
+    if (task["step_id"] == answer["step_id"]) answer["tasks"].push_back(std::move(task));
+  for (Json& undo : whole["compensations"]) {
+    if (undo["step_id"] != history.undo_id) continue;
+    answer["compensation"] = std::move(undo);
+    answer["compensation"]["history"] = std::move(history.undo);
+  }
+  auto attempts = api.queries.Attempts(ValueOf(id));
+  if (!attempts) return ProblemOf(attempts.error());
+  answer["attempt_rows"] = Json::array();
+  for (const auto& attempt : *attempts)
+    if (attempt.step_id == history.step_id) answer["attempt_rows"].push_back(AttemptToJson(attempt));
+  return HttpResponse::OfJson(200, answer);
+}
+
+}  // namespace
+
+void AddStepRoutes(Router& router, const ApiContext& api) {
+  router.Add("GET", "/v1/workflows/{id}/steps/{step_id}", {}, [api](const HttpRequest& r) { return GetStep(api, r); });
+}
+
+}  // namespace acl::coordinator
