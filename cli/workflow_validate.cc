@@ -52,8 +52,9 @@ void PrintOrder(Session* session, const std::string& file, const Json& order) {
 
 void RunValidate(Session* session, const ValidateOptions& options) {
   Json results = Json::array();
-  for (const std::string& file : options.files) {
-    auto text = ReadNamed(session, file, kMostSpecBytes);
+  for (const std::string& named : options.files) {
+    const std::string file = named == "-" ? "stdin" : named;
+    auto text = ReadNamed(session, named, kMostSpecBytes);
     if (!text) {
       session->Fail(text.error());
       results.push_back({{"file", file},

@@ -69,9 +69,10 @@ TEST(RunText, AnEndIsToldByItsKind) {
   EXPECT_EQ(word(RunForm(closed), {{"status", "FAILED"}, {"reason", "step_failed"}}), "FAILED");
   EXPECT_EQ(word(RunForm(closed), {{"status", "FAILED"}, {"reason", "cancelled"}}), "CANCELLED");
   EXPECT_EQ(word(RunForm(closed), {{"status", "ROLLED_BACK"}, {"reason", "step_failed"}}), "ROLLED_BACK");
-  EXPECT_EQ(word(RunForm({}), {{"status", "FAILED"}, {"rolling_back", true}}), "FAILED, COMPENSATING");
-  EXPECT_EQ(word(RunForm({}), {{"status", "FAILED"}, {"reason", "cancelled"}, {"rolling_back", true}}), "CANCELLED, COMPENSATING");
-  EXPECT_EQ(word(RunForm({}), {{"status", "FAILED"}}), "FAILED, STOPPING");
+  EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}, {"rolling_back", true}}), "FAILED, COMPENSATING");
+  EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}, {"reason", "cancelled"}, {"rolling_back", true}}),
+            "CANCELLED, COMPENSATING");
+  EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}}), "FAILED, STOPPING");
 }
 
 TEST(RunText, StatusShowsOutputsTimesWithTheirZoneAndLengths) {
@@ -106,8 +107,8 @@ TEST(RunText, ResultIsTheOutputsAndTheExitCodeTheEnd) {
   EXPECT_EQ(result(failed).out, "");
   EXPECT_EQ(result(failed).err, "airun: the run ended CANCELLED: cancelled: enough\n");
   EXPECT_EQ((*ParseJson(result(failed, {"-o", "json"}).out))["reason"], "cancelled");
-  EXPECT_EQ(result(RunForm({})).code, kExitTimeout) << "it goes on";
-  EXPECT_THAT(result(RunForm({})).err, HasSubstr("has not ended"));
+  EXPECT_EQ(result(RunForm(Json::object())).code, kExitTimeout) << "it goes on";
+  EXPECT_THAT(result(RunForm(Json::object())).err, HasSubstr("has not ended"));
 }
 
 // The view of a large run only names large outputs.
@@ -127,8 +128,8 @@ TEST(RunText, OutputsThatWereCutAreReadWhole) {
 
 TEST(RunText, ResultWaitsIfAsked) {
   FakeServer server;
-  server.On("GET /v1/workflows/" + kId, 200, RunForm({}));
-  server.On("GET /v1/workflows/" + kId, 200, RunForm({}));
+  server.On("GET /v1/workflows/" + kId, 200, RunForm(Json::object()));
+  server.On("GET /v1/workflows/" + kId, 200, RunForm(Json::object()));
   server.On("GET /v1/workflows/" + kId, 200, RunForm({{"status", "COMPLETED"}, {"closed", true}, {"outputs", {{"n", 1}}}}));
   EXPECT_EQ(Airun(&server, {"workflow", "result", kId, "--wait", "--timeout", "1m"}).code, kExitOk);
 }
