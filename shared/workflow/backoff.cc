@@ -28,7 +28,8 @@ std::chrono::milliseconds RetryDelay(const RetryPolicy& policy, int failures, st
     case RetryPolicy::Backoff::kLinear: delay = initial * failures; break;
     case RetryPolicy::Backoff::kExponential: delay = initial * std::pow(std::max(1.0, policy.multiplier), failures - 1); break;
   }
-  if (!(delay < most)) delay = most;  // also what is not a number
+  if (initial == 0) delay = 0;        // 0 times a power beyond the largest double is not a number
+  if (!(delay < most)) delay = most;  // also what is beyond the largest double
   delay -= delay * std::clamp(policy.jitter, 0.0, 1.0) * Draw(idempotency_key, failures);
   return std::chrono::milliseconds(std::int64_t(std::llround(delay)));
 }

@@ -16,6 +16,8 @@ TEST(Backoff, BoundsDoubleUpToTheMaximum) {
   EXPECT_EQ(BackoffBound(policy, 4), milliseconds(1000));
   EXPECT_EQ(BackoffBound(policy, 100'000), milliseconds(1000));
   EXPECT_EQ(BackoffBound(policy, -3), milliseconds(100));
+  const BackoffPolicy none{milliseconds(0), milliseconds(1000), 100.0};
+  for (const int attempt : {0, 1, 155, 1000}) EXPECT_EQ(BackoffBound(none, attempt), milliseconds(0)) << attempt;
 }
 
 TEST(Backoff, DelayCoversTheWholeRange) {
