@@ -8,6 +8,7 @@ namespace acl::schedule {
 namespace {
 
 constexpr std::size_t kMaxText = 200;
+constexpr std::uint32_t kEveryDay = 0xFFFFFFFE, kEveryWeekday = 0x7F;
 
 struct Field {
   const char* name;
@@ -178,18 +179,14 @@ Result<Cron> ParseCron(std::string_view text) {
     if (!field) return field.error();
     bits[i + skip] = *field;
   }
-  const auto any = [&](std::size_t field) {
-    const auto word = words[field - skip].text;
-    return word == "*" || word == "?";
-  };
   cron.seconds = bits[0];
   cron.minutes = bits[1];
   cron.hours = std::uint32_t(bits[2]);
   cron.days = std::uint32_t(bits[3]);
   cron.months = std::uint32_t(bits[4]);
   cron.weekdays = std::uint32_t(bits[5]);
-  cron.any_day = any(3);
-  cron.any_weekday = any(5);
+  cron.any_day = cron.days == kEveryDay;
+  cron.any_weekday = cron.weekdays == kEveryWeekday;
   if (!EverFires(cron)) {
     return Error{Code::kInvalid,
                  fmt::format("cron: day of month (column {}): none of its days is in the months of column {}: it never fires",

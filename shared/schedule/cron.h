@@ -5,7 +5,8 @@
 //
 // Five fields, or six with seconds first. A field is a list of `*`, a number, a range `a-b`, or one of these with a step `/n` (`a/n` is
 // from a to the end); months and days of the week have names (JAN, MON), Sunday is 0 or 7, `?` is `*` in the two day fields. If both day
-// fields say less than `*`, a day fits that fits either of them. @hourly @daily @midnight @weekly @monthly @yearly @annually.
+// fields leave something out, a day fits that fits either of them; a field that takes every value is `*`, however it is written (*/1,
+// 1-31). @hourly @daily @midnight @weekly @monthly @yearly @annually.
 //
 // Where a zone changes its offset (Fires):
 //   - a local time that does not exist (skipped when clocks go forward) does not fire;
@@ -28,7 +29,7 @@ namespace acl::schedule {
 struct Cron {
   std::uint64_t seconds = 1, minutes = 0;
   std::uint32_t hours = 0, days = 0, months = 0, weekdays = 0;  // days from bit 1, months from bit 1, weekdays from bit 0: Sunday
-  bool any_day = true, any_weekday = true;                      // the field is * or ?
+  bool any_day = true, any_weekday = true;                      // the field leaves no day out
 
   bool EveryHour() const { return hours == 0xFFFFFF; }
   bool FitsDay(int day_of_month, int weekday) const;

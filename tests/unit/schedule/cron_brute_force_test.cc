@@ -14,7 +14,6 @@ constexpr std::int64_t kHour = 3'600, kDay = 86'400;
 struct Field {
   std::string text;
   std::set<int> values;
-  bool any = false;
 };
 
 Field RandomField(int min, int max) {
@@ -25,7 +24,6 @@ Field RandomField(int min, int max) {
   };
   if (form <= 1) {
     out.text = "*";
-    out.any = true;
     add(min, max, 1);
     return out;
   }
@@ -54,6 +52,9 @@ Field RandomField(int min, int max) {
   return out;
 }
 
+// A field that takes every value, however it is written, is a star.
+bool IsAny(const Field& field, std::size_t values) { return field.values.size() == values; }
+
 struct Expression {
   Field second, minute, hour, day, month, weekday;
   std::string text;
@@ -70,22 +71,22 @@ struct Expression {
     }
     const bool day_fits = day.values.contains(int(unsigned(date.day()))),
                week_fits = weekday.values.contains(int(std::chrono::weekday(day_point).c_encoding()));
-    return day.any || weekday.any ? day_fits && week_fits : day_fits || week_fits;
+    return IsAny(day, 31) || IsAny(weekday, 7) ? day_fits && week_fits : day_fits || week_fits;
   }
 };
 
 Expression RandomExpression(bool seconds) {
   Expression out;
-  out.second = seconds ? RandomField(0, 59) : Field{"", {0}, false};
+  out.second = seconds ? RandomField(0, 59) : Field{"", {0}};
   out.minute = RandomField(0, 59);
   out.hour = RandomField(0, 23);
   // Days and months that mostly let the days of the walk through: otherwise nothing fires there.
-  out.day = *rc::gen::inRange(0, 3) == 0 ? RandomField(1, 31) : Field{"*", {}, true};
-  if (out.day.any) {
+  out.day = *rc::gen::inRange(0, 3) == 0 ? RandomField(1, 31) : Field{"*", {}};
+  if (out.day.values.empty()) {
     for (int d = 1; d <= 31; ++d) out.day.values.insert(d);
   }
-  out.month = *rc::gen::inRange(0, 4) == 0 ? RandomField(1, 12) : Field{"*", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, true};
-  out.weekday = *rc::gen::inRange(0, 3) == 0 ? RandomField(0, 6) : Field{"*", {0, 1, 2, 3, 4, 5, 6}, true};
+  out.month = *rc::gen::inRange(0, 4) == 0 ? RandomField(1, 12) : Field{"*", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  out.weekday = *rc::gen::inRange(0, 3) == 0 ? RandomField(0, 6) : Field{"*", {0, 1, 2, 3, 4, 5, 6}};
   out.text = (seconds ? out.second.text + " " : "") + out.minute.text + " " + out.hour.text + " " + out.day.text + " " + out.month.text +
              " " + out.weekday.text;
   return out;

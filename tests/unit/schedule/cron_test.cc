@@ -95,6 +95,18 @@ TEST(Cron, NextTimes) {
   EXPECT_THAT(Fires("0 9 * * *", "Asia/Kathmandu", "2026-01-01T00:00:00Z", 1), ElementsAre("2026-01-01T09:00:00+05:45"));
 }
 
+TEST(Cron, ADayFieldThatTakesEveryDayIsAStarHoweverItIsWritten) {
+  for (const char* text : {"0 0 * * 1", "0 0 */1 * 1", "0 0 1-31 * 1", "0 0 1-15,16-31 * 1", "0 0 1/1 * 1", "0 0 ? * 1", "0 0 *,5 * 1"}) {
+    EXPECT_THAT(Fires(text, "UTC", "2026-11-20T00:00:00Z", 2), ElementsAre("2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z")) << text;
+  }
+  for (const char* text : {"0 0 13 * *", "0 0 13 * 0-6", "0 0 13 * 1-7", "0 0 13 * */1", "0 0 13 * SUN-SAT", "0 0 13 * ?"}) {
+    EXPECT_THAT(Fires(text, "UTC", "2026-11-20T00:00:00Z", 2), ElementsAre("2026-12-13T00:00:00Z", "2027-01-13T00:00:00Z")) << text;
+  }
+  EXPECT_THAT(Fires("0 0 1-30 * 1", "UTC", "2026-11-20T00:00:00Z", 2), ElementsAre("2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z"))
+      << "one day is left out: either";
+  EXPECT_FALSE(ParseCron("0 0 30 2 0-6")) << "never fires";
+}
+
 TEST(Cron, ATimeThatDoesNotExistDoesNotFire) {
   EXPECT_THAT(Fires("30 2 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 3),
               ElementsAre("2026-03-28T02:30:00+01:00", "2026-03-30T02:30:00+02:00", "2026-03-31T02:30:00+02:00"));
