@@ -6,9 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
+#include "shared/base/foreign_json.h"
 #include "shared/base/json_fast.h"
 #include "shared/base/json_text.h"
 
@@ -77,8 +78,9 @@ std::string_view ExpectedAtTheEnd(std::string_view what) {
 // Builds the value. Duplicate keys of a large object are looked up in a set, for ordered_json itself looks them up one by one.
 class Builder {
  public:
-  Builder(std::string_view text, const char* const& read_to, int max_depth)
-      : text_(text), read_to_(read_to), token_end_(text.data()), max_depth_(max_depth) {}
+  // `foreign`: foreign_json.h
+  Builder(std::string_view text, const char* const& read_to, int max_depth, bool foreign)
+      : text_(text), read_to_(read_to), token_end_(text.data()), max_depth_(max_depth), foreign_(foreign) {}
 
   bool null() { return Value(nullptr, 0); }
   bool boolean(bool value) { return Value(value, 0); }
@@ -86,11 +88,13 @@ class Builder {
   bool number_unsigned(std::uint64_t value) { return Value(value, 1); }
   bool number_float(double value, const std::string& token) {
     if (token.find_first_of(".eE") == std::string::npos) {
+      if (foreign_) return Value(token, 1);
       return Fail(fmt::format("the integer {} does not fit into 64 bits; write it as a string", Shown(token)));
     }
     return Value(value, 1);
   }
   bool string(std::string& value) {
+    if (foreign_) ReplaceNul(value);
     if (value.find('\0') != std::string::npos) return Fail("the string holds \\u0000 (NUL), which cannot be stored; remove it");
     return Value(std::move(value), 0);
   }
@@ -100,8 +104,10 @@ class Builder {
   bool start_array(std::size_t) { return Open(Json::array()); }
   bool end_array() { return Close(); }
   bool key(std::string& key) {
+    if (foreign_) ReplaceNul(key);
     if (key.find('\0') != std::string::npos) return Fail("the key holds \\u0000 (NUL), which cannot be stored; remove it");
-    if (open_.back().Knows(key)) {
+    open_.back().replaces = open_.back().Place(key);
+    if (open_.back().replaces && !foreign_) {
       return Fail(fmt::format("the key {} stands twice in the same object; remove one", Shown(key)));
     }
     open_.back().key = std::move(key);
@@ -129,21 +135,29 @@ class Builder {
  private:
   struct Container {
     Json* value;
-    std::string key;                        // whose value comes next
-    std::unordered_set<std::string> known;  // the keys so far, once they are many
+    std::string key;                                     // whose value comes next
+    std::unordered_map<std::string, std::size_t> known;  // where each key stands, once they are many
+    std::optional<std::size_t> replaces;                 // the member whose value the next one replaces
 
-    bool Knows(const std::string& name) {
+    // Where the key stands already; else it is noted as the next one.
+    std::optional<std::size_t> Place(const std::string& name) {
       constexpr std::size_t kFew = 16;
       const auto& members = value->get_ref<const Json::object_t&>();
       if (members.size() < kFew) {
-        return std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+        const auto same = std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+        return same == members.end() ? std::nullopt : std::optional<std::size_t>(same - members.begin());
       }
       if (known.empty()) {
-        for (const auto& member : members) known.insert(member.first);
+        for (std::size_t i = 0; i < members.size(); ++i) known.emplace((members.begin() + std::ptrdiff_t(i))->first, i);
       }
-      return !known.insert(name).second;
+      const auto [it, fresh] = known.emplace(name, members.size());
+      return fresh ? std::nullopt : std::optional<std::size_t>(it->second);
     }
   };
+
+  static void ReplaceNul(std::string& text) {
+    for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\xef\xbf\xbd");
+  }
 
   std::size_t TokenStart() const {
     const char* at = token_end_;
@@ -167,6 +181,8 @@ class Builder {
       return &parent.value->back();
     }
     auto& members = parent.value->get_ref<Json::object_t&>();
+    if (const auto place = std::exchange(parent.replaces, std::nullopt))
+      return &((members.begin() + std::ptrdiff_t(*place))->second = std::move(value));
     members.emplace_back(std::move(parent.key), std::move(value));
     return &members.back().second;
   }
@@ -181,7 +197,7 @@ class Builder {
   bool Open(Json&& container) {
     if (int(open_.size()) >= max_depth_) return Fail(fmt::format("nested deeper than {} levels", max_depth_));
     Json* placed = Attach(std::move(container));
-    open_.push_back({placed, {}, {}});
+    open_.push_back({placed, {}, {}, {}});
     token_end_ = read_to_;
     return true;
   }
@@ -195,6 +211,7 @@ class Builder {
   const char* const& read_to_;
   const char* token_end_;  // where the token before the current one ended
   const int max_depth_;
+  const bool foreign_;
   Json root_;
   std::vector<Container> open_;
   std::string error_;
@@ -325,7 +342,9 @@ class StorableCheck {
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
+namespace {
+
+Result<Json> Parse(std::string_view text, const JsonLimits& limits, bool foreign) {
   if (text.size() > limits.max_bytes) {
     return {Code::kInvalid, fmt::format("not valid JSON: {} bytes are more than the {} allowed", text.size(), limits.max_bytes)};
   }
@@ -338,11 +357,16 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   }
   if (auto value = ParseJsonFast(text, limits.max_depth)) return std::move(*value);
   const char* read_to = text.data();
-  Builder builder(text, read_to, limits.max_depth);
+  Builder builder(text, read_to, limits.max_depth, foreign);
   TrackedIterator begin{text.data(), &read_to}, end{text.data() + text.size(), &read_to};
   if (!Json::sax_parse(begin, end, &builder)) return {Code::kInvalid, builder.error()};
   return std::move(builder.root());
 }
+
+}  // namespace
+
+Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) { return Parse(text, limits, false); }
+Result<Json> ParseForeignJson(std::string_view text, const JsonLimits& limits) { return Parse(text, limits, true); }
 
 void AppendJson(const Json& value, std::string& out) { Write(value, out); }
 

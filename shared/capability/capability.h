@@ -32,6 +32,8 @@ struct FieldSpec {
   std::optional<Json> default_value;
   std::vector<std::string> aliases;  // other names real files use (file_path for path)
   std::vector<std::string> allowed;  // enum of strings; empty = any
+  // What is wrong with a value of the right type, "must be ..."; empty: nothing. Null: nothing is checked.
+  std::string (*check)(const Json& value) = nullptr;
 };
 
 // What `success: false` in the outputs means (compat.md K22).
@@ -57,6 +59,7 @@ struct CapabilitySpec {
   FalseSuccess false_success = FalseSuccess::kFailure;
   UndoKind undo = UndoKind::kNone;
   std::chrono::seconds default_timeout{300};
+  std::chrono::milliseconds retry_delay{0};  // before the second attempt of a step that names no `retry`; doubles each time
   bool needs_confirmation = false;
   bool quick = false;  // it computes on small values and never waits: many are run one after the other on one thread
 };

@@ -118,11 +118,29 @@ std::string_view NotPublicText(const std::string& address) {
   return "not an address";
 }
 
+std::string EncodeUrl(const std::string& url) {
+  const auto slashes = url.find("://");
+  const auto path = slashes == std::string::npos ? std::string::npos : url.find_first_of("/?#", slashes + 3);
+  if (path == std::string::npos) return url;
+  std::string encoded = url.substr(0, path);
+  for (const char c : url.substr(path)) {
+    // Control characters and backslashes are nobody's spelling of anything: CheckUrl refuses them.
+    const auto byte = static_cast<unsigned char>(c);
+    const bool stays = byte > 0x20 && byte < 0x7f && std::string_view("\"<>^`{|}").find(c) == std::string_view::npos;
+    if (stays || byte < 0x20 || byte == 0x7f) {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", unsigned(byte));
+    }
+  }
+  return encoded;
+}
+
 Result<CheckedUrl> CheckUrl(const std::string& url, const HttpConfig& config) {
   if (url.size() > 8192) return Error{Code::kInvalid, fmt::format("url has {} bytes, 8192 are allowed", url.size())};
   for (char c : url) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '\\') {
-      return Error{Code::kInvalid, "url must not hold spaces, control characters or backslashes; encode them (%20)"};
+      return Error{Code::kInvalid, "url must not hold control characters or backslashes, nor spaces in its host; encode them (%5C)"};
     }
   }
   std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(::curl_url(), ::curl_url_cleanup);

@@ -19,6 +19,10 @@ std::string_view NotPublic(const sockaddr* address);
 // The same for text as inet_pton reads it; "not an address" if it is none.
 std::string_view NotPublicText(const std::string& address);
 
+// The URL with what may not stand in its path, query or fragment (spaces, what is not ASCII, quotes, braces ...) percent-encoded; a % that
+// is there stays. Scheme and host stay as they are.
+std::string EncodeUrl(const std::string& url);
+
 struct CheckedUrl {
   std::string scheme, host, port;  // lower case; port always there
   std::string origin() const { return scheme + "://" + host + ":" + port; }

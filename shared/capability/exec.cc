@@ -206,6 +206,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
                   OutIf("stderr_truncated", "boolean", "only if some was dropped"),
                   OutIf("warnings", "array", "only if something in its folder was ignored: links, FIFOs, names that cannot be stored")};
   exec.effect = EffectClass::kNonIdempotent;
+  exec.retry_delay = std::chrono::seconds(1);
   exec.risk = RiskLevel::kHigh;
   exec.false_success = FalseSuccess::kResult;
   exec.needs_confirmation = true;

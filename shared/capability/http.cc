@@ -2,9 +2,9 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/fail_point.h"
-#include "shared/base/utf8.h"
 #include "shared/capability/egress.h"
 #include "shared/capability/handlers.h"
+#include "shared/capability/http_answer.h"
 #include "shared/capability/http_client.h"
 #include "shared/webhook/key_file.h"
 
@@ -12,15 +12,13 @@ namespace acl {
 
 namespace {
 
-using Outcome = StepResult::Outcome;
-
 bool IsToken(std::string_view name) {
   return !name.empty() &&
          name.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
 }
 
 // The same name to a receiver: gateways (CGI, WSGI and what imitates them) read '_' and '-' as one character.
-bool SameName(std::string_view a, std::string_view b) {
+bool SameToReceiver(std::string_view a, std::string_view b) {
   const auto folded = [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return folded(x) == folded(y); });
 }
@@ -32,7 +30,7 @@ Result<HttpHeaders> GivenHeaders(const Json& parameters) {
     if (!IsToken(name)) return Error{Code::kInvalid, fmt::format("headers: '{}' is not a header name", name.substr(0, 100))};
     for (std::string_view ours : {"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer", "Expect",
                                   "Fencing-Token", "Fencing-Scope"}) {
-      if (SameName(name, ours)) return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, it cannot be given", ours)};
+      if (SameToReceiver(name, ours)) return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, it cannot be given", ours)};
     }
     if (value.is_structured() || value.is_null())
       return Error{Code::kInvalid, fmt::format("headers: the value of '{}' must be a string", name)};
@@ -47,26 +45,7 @@ Result<HttpHeaders> GivenHeaders(const Json& parameters) {
 }
 
 bool Has(const HttpHeaders& headers, std::string_view name) {
-  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return SameName(header.first, name); });
-}
-
-StepResult ToResult(HttpAnswer answer, const std::string& method) {
-  bool unsafe = method == "POST" && answer.sent;  // may have had its effect, and must not have it twice
-  switch (answer.end) {
-    case HttpAnswer::End::kAnswered: break;
-    case HttpAnswer::End::kRefused: return Failed(answer.error);
-    case HttpAnswer::End::kNotSent: return Failed(answer.error, true);
-    case HttpAnswer::End::kLost: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error, true);
-    case HttpAnswer::End::kTooLarge: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error);
-    case HttpAnswer::End::kTimedOut: return Ended(unsafe ? Outcome::kUnknown : Outcome::kTimedOut, answer.error);
-    case HttpAnswer::End::kStopped: return Ended(unsafe ? Outcome::kUnknown : Outcome::kCancelled, answer.error);
-  }
-  Json headers = Json::object();
-  for (const auto& [name, value] : answer.headers) headers[StorableText(name)] = StorableText(value);
-  return Done({{"status_code", answer.status},
-               {"body", StorableText(answer.body)},
-               {"headers", std::move(headers)},
-               {"success", answer.status >= 200 && answer.status < 300}});
+  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return SameToReceiver(header.first, name); });
 }
 
 // As a Standard Webhook: signed now, under an id that stays the same however often it is tried.
@@ -135,10 +114,12 @@ void Send(const HttpConfig& config, HttpClient& client, const std::string& metho
           CapabilityDone done) {
   auto call = CallOf(config, method, parameters, context);
   if (!call) return done(Failed(call.error()));
+  auto wanted = ReadWanted(parameters);
+  if (!wanted) return done(Failed(wanted.error()));
   FailPoint("step.before_effect");
-  client.Start(std::move(*call), [method, done = std::move(done)](HttpAnswer answer) {
+  client.Start(std::move(*call), [method, wanted = std::move(*wanted), done = std::move(done)](HttpAnswer answer) {
     FailPoint("effect.after_reply");
-    done(ToResult(std::move(answer), method));
+    done(ToResult(std::move(answer), method, wanted));
   });
 }
 
@@ -149,12 +130,23 @@ CapabilitySpec Common(std::string id, std::string summary) {
   spec.parameters = {
       {.name = "url", .type = "string", .description = "http or https, a public host", .required = true},
       {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object()},
-      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)}};
+      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)},
+      StatusField("expect_status", "statuses that are an answer: 200, \"200-299\" or a list; any other fails the attempt. Default: all"),
+      StatusField("retry_on", "statuses that fail the attempt and are worth another; Retry-After delays it. Default: see below"),
+      {.name = "parse_json", .type = "boolean", .description = "true: the body must be JSON; false: it is not parsed"}};
   spec.results = {Out("status_code", "integer", "of the answer"), Out("body", "string", "text; bytes that are not UTF-8 become U+FFFD"),
                   Out("headers", "object", "name: value"), Out("success", "boolean", "status 200 to 299")};
+  spec.results.push_back(OutIf("json", "any", "the body as a value, if it is JSON"));
+  spec.retry_delay = std::chrono::seconds(1);
   spec.false_success = FalseSuccess::kResult;
   spec.docs =
-      "Any status is a result (look at `success`); no answer at all is a failure. Idempotency-Key, Fencing-Token, Fencing-Scope and "
+      "Any status is a result (look at `success`), unless `expect_status` or `retry_on` says otherwise; no answer at all is a failure. A "
+      "status that is not expected is tried again if it is in `retry_on`; without `retry_on` if it is 408, 425, 429 or 503, of GET and PUT "
+      "also 500, 502 or 504. A Retry-After of the answer (seconds or a date, at most an hour) delays the next attempt. `json` is there if "
+      "the answer's content type is JSON and the body has at most 64 KiB, or if `parse_json` is true: then a body that is no JSON fails "
+      "the "
+      "attempt. Of a key that stands twice the last value counts; an integer beyond 64 bits becomes a string with its digits. Spaces and "
+      "what is not ASCII in path and query are percent-encoded. Idempotency-Key, Fencing-Token, Fencing-Scope and "
       "traceparent are sent along. "
       "Addresses that are not public are refused unless the worker allows private networks. At most 4 MiB come back.";
   return spec;

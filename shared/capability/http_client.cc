@@ -38,6 +38,13 @@ std::string Lower(std::string text) {
   return text;
 }
 
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 // What may go along to another origin. Whatever else a header is called, it may carry a secret.
 bool IsHarmless(const std::string& name) {
   static constexpr std::string_view kHarmless[] = {
@@ -79,6 +86,7 @@ struct HttpExchange {
   bool sent = false, refused = false, too_large = false;
   std::string refusal;
   std::size_t header_bytes = 0;
+  std::size_t last_header = 0;  // into answer.headers: which one a folded line goes on with
 };
 
 namespace {
@@ -127,6 +135,11 @@ std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   }
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
   auto& headers = exchange->answer.headers;
+  if (!line.empty() && IsBlank(line.front())) {  // folded (RFC 9112, 5.2): the fold is one space
+    const std::string_view more = Trimmed(line);
+    if (!headers.empty() && !more.empty()) headers[exchange->last_header].second.append(" ").append(more);
+    return size;
+  }
   if (line.substr(0, 5) == "HTTP/") {
     headers.clear();  // of an interim answer (100, 103)
     return size;
@@ -134,14 +147,14 @@ std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   auto colon = line.find(':');
   if (colon == std::string_view::npos) return size;
   std::string name(line.substr(0, colon));
-  std::string_view value = line.substr(colon + 1);
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  const std::string_view value = Trimmed(line.substr(colon + 1));
   auto same = std::find_if(headers.begin(), headers.end(), [&](const auto& header) { return Lower(header.first) == Lower(name); });
   if (same != headers.end()) {
     same->second.append(", ").append(value);
   } else {
-    headers.emplace_back(std::move(name), std::string(value));
+    same = headers.emplace(headers.end(), std::move(name), std::string(value));
   }
+  exchange->last_header = std::size_t(same - headers.begin());
   return size;
 }
 
@@ -267,6 +280,7 @@ class HttpClient::Loop {
   }
 
   void Begin(HttpExchange& exchange) {
+    exchange.url = EncodeUrl(exchange.url);
     auto checked = CheckUrl(exchange.url, config_);
     if (!checked) {
       EndWith(exchange, End::kRefused, checked.message());

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "shared/base/foreign_json.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/python_json.h"
 
@@ -9,15 +10,22 @@ namespace {
 
 // The parameter's JSON text parsed; the error names the parameter.
 Result<Json> ParseParameter(const Json& parameters, const char* name) {
-  auto value = ParseJson(parameters.at(name).get_ref<const std::string&>());
+  auto value = ParseForeignJson(parameters.at(name).get_ref<const std::string&>());
   if (!value) return Error{Code::kInvalid, fmt::format("{} is not JSON: {}", name, value.message())};
   return value;
+}
+
+// With the value itself as `json`, unless it is nested too deep for outputs that hold it.
+StepResult DoneWith(Json outputs, const Json& value) {
+  outputs["json"] = value;
+  if (!CheckStorable(outputs)) outputs.erase("json");
+  return Done(std::move(outputs));
 }
 
 StepResult Parse(const Json& parameters, CallContext&) {
   auto value = ParseParameter(parameters, "json_string");
   if (!value) return Failed(value.error());
-  return Done({{"data", PythonJson(*value)}, {"success", true}});
+  return DoneWith({{"data", PythonJson(*value)}, {"success", true}}, *value);
 }
 
 StepResult Stringify(const Json& parameters, CallContext&) {
@@ -72,7 +80,7 @@ StepResult Get(const Json& parameters, CallContext&) {
     }
     walked += (walked.empty() ? "" : ".") + part;
   }
-  return Done({{"value", PythonText(*at)}, {"success", true}});
+  return DoneWith({{"value", PythonText(*at)}, {"success", true}}, *at);
 }
 
 FieldSpec JsonText(std::string name) { return {.name = std::move(name), .type = "string", .description = "JSON text", .required = true}; }
@@ -83,9 +91,12 @@ void AddJson(CapabilityRegistry& registry) {
   CapabilitySpec parse;
   parse.id = "data.json.parse";
   parse.summary = "Check JSON text and write it in one form.";
-  parse.docs = "The result is JSON text again: one line, `, ` and `: ` between, non-ASCII escaped, key order kept.";
-  parse.parameters = {JsonText("json_string"), Flag("strict", true, "has no effect; parsing is always strict")};
-  parse.results = {Out("data", "string", "JSON text"), OutSuccess()};
+  parse.docs =
+      "`data` is JSON text again: one line, `, ` and `: ` between, non-ASCII escaped, key order kept. `json` is the value itself: "
+      "`{{parsed.json.city}}`. Of a key that stands twice the last value counts; an integer beyond 64 bits becomes a string with its "
+      "digits.";
+  parse.parameters = {JsonText("json_string"), Flag("strict", true, "has no effect")};
+  parse.results = {Out("data", "string", "JSON text"), OutIf("json", "any", "the value"), OutSuccess()};
   parse.quick = true;
   registry.Add(std::move(parse), Parse);
 
@@ -104,11 +115,12 @@ void AddJson(CapabilityRegistry& registry) {
   get.id = "data.json.get";
   get.summary = "Take one value out of JSON text.";
   get.docs =
-      "Dots walk maps; lists take a number, negative from the end: `items.-1.name`. The value is always text: JSON for maps and lists, "
-      "else True, False, None or the number or string itself.";
+      "Dots walk maps; lists take a number, negative from the end: `items.-1.name`. `value` is always text: JSON for maps and lists, "
+      "else True, False, None or the number or string itself. `json` is the value itself, with its type. JSON is read as data.json.parse "
+      "does.";
   get.parameters = {JsonText("json_string"),
                     {.name = "path", .type = "string", .description = "keys and list indexes with dots between", .required = true}};
-  get.results = {Out("value", "string", "the value as text"), OutSuccess()};
+  get.results = {Out("value", "string", "the value as text"), OutIf("json", "any", "the value itself"), OutSuccess()};
   get.quick = true;
   registry.Add(std::move(get), Get);
 }

@@ -105,6 +105,8 @@ std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json&
           fmt::format("{}: parameter '{}' must be {}, not {}", spec.id, given.name, Wanted(field.type), Described(*given.value)));
       continue;
     }
+    if (std::string bad = field.check ? field.check(*given.value) : ""; !bad.empty())
+      wrong.push_back(fmt::format("{}: parameter '{}' {}", spec.id, given.name, bad));
     if (!field.allowed.empty() && given.value->is_string()) {
       const auto& text = given.value->get_ref<const std::string&>();
       if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {

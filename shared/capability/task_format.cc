@@ -114,6 +114,7 @@ std::string ResultToText(const TaskResult& result) {
   if (!result.result.outputs.empty()) json["outputs"] = result.result.outputs;
   if (!result.result.error.empty()) json["error"] = result.result.error;
   if (!result.result.retryable) json["retryable"] = false;
+  if (result.result.retry_after.count() > 0) json["retry_after_ms"] = result.result.retry_after.count();
   json["duration_ms"] = result.result.duration.count();
   if (!result.result.files.empty()) {
     Json& files = json["files"] = Json::array();
@@ -160,6 +161,7 @@ Result<TaskResult> ResultFromJson(const Json& json) {
   result.repeatable = Flag(json, "repeatable", false);
   result.result.retryable = Flag(json, "retryable", true);
   result.result.duration = milliseconds(Number(json, "duration_ms"));
+  result.result.retry_after = milliseconds(Number(json, "retry_after_ms"));
   if (auto files = json.find("files"); files != json.end() && files->is_array()) {
     for (const Json& file : *files) {
       auto change = ChangeFromJson(file);

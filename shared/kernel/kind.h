@@ -54,6 +54,7 @@ struct StepResult {
   Json outputs = Json::object();
   std::string error;
   bool retryable = true;
+  milliseconds retry_after{0};  // of a failure: the next attempt is not made sooner (Retry-After of HTTP)
   std::vector<FileChange> files;
   milliseconds duration{0};
   // A stored content is gone or changed: the subject is quarantined with this reason, whatever the outcome says.

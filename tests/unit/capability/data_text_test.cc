@@ -45,7 +45,20 @@ TEST_F(DataText, JsonKeepsOrderAndGivesText) {
             "{\n  \"z\": {\n    \"y\": [\n      1,\n      2\n    ]\n  },\n  \"e\": {}\n}");
   EXPECT_EQ(Outputs("data.json.stringify", {{"data", {{"k", 1}}}})["json_string"], "{\"k\": 1}") << "a value by a template";
   EXPECT_THAT(FailureOf("data.json.parse", {{"json_string", "{\"a\":1,}"}}), HasSubstr("json_string is not JSON"));
-  EXPECT_THAT(FailureOf("data.json.parse", {{"json_string", "{\"a\":1,\"a\":2}"}}), HasSubstr("not JSON"));
+}
+
+TEST_F(DataText, JsonIsReachableAsAValueAndForeignJsonIsRead) {
+  const std::string json = R"({"city":"Köln","a":1,"a":{"ids":[12345678901234567890123]}})";
+  const Json outputs = Outputs("data.json.parse", {{"json_string", json}});
+  EXPECT_EQ(outputs["json"], *ParseJson(R"({"city":"Köln","a":{"ids":["12345678901234567890123"]}})"));
+  EXPECT_EQ(outputs["data"], R"({"city": "K\u00f6ln", "a": {"ids": ["12345678901234567890123"]}})");
+  const Json got = Outputs("data.json.get", {{"json_string", json}, {"path", "a.ids"}});
+  EXPECT_EQ(got["json"], Json::array({"12345678901234567890123"}));
+  EXPECT_EQ(Outputs("data.json.get", {{"json_string", "{\"n\":1.0}"}, {"path", "n"}})["json"], 1.0);
+  EXPECT_EQ(Outputs("data.json.stringify", {{"data", "{\"a\":1,\"a\":2}"}})["json_string"], "{\"a\": 2}");
+  std::string deep = "1";
+  for (int i = 0; i < 64; ++i) deep = "[" + deep + "]";
+  EXPECT_FALSE(Outputs("data.json.parse", {{"json_string", deep}}).contains("json")) << "too deep beside others";
 }
 
 TEST_F(DataText, JsonGetWalks) {

@@ -305,5 +305,109 @@ TEST_F(Http, ProxiesOfTheEnvironmentAreNotUsed) {
   ::unsetenv("http_proxy");
 }
 
+TEST_F(Http, WhatMayNotStandInAUrlIsEncoded) {
+  SmallServer server([](const std::string& request) {
+    const bool first = request.starts_with("GET /caf");
+    return first ? SmallServer::Answer("302 Found", "", "Location: /nächste?a=ö\r\n") : SmallServer::Answer("200 OK", "");
+  });
+  Apply("net.http.get", {{"url", server.Url("/café/a b?x=ß&y=%41+1&q=\"{z}\"|#é")}});
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_THAT(server.requests()[0], StartsWith("GET /caf%C3%A9/a%20b?x=%C3%9F&y=%41+1&q=%22%7Bz%7D%22%7C HTTP/1.1\r\n"));
+  EXPECT_THAT(server.requests()[1], StartsWith("GET /n%c3%a4chste?a=%c3%b6 HTTP/1.1\r\n"));
+}
+
+TEST_F(Http, AFoldedHeaderOfAnAnswerIsOneValue) {
+  SmallServer server([](const std::string&) {
+    return SmallServer::Answer("200 OK", "x", "X-Long: one\r\n  two\r\n\tthree \r\n \r\nX-Next: 4\r\nX-Long: five\r\n six\r\n");
+  });
+  const Json headers = Apply("net.http.get", {{"url", server.Url()}}).outputs["headers"];
+  EXPECT_EQ(headers["X-Long"], "one two three, five six");
+  EXPECT_EQ(headers["X-Next"], "4");
+}
+
+// method, status, expect_status, retry_on -> outcome: a result, a failure that is tried again, one that is not.
+TEST_F(Http, AFileSaysWhichStatusesAreAnswers) {
+  enum class Ends { kResult, kAgain, kFails };
+  struct Row {
+    const char* method;
+    int status;
+    Json expected, retried;
+    Ends ends;
+  };
+  const Json none, ok = "200-299", list = {200, "404"};
+  const Row rows[] = {
+      {"get", 500, none, none, Ends::kResult}, {"get", 200, ok, none, Ends::kResult},   {"get", 299, ok, none, Ends::kResult},
+      {"get", 300, ok, none, Ends::kFails},    {"get", 404, list, none, Ends::kResult}, {"get", 201, list, none, Ends::kFails},
+      {"get", 500, ok, none, Ends::kAgain},    {"get", 502, ok, none, Ends::kAgain},    {"get", 429, ok, none, Ends::kAgain},
+      {"get", 501, ok, none, Ends::kFails},    {"post", 500, ok, none, Ends::kFails},   {"post", 504, ok, none, Ends::kFails},
+      {"post", 503, ok, none, Ends::kAgain},   {"post", 429, ok, none, Ends::kAgain},   {"put", 500, ok, none, Ends::kAgain},
+      {"get", 404, none, list, Ends::kAgain},  {"get", 200, none, 404, Ends::kResult},  {"get", 503, none, 404, Ends::kResult},
+      {"post", 500, ok, 500, Ends::kAgain},    {"get", 503, ok, 404, Ends::kFails},     {"get", 404, list, 404, Ends::kAgain},
+      {"get", 200, 200, none, Ends::kResult},  {"get", 418, 418, none, Ends::kResult},
+  };
+  for (const Row& row : rows) {
+    SmallServer server([&](const std::string&) { return SmallServer::Answer(std::to_string(row.status) + " X", "why"); });
+    Json parameters = {{"url", server.Url()}, {"follow_redirects", false}};
+    if (std::string(row.method) != "get") parameters.erase("follow_redirects");
+    if (!row.expected.is_null()) parameters["expect_status"] = row.expected;
+    if (!row.retried.is_null()) parameters["retry_on"] = row.retried;
+    const StepResult result = Call(std::string("net.http.") + row.method, parameters);
+    const std::string what = std::string(row.method) + " " + std::to_string(row.status) + " " + row.expected.dump() + row.retried.dump();
+    if (row.ends == Ends::kResult) {
+      EXPECT_EQ(result.outcome, StepResult::Outcome::kSucceeded) << what << result.error;
+      EXPECT_EQ(result.outputs["success"], !row.expected.is_null() || row.status == 200) << what;
+      continue;
+    }
+    EXPECT_EQ(result.outcome, StepResult::Outcome::kFailed) << what;
+    EXPECT_EQ(result.retryable, row.ends == Ends::kAgain) << what;
+    EXPECT_THAT(result.error, HasSubstr("status " + std::to_string(row.status) + ": why")) << what;
+  }
+}
+
+TEST_F(Http, RetryAfterDelaysTheNextAttempt) {
+  const std::pair<std::string, int> table[] = {{"", 0},
+                                               {"7", 7},
+                                               {"0", 0},
+                                               {"999999999999999999999", 3600},
+                                               {"86400", 3600},
+                                               {"soon", 0},
+                                               {"Wed, 21 Oct 2015 07:28:00 GMT", 0},
+                                               {"Wed, 21 Oct 2099 07:28:00 GMT", 3600}};
+  for (const auto& [header, wait] : table) {
+    SmallServer server([&, said = header](const std::string&) {
+      return SmallServer::Answer("503 Busy", "", said.empty() ? "" : "Retry-After: " + said + "\r\n");
+    });
+    const StepResult result = Call("net.http.get", {{"url", server.Url()}, {"expect_status", 200}});
+    EXPECT_TRUE(result.retryable);
+    EXPECT_EQ(result.retry_after, std::chrono::seconds(wait)) << header;
+  }
+}
+
+TEST_F(Http, ABodyThatSaysItIsJsonIsAValue) {
+  const auto answers = [&](const std::string& body, const std::string& type, const Json& parse = nullptr) {
+    SmallServer server([&](const std::string&) { return SmallServer::Answer("200 OK", body, "Content-Type: " + type + "\r\n"); });
+    Json parameters = {{"url", server.Url()}};
+    if (!parse.is_null()) parameters["parse_json"] = parse;
+    return Call("net.http.get", parameters);
+  };
+  const std::string body = R"({"city":"Köln","n":12345678901234567890123,"a":1,"a":{"b":2}})";
+  for (const char* type : {"application/json", "Application/JSON; charset=utf-8", "application/problem+json"}) {
+    const Json outputs = answers(body, type).outputs;
+    EXPECT_EQ(outputs["json"], *ParseJson(R"({"city":"Köln","n":"12345678901234567890123","a":{"b":2}})")) << type;
+    EXPECT_EQ(outputs["body"], body);
+  }
+  EXPECT_FALSE(answers(body, "text/plain").outputs.contains("json"));
+  EXPECT_TRUE(answers(body, "text/plain", true).outputs.contains("json"));
+  EXPECT_FALSE(answers(body, "application/json", false).outputs.contains("json"));
+  // What is no JSON is no failure of a read, unless the file wants JSON.
+  const StepResult broken = answers("{oops", "application/json");
+  EXPECT_EQ(broken.outcome, StepResult::Outcome::kSucceeded);
+  EXPECT_FALSE(broken.outputs.contains("json"));
+  EXPECT_THAT(answers("{oops", "text/plain", true).error, HasSubstr("parse_json: the body (status 200) is not valid JSON"));
+  std::string deep = "1";
+  for (int i = 0; i < 70; ++i) deep = "[" + deep + "]";
+  EXPECT_EQ(answers(deep, "application/json").outcome, StepResult::Outcome::kSucceeded);
+}
+
 }  // namespace
 }  // namespace acl
