@@ -1,6 +1,5 @@
 #include "cli/verify_kinds.h"
 
-#include "shared/base/canonical_json.h"
 #include "shared/capability/manifest.h"
 #include "shared/workflow/run_view.h"
 
@@ -16,9 +15,6 @@ Result<verify::StateFacts> FactsOfRun(const Document& state) {
   facts.status = view->status;
   for (const auto& [path, entry] : *files) {
     if (!entry.is_dir) facts.contents.emplace("file " + path, entry.hash);
-  }
-  for (const workflow::StepView& step : view->steps) {
-    if (step.outputs) facts.result_hashes.emplace(step.step_id, CanonicalHash(*step.outputs));
   }
   return facts;
 }

@@ -29,13 +29,17 @@ struct Draft {
 };
 
 // loader_step.cc: `steps` and `global_compensation_steps`.
-void ReadSteps(Reader* reader, const SourceNode& list, Draft* draft);
+void ReadSteps(Reader* reader, const SourceNode& list, const CapabilityRegistry& capabilities, Draft* draft);
 void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft);
 // loader_retry.cc
-void ReadRetry(Reader* reader, Fields* fields, StepSpec* step);
-void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation);  // `max_retries`, `timeout_seconds`
+// `capability`: of the step; nullptr if it is not known.
+void ReadRetry(Reader* reader, Fields* fields, const CapabilitySpec* capability, StepSpec* step);
+// `max_retries`, `timeout_seconds`, `on_unknown_outcome`
+void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation);
 // `priority` of a workflow or step: the band, 0 to 3.
 std::optional<int> ReadBand(Reader* reader, const Fields& fields);
+// `queue` of a workflow or step. (loader_step.cc)
+std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields);
 // loader_wait.cc
 void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_inputs.cc
@@ -45,6 +49,9 @@ void CheckGraph(Reader* reader, Draft* draft);
 void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft& draft);
 // loader_references.cc: what templates name
 void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft);
+
+// loader_templates.cc: templates as they are written. `text`: of the file, for places within a value.
+void CheckTemplates(Reader* reader, const SourceNode& root, const std::string& text, const WorkflowSpec& spec);
 
 // nullopt: fine. Else what is wrong with a name of a step, a queue ...
 std::optional<std::string> BadName(std::string_view name, std::size_t longest);

@@ -1,6 +1,7 @@
 #include "shared/spec/loader.h"
 
 #include "shared/spec/draft.h"
+#include "shared/spec/template.h"
 
 namespace acl {
 
@@ -76,11 +77,25 @@ void ReadNames(Reader* reader, Fields* fields, WorkflowSpec* spec) {
   fields->String("description", &spec->description);
 }
 
-void ReadWorkflow(Reader* reader, const SourceNode& root, Draft* draft) {
+// Whether a call may have an effect and holds a template. (Of a capability that is not known here: it may be known to a worker.)
+bool NeedsValues(const CapabilityRegistry& capabilities, const std::string& id, const Json& inputs) {
+  const CapabilitySpec* capability = capabilities.Find(id);
+  return (!capability || NeedsRowFirst(capability->effect)) && HasTemplate(inputs);
+}
+
+bool EffectsNeedValues(const CapabilityRegistry& capabilities, const WorkflowSpec& spec) {
+  const auto needs = [&](const auto& call) { return NeedsValues(capabilities, call.capability, call.inputs); };
+  return std::any_of(spec.steps.begin(), spec.steps.end(),
+                     [&](const StepSpec& step) { return needs(step) || (step.compensation && needs(*step.compensation)); }) ||
+         std::any_of(spec.global_compensation_steps.begin(), spec.global_compensation_steps.end(), needs);
+}
+
+void ReadWorkflow(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, Draft* draft) {
   WorkflowSpec& spec = draft->spec;
   Fields fields(reader, root, "the workflow",
                 {"name", "version", "description", "workflow_id", "metadata", "initial_state", "inputs", "steps", "policy",
-                 "global_compensation_steps", "max_execution_time_seconds", "enable_auto_rollback", "queue", "priority", "$schema"});
+                 "global_compensation_steps", "max_execution_time_seconds", "enable_auto_rollback", "queue", "priority",
+                 "lenient_templates", "$schema"});
   ReadNames(reader, &fields, &spec);
   if (const SourceNode* node = fields.Get("metadata")) ReadMetadata(reader, *node, &spec);
   fields.Map("initial_state", &spec.initial_state);
@@ -88,13 +103,14 @@ void ReadWorkflow(Reader* reader, const SourceNode& root, Draft* draft) {
   if (const SourceNode* node = fields.Get("policy")) ReadPolicy(reader, *node, &spec);
   fields.Seconds("max_execution_time_seconds", &spec.max_execution_time);
   fields.Boolean("enable_auto_rollback", &spec.enable_auto_rollback);
-  fields.String("queue", &spec.queue);
-  if (const SourceNode* node = fields.Get("queue"); node && node->is_string())
-    if (auto wrong = BadName(spec.queue, 64)) reader->Error(node->mark, "bad-name", "a queue " + *wrong);
+  bool lenient = false;
+  fields.Boolean("lenient_templates", &lenient);
+  spec.lenient_templates |= lenient;
+  if (auto queue = ReadQueueName(reader, fields)) spec.queue = std::move(*queue);
   if (auto band = ReadBand(reader, fields)) spec.band = *band;
   const SourceNode* steps = fields.Get("steps");
   if (steps)
-    ReadSteps(reader, *steps, draft);
+    ReadSteps(reader, *steps, capabilities, draft);
   else
     reader->Error(root.mark, "no-steps", "the workflow has no 'steps'; add at least one");
   if (const SourceNode* node = fields.Get("global_compensation_steps")) ReadGlobalCompensations(reader, *node, draft);
@@ -114,12 +130,14 @@ Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilit
   Loaded out;
   Reader reader(options, &out.findings);
   Draft draft;
+  draft.spec.lenient_templates = options.lenient_templates;
   if (auto root = ReadSource(text, options, &out.findings)) {
     if (reader.IsMap(*root, "a workflow file")) {
-      ReadWorkflow(&reader, *root, &draft);
+      ReadWorkflow(&reader, *root, capabilities, &draft);
       CheckGraph(&reader, &draft);
       CheckCapabilities(&reader, *root, capabilities, draft);
       CheckReferences(&reader, capabilities, draft);
+      CheckTemplates(&reader, *root, text, draft.spec);
     }
   }
   auto place = [](const Finding& finding) { return std::tuple(finding.mark.line, finding.mark.column, finding.severity); };
@@ -133,6 +151,8 @@ Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilit
                             "and " + std::to_string(more) + " more", out.findings.back().mark});
   }
   draft.spec.strict_templates = options.strict_templates;
+  draft.spec.effects_need_values =
+      !failed && !options.strict_templates && !draft.spec.lenient_templates && EffectsNeedValues(capabilities, draft.spec);
   if (!failed) out.spec = std::move(draft.spec);
   return out;
 }

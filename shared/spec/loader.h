@@ -21,7 +21,12 @@ std::string FormatFinding(const std::string& file, const Finding& finding);
 struct LoadOptions {
   bool strict = false;            // unknown keys and capabilities are errors
   bool strict_templates = false;  // a template that nothing may answer is an error; kept in the spec, so that it holds at run time too
-  bool for_submit = false;        // kinds that come later are errors ("not supported yet"), not warnings
+  // What begins like a template and is none stays as text, and so does a reference that nothing answers, also in calls with effects: for
+  // files of the other runtime that rely on it. A file says the same by `lenient_templates: true`.
+  bool lenient_templates = false;
+  bool for_submit = false;  // kinds that come later are errors ("not supported yet"), not warnings
+  // It was accepted before, perhaps by an older program: what the loader has learnt to refuse since is a warning.
+  bool accepted_before = false;
   std::size_t max_bytes = 1 << 20;
   int max_depth = 64;
   int max_nodes = 200'000;  // after alias expansion

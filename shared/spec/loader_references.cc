@@ -47,12 +47,13 @@ struct Place {
   bool own = false;  // the compensation of the step: its own outputs are there too
   std::string owner;
   SourceMark mark;
+  bool fails = false;  // a reference that nothing answers fails the call: it has an effect
 };
 
 class ReferenceCheck {
  public:
   ReferenceCheck(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft)
-      : reader_(reader), spec_(draft.spec), before_(draft.spec) {
+      : reader_(reader), registry_(capabilities), spec_(draft.spec), before_(draft.spec) {
     for (std::string_view name : kBuiltIns) known_.emplace(name);
     for (const auto& [key, value] : spec_.initial_state.items()) known_.insert(key);
     for (const InputSpec& input : spec_.inputs) known_.insert(input.name);
@@ -74,20 +75,51 @@ class ReferenceCheck {
   }
 
   void Run() {
+    ReportCollisions();
     for (int index : PlanOrder(spec_)) {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
-      Check(step.inputs, {index, false, "step '" + step.name + "'", step.mark});
+      Check(step.inputs, {index, false, "step '" + step.name + "'", step.mark, Fails(step.capability)});
       if (step.compensation)
-        Check(step.compensation->inputs, {index, true, "the compensation of step '" + step.name + "'", step.compensation->mark});
+        Check(step.compensation->inputs,
+              {index, true, "the compensation of step '" + step.name + "'", step.compensation->mark, Fails(step.compensation->capability)});
     }
     for (std::size_t i = 0; i < spec_.global_compensation_steps.size(); ++i) {
       const CompensationSpec& global = spec_.global_compensation_steps[i];
-      Check(global.inputs, {Place::kAll, false, "global compensation '" + spec_.global_compensation_names[i] + "'", global.mark});
+      Check(global.inputs, {Place::kAll, false, "global compensation '" + spec_.global_compensation_names[i] + "'", global.mark,
+                            Fails(global.capability)});
     }
   }
 
  private:
+  bool Fails(const std::string& capability) const {
+    const CapabilitySpec* known = registry_.Find(capability);
+    return !spec_.lenient_templates && known && NeedsRowFirst(known->effect);
+  }
+
+  // The outputs of a step stand under its name, so no variable and no output of that name stands there.
+  void ReportCollisions() {
+    for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+      const std::string& name = spec_.steps[i].name;
+      const std::string shown = name.substr(0, 80);
+      if (name.empty()) continue;
+      const bool input = std::any_of(spec_.inputs.begin(), spec_.inputs.end(), [&](const InputSpec& one) { return one.name == name; });
+      if (input || spec_.initial_state.contains(name)) {
+        reader_->Warning(spec_.steps[i].mark, "name-collision",
+                         "step '" + shown + "' has the name of " + (input ? "an input" : "a key of 'initial_state'") +
+                             ": from when it completes {{" + shown + "}} is its outputs; rename one of the two");
+      }
+      auto by = outputs_.find(name);
+      if (by == outputs_.end()) continue;
+      const StepSpec& other = spec_.steps[static_cast<std::size_t>(by->second.front())];
+      reader_->Warning(spec_.steps[i].mark, "name-collision",
+                       "step '" + shown + "' has the name of an output of step '" + other.name.substr(0, 80) + "' (" +
+                           (other.wait ? "WAIT" : other.capability) + "): {{" + shown + "}} is all outputs of step '" + shown +
+                           "'; the one output is {{" + other.name.substr(0, 80) + "." + shown + "}}");
+      outputs_.erase(by);
+    }
+  }
+
   bool Done(int step, const Place& place) const {
     return place.step == Place::kAll || (place.own && step == place.step) || before_.Before(step, place.step);
   }
@@ -124,13 +156,16 @@ class ReferenceCheck {
     reader_->Strictly(strict, place.mark, code, "{{" + reference.path.substr(0, 80) + "}} in " + place.owner + " " + what);
   }
 
+  static std::string Would(const Place& place) { return place.fails ? "the call would fail" : "it would stay as literal text"; }
+  static std::string May(const Place& place) { return place.fails ? "the call may fail" : "it may stay as literal text"; }
+
   void ReportOrder(const TemplateReference& reference, const std::string& token, int step, const Place& place) {
     if (step == place.step) return Report(reference, place, "template-order", "names the step itself, which has no outputs yet");
     if (before_.Before(place.step, step))
       return Report(reference, place, "template-order",
-                    "names a step that runs after it; it would stay as literal text: move that step up, or add it to 'depends_on'");
+                    "names a step that runs after it; " + Would(place) + ": move that step up, or add it to 'depends_on'");
     Report(reference, place, "template-order",
-           "names a step that it does not wait for; it may stay as literal text: add '" + token.substr(0, 80) + "' to 'depends_on'");
+           "names a step that it does not wait for; " + May(place) + ": add '" + token.substr(0, 80) + "' to 'depends_on'");
   }
 
   // The part after the step's name, where the capability says what it answers.
@@ -138,7 +173,6 @@ class ReferenceCheck {
     const CapabilitySpec* capability = capabilities_[static_cast<std::size_t>(step)];
     if (!capability || capability->open_results || capability->results.empty()) return;
     if (spec_.steps[static_cast<std::size_t>(step)].name != token) return;  // a child of a nested step
-    if (outputs_.contains(token)) return;                                   // an output of the same name may lie over it
     if (reference.path.size() <= token.size() + 1) return;
     const std::string part(FirstToken(std::string_view(reference.path).substr(token.size() + 1)));
     std::vector<std::string_view> names;
@@ -147,7 +181,7 @@ class ReferenceCheck {
     std::string all;
     for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
     Report(reference, place, "unknown-output",
-           "names no output of " + capability->id + " (" + all + ") and would stay as literal text" + DidYouMean(part, names));
+           "names no output of " + capability->id + " (" + all + "); " + Would(place) + DidYouMean(part, names));
   }
 
   // {{inputs.x}}: of a file that declares its inputs.
@@ -157,8 +191,7 @@ class ReferenceCheck {
     std::vector<std::string_view> names;
     for (const InputSpec& input : spec_.inputs) names.push_back(input.name);
     if (std::find(names.begin(), names.end(), part) != names.end() || std::find(names.begin(), names.end(), kInputs) != names.end()) return;
-    Report(reference, place, "unknown-reference",
-           "names no input of the workflow and would stay as literal text" + DidYouMean(part, names));
+    Report(reference, place, "unknown-reference", "names no input of the workflow; " + Would(place) + DidYouMean(part, names));
   }
 
   void ReportUnknown(const TemplateReference& reference, const std::string& token, const Place& place) {
@@ -166,9 +199,8 @@ class ReferenceCheck {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(by->second.front())];
       if (AnyDone(open_, place)) return;
       return Report(reference, place, "template-order",
-                    "is an output of step '" + step.name.substr(0, 80) +
-                        "', which it does not wait for; it may stay as literal text: add '" + step.name.substr(0, 80) +
-                        "' to 'depends_on'");
+                    "is an output of step '" + step.name.substr(0, 80) + "', which it does not wait for; " + May(place) + ": add '" +
+                        step.name.substr(0, 80) + "' to 'depends_on'");
     }
     if (AnyDone(open_, place)) return;
     std::vector<std::string_view> names(known_.begin(), known_.end());
@@ -177,11 +209,11 @@ class ReferenceCheck {
     for (const auto& [name, by] : outputs_)
       if (AnyDone(by, place)) names.push_back(name);
     Report(reference, place, "unknown-reference",
-           "names nothing known by then (no step, input, key of initial_state or output) and would stay as literal text" +
-               DidYouMean(token, names));
+           "names nothing known by then (no step, input, key of initial_state or output); " + Would(place) + DidYouMean(token, names));
   }
 
   Reader* reader_;
+  const CapabilityRegistry& registry_;
   const WorkflowSpec& spec_;
   const Closure before_;
   std::set<std::string, std::less<>> known_;         // variables from the start

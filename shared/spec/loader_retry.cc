@@ -6,11 +6,13 @@ namespace acl {
 namespace {
 
 constexpr std::int64_t kMostAttempts = 1000;
+constexpr double kDefaultJitter = 0.2;  // of a step without `retry` whose capability waits between attempts
 
 void ReadRetryMap(Reader* reader, const SourceNode& node, const std::string& owner, RetryPolicy* retry) {
   if (!reader->IsMap(node, "'retry' of " + owner)) return;
   Fields fields(reader, node, "'retry' of " + owner, {"backoff", "initial_delay", "max_delay", "multiplier", "jitter"});
   retry->initial_delay = std::chrono::seconds(1);
+  retry->jitter = 0;
   if (const SourceNode* backoff = fields.Get("backoff")) {
     if (auto word = reader->Word(*backoff, fields.What("backoff"), {"fixed", "linear", "exponential"}))
       retry->backoff = *word == "fixed"    ? RetryPolicy::Backoff::kFixed
@@ -32,6 +34,14 @@ void ReadRetryMap(Reader* reader, const SourceNode& node, const std::string& own
     else
       retry->max_delay = retry->initial_delay;
   }
+}
+
+std::optional<UnknownOutcome> ReadUnknownOutcome(Reader* reader, const Fields& fields) {
+  const SourceNode* node = fields.Get("on_unknown_outcome");
+  if (!node) return std::nullopt;
+  auto word = reader->Word(*node, fields.What("on_unknown_outcome"), {"ask", "retry", "fail"});
+  if (!word) return std::nullopt;
+  return *word == "ask" ? UnknownOutcome::kAsk : *word == "retry" ? UnknownOutcome::kRetry : UnknownOutcome::kFail;
 }
 
 std::optional<int> ReadAttempts(Reader* reader, const Fields& fields) {
@@ -58,10 +68,15 @@ void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* co
   std::chrono::seconds timeout{0};
   fields->Seconds("timeout_seconds", &timeout);
   if (timeout.count() > 0) compensation->timeout = timeout;
+  if (auto unknown = ReadUnknownOutcome(reader, *fields)) compensation->on_unknown_outcome = *unknown;
 }
 
-void ReadRetry(Reader* reader, Fields* fields, StepSpec* step) {
+void ReadRetry(Reader* reader, Fields* fields, const CapabilitySpec* capability, StepSpec* step) {
   if (auto attempts = ReadAttempts(reader, *fields)) step->retry.max_attempts = *attempts;
+  if (capability && capability->retry_delay.count() > 0) {
+    step->retry.initial_delay = capability->retry_delay;
+    step->retry.jitter = kDefaultJitter;
+  }
   if (const SourceNode* node = fields->Get("retry")) ReadRetryMap(reader, *node, "step '" + step->name + "'", &step->retry);
   fields->Seconds("timeout_seconds", &step->attempt_timeout);
   if (const SourceNode* node = fields->Get("step_timeout_seconds")) {
@@ -72,10 +87,7 @@ void ReadRetry(Reader* reader, Fields* fields, StepSpec* step) {
       reader->Warning(node->mark, "timeout-order",
                       fields->What("step_timeout_seconds") + " is shorter than 'timeout_seconds' and cuts the first attempt");
   }
-  if (const SourceNode* node = fields->Get("on_unknown_outcome")) {
-    if (auto word = reader->Word(*node, fields->What("on_unknown_outcome"), {"ask", "retry", "fail"}))
-      step->on_unknown_outcome = *word == "ask" ? UnknownOutcome::kAsk : *word == "retry" ? UnknownOutcome::kRetry : UnknownOutcome::kFail;
-  }
+  if (auto unknown = ReadUnknownOutcome(reader, *fields)) step->on_unknown_outcome = *unknown;
 }
 
 }  // namespace acl

@@ -41,8 +41,9 @@ void ReadCompensation(Reader* reader, const SourceNode& node, StepSpec* step) {
   if (node.is_null()) return;  // the one null that real files write
   const std::string owner = "'compensation' of step '" + step->name + "'";
   if (!reader->IsMap(node, owner)) return;
-  Fields fields(reader, node, owner,
-                {"step_name", "capability_name", "capability", "inputs", "description", "max_retries", "timeout_seconds"});
+  Fields fields(
+      reader, node, owner,
+      {"step_name", "capability_name", "capability", "inputs", "description", "max_retries", "timeout_seconds", "on_unknown_outcome"});
   CompensationSpec out;
   out.mark = node.mark;
   std::string step_name = step->name;
@@ -85,7 +86,8 @@ void Later(Reader* reader, SourceMark mark, const std::string& what) {
 
 class StepReader {
  public:
-  StepReader(Reader* reader, Draft* draft) : reader_(reader), draft_(draft) {}
+  StepReader(Reader* reader, const CapabilityRegistry& capabilities, Draft* draft)
+      : reader_(reader), capabilities_(capabilities), draft_(draft) {}
 
   void ReadList(const SourceNode& list, int top) {
     int index = 0;
@@ -138,7 +140,7 @@ class StepReader {
     if (const SourceNode* risk = fields.Get("risk_level"))
       if (auto word = reader_->Word(*risk, fields.What("risk_level"), {"LOW", "MEDIUM", "HIGH", "CRITICAL"}))
         step.risk = ParseRisk(*word).value_or(RiskLevel::kMedium);
-    ReadRetry(reader_, &fields, &step);
+    ReadRetry(reader_, &fields, capabilities_.Find(step.capability), &step);
     if (const SourceNode* compensation = fields.Get("compensation")) ReadCompensation(reader_, *compensation, &step);
     ReadQueue(fields, &step);
     ReadPriority(fields, &step);
@@ -165,13 +167,9 @@ class StepReader {
     draft_->names[index].name = std::move(*name);
   }
 
-  void ReadQueue(Fields& fields, StepSpec* step) {
-    const SourceNode* node = fields.Get("queue");
-    if (!node) return;
-    auto queue = reader_->String(*node, fields.What("queue"));
-    if (!queue) return;
-    if (auto wrong = BadName(*queue, 64)) return reader_->Error(node->mark, "bad-name", "a queue " + *wrong);
-    if (*queue == draft_->spec.queue) return;
+  void ReadQueue(const Fields& fields, StepSpec* step) {
+    auto queue = ReadQueueName(reader_, fields);
+    if (!queue || *queue == draft_->spec.queue) return;
     step->queue = std::move(*queue);
   }
 
@@ -232,6 +230,7 @@ class StepReader {
   }
 
   Reader* reader_;
+  const CapabilityRegistry& capabilities_;
   Draft* draft_;
 };
 
@@ -242,10 +241,26 @@ bool IsCompensationType(std::string_view key, const SourceNode& value) {
 
 }  // namespace
 
-void ReadSteps(Reader* reader, const SourceNode& list, Draft* draft) {
+std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields) {
+  const SourceNode* node = fields.Get("queue");
+  if (!node) return std::nullopt;
+  auto queue = reader->String(*node, fields.What("queue"));
+  if (!queue) return std::nullopt;
+  const bool braces = queue->find("{{") != std::string::npos;
+  if (braces)  // no worker serves a queue of that name: it would wait for ever
+    reader->Strictly(!reader->options().accepted_before, node->mark, "template-not-expanded",
+                     fields.What("queue") + " holds {{: templates are expanded in 'inputs' only; write the queue's name");
+  if (auto wrong = BadName(*queue, 64)) {
+    reader->Error(node->mark, "bad-name", "a queue " + *wrong);
+    return std::nullopt;
+  }
+  return queue;
+}
+
+void ReadSteps(Reader* reader, const SourceNode& list, const CapabilityRegistry& capabilities, Draft* draft) {
   if (!reader->IsList(list, "'steps'")) return;
   if (list.items.empty()) reader->Error(list.mark, "no-steps", "'steps' is empty; a workflow needs at least one step");
-  StepReader(reader, draft).ReadList(list, -1);
+  StepReader(reader, capabilities, draft).ReadList(list, -1);
 }
 
 void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft) {
@@ -257,7 +272,7 @@ void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draf
     if (!reader->IsMap(node, owner)) continue;
     Fields fields(reader, node, owner,
                   {"name", "step_name", "step_type", "capability_name", "capability", "agent_name", "inputs", "description", "risk_level",
-                   "max_retries", "timeout_seconds"});
+                   "max_retries", "timeout_seconds", "on_unknown_outcome"});
     CompensationSpec out;
     out.mark = node.mark;
     std::string name;

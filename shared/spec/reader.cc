@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "shared/spec/deciding_keys.h"
 #include "shared/spec/suggest.h"
 
 namespace acl {
@@ -134,14 +135,17 @@ Fields::Fields(Reader* reader, const SourceNode& map, std::string owner, std::ve
     : reader_(reader), map_(map), owner_(std::move(owner)) {
   // Words that other engines use for what is called otherwise here.
   static const std::map<std::string_view, std::string_view> kHints = {
-      {"needs", "depends_on"},         {"retries", "max_retries"}, {"max_attempts", "max_retries"},
-      {"timeout", "timeout_seconds"},  {"with", "inputs"},         {"params", "inputs"},
-      {"parameters", "inputs"},        {"uses", "capability"},     {"action", "capability"},
-      {"capability_id", "capability"}, {"type", "step_type"},      {"id", "name"},
-      {"rollback", "compensation"},    {"undo", "compensation"},   {"delay", "initial_delay"},
-      {"variables", "initial_state"},  {"vars", "initial_state"}};
+      {"with", "inputs"},       {"params", "inputs"},     {"parameters", "inputs"},
+      {"uses", "capability"},   {"action", "capability"}, {"capability_id", "capability"},
+      {"type", "step_type"},    {"id", "name"},           {"variables", "initial_state"},
+      {"vars", "initial_state"}};
   for (const SourceEntry& entry : map.entries) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end() || entry.key.starts_with("x-")) continue;
+    if (auto instead = InsteadOfDecidingKey(entry.key, known)) {
+      reader->Strictly(!reader->options().accepted_before, entry.key_mark, "unknown-key",
+                       "'" + entry.key.substr(0, 80) + "' is not a key of " + owner_ + ", and what it says would not happen: " + *instead);
+      continue;
+    }
     auto hint = kHints.find(entry.key);
     bool fits = hint != kHints.end() && std::find(known.begin(), known.end(), hint->second) != known.end();
     std::string suggestion = fits ? "; did you mean '" + std::string(hint->second) + "'?" : DidYouMean(entry.key, known);

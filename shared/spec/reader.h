@@ -43,7 +43,8 @@ class Reader {
   std::vector<Finding>* findings_;
 };
 
-// The keys of one map. Keys that are not known are reported once, with what may have been meant; keys "x-..." are nobody's business.
+// The keys of one map. Keys that are not known are reported once, with what may have been meant (deciding_keys.h); keys "x-..." are
+// nobody's business.
 class Fields {
  public:
   Fields(Reader* reader, const SourceNode& map, std::string owner, std::vector<std::string_view> known);

@@ -42,6 +42,8 @@ Json ToJson(const CompensationSpec& compensation) {
   Json out = {{"capability", compensation.capability}, {"inputs", compensation.inputs}, {"description", compensation.description}};
   if (compensation.max_attempts) out["max_attempts"] = *compensation.max_attempts;
   if (compensation.timeout) out["timeout_s"] = compensation.timeout->count();
+  if (compensation.on_unknown_outcome != UnknownOutcome::kAsk)
+    out["on_unknown_outcome"] = std::string(kUnknowns[static_cast<int>(compensation.on_unknown_outcome)]);
   return out;
 }
 
@@ -52,6 +54,8 @@ CompensationSpec CompensationFrom(const Json& json) {
   out.description = Take<std::string>(json, "description", "");
   if (auto it = json.find("max_attempts"); it != json.end()) out.max_attempts = it->get<int>();
   if (auto it = json.find("timeout_s"); it != json.end()) out.timeout = std::chrono::seconds(it->get<std::int64_t>());
+  if (auto it = json.find("on_unknown_outcome"); it != json.end())
+    out.on_unknown_outcome = static_cast<UnknownOutcome>(WordIndex(kUnknowns, it->get<std::string>()));
   return out;
 }
 
@@ -186,6 +190,7 @@ WorkflowSpec SpecFrom(const Json& json) {
   out.queue = Take<std::string>(json, "queue", "default");
   out.band = Take(json, "band", 1);
   out.strict_templates = Take(json, "strict_templates", false);
+  out.effects_need_values = Take(json, "effects_need_values", false);
   return out;
 }
 
@@ -225,6 +230,7 @@ Json SpecToJson(const WorkflowSpec& spec) {
   out["queue"] = spec.queue;
   out["band"] = spec.band;
   if (spec.strict_templates) out["strict_templates"] = true;
+  if (spec.effects_need_values) out["effects_need_values"] = true;
   return out;
 }
 

@@ -6,8 +6,6 @@ namespace acl {
 
 namespace {
 
-constexpr std::string_view kFilters[] = {"default", "json", "upper", "lower", "trim", "join", "length", "first", "last"};
-
 // As Python's repr: shortest digits that read back equal; fixed between 1e-4 and 1e16, always with a point or an exponent.
 std::string FloatText(double value) {
   char buffer[40];
@@ -103,18 +101,13 @@ Error Wrong(const TemplateFilter& filter, const std::string& why) {
 
 Result<std::optional<Json>> Apply(const TemplateFilter& filter, const std::optional<Json>& input) {
   const std::string& name = filter.name;
-  const std::size_t most = name == "default" || name == "join" ? 1 : 0;
-  if (filter.arguments.size() > most) return Wrong(filter, "takes " + std::string(most == 0 ? "no argument" : "one argument"));
-  if (name == "default") {
-    if (filter.arguments.empty()) return Wrong(filter, "needs the value to use instead: default('x')");
-    return input ? input : std::optional<Json>(filter.arguments[0]);
-  }
+  if (std::string wrong = WrongArguments(filter); !wrong.empty()) return Error{Code::kInvalid, "template " + wrong};
+  if (name == "default") return input ? input : std::optional<Json>(filter.arguments[0]);
   if (!input) return input;  // missing stays missing
   const Json& value = *input;
   if (name == "json") return std::optional<Json>(DumpJson(value));
   if (name == "join") {
     if (!value.is_array()) return Wrong(filter, "needs a list");
-    if (!filter.arguments.empty() && !filter.arguments[0].is_string()) return Wrong(filter, "the separator must be a text: join(', ')");
     const std::string separator = filter.arguments.empty() ? "," : filter.arguments[0].get<std::string>();
     std::string out;
     for (std::size_t i = 0; i < value.size(); ++i) out += (i ? separator : "") + SpliceText(value[i]);
@@ -138,7 +131,22 @@ Result<std::optional<Json>> Apply(const TemplateFilter& filter, const std::optio
 
 }  // namespace
 
-bool IsFilter(std::string_view name) { return std::find(std::begin(kFilters), std::end(kFilters), name) != std::end(kFilters); }
+const std::vector<std::string_view>& FilterNames() {
+  static const std::vector<std::string_view> names = {"default", "json", "upper", "lower", "trim", "join", "length", "first", "last"};
+  return names;
+}
+
+bool IsFilter(std::string_view name) { return std::find(FilterNames().begin(), FilterNames().end(), name) != FilterNames().end(); }
+
+std::string WrongArguments(const TemplateFilter& filter) {
+  const bool takes_one = filter.name == "default" || filter.name == "join";
+  const auto wrong = [&](const char* why) { return "filter '" + filter.name + "': " + why; };
+  if (filter.arguments.size() > (takes_one ? 1u : 0u)) return wrong(takes_one ? "takes one argument" : "takes no argument");
+  if (filter.name == "default" && filter.arguments.empty()) return wrong("needs the value to use instead: default('x')");
+  if (filter.name == "join" && !filter.arguments.empty() && !filter.arguments[0].is_string())
+    return wrong("the separator must be a text: join(', ')");
+  return "";
+}
 
 std::string SpliceText(const Json& value) {
   if (value.is_string()) return value.get<std::string>();

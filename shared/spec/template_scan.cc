@@ -9,99 +9,96 @@ namespace {
 bool IsPathChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'; }
 bool IsNameChar(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
-// Reads one {{ ... }} that starts at `begin` of the text; leaves the end in `at`. False: not of the grammar.
-class ReferenceParser {
- public:
-  ReferenceParser(std::string_view text, std::size_t begin) : text_(text), at_(begin + 2) {}
+}  // namespace
 
-  bool Parse(TemplatePiece* out) {
-    Space();
-    std::size_t from = at_;
-    while (at_ < text_.size() && IsPathChar(text_[at_])) ++at_;
-    if (at_ == from) return false;
-    out->path = text_.substr(from, at_ - from);
-    Space();
-    while (Eat('|')) {
-      Space();
-      TemplateFilter filter;
-      if (!Filter(&filter)) return false;
-      out->filters.push_back(std::move(filter));
-      if (out->filters.size() > kMostFilters) return false;
-      Space();
+bool ReferenceParser::Parse(TemplatePiece* out) {
+  Space();
+  std::size_t from = at_;
+  while (at_ < text_.size() && IsPathChar(text_[at_])) ++at_;
+  if (at_ == from) return false;
+  out->path = text_.substr(from, at_ - from);
+  Space();
+  while (Eat('|')) {
+    if (out->filters.size() == kMostFilters) {
+      part_ = Part::kFilterCount;
+      return false;
     }
-    return Eat('}') && Eat('}');
+    Space();
+    TemplateFilter filter;
+    if (!Filter(&filter)) return false;
+    out->filters.push_back(std::move(filter));
+    Space();
   }
-  std::size_t end() const { return at_; }
+  part_ = Part::kEnd;
+  return Eat('}') && Eat('}');
+}
 
- private:
-  static constexpr std::size_t kMostFilters = 16, kMostArguments = 8;
+void ReferenceParser::Space() {
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+}
 
-  void Space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+bool ReferenceParser::Eat(char c) {
+  if (at_ >= text_.size() || text_[at_] != c) return false;
+  ++at_;
+  return true;
+}
+
+bool ReferenceParser::Filter(TemplateFilter* out) {
+  part_ = Part::kFilterName;
+  std::size_t from = at_;
+  while (at_ < text_.size() && IsNameChar(text_[at_])) ++at_;
+  out->name = text_.substr(from, at_ - from);
+  if (!IsFilter(out->name)) {
+    at_ = from;
+    return false;
   }
-  bool Eat(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-
-  bool Filter(TemplateFilter* out) {
-    std::size_t from = at_;
-    while (at_ < text_.size() && IsNameChar(text_[at_])) ++at_;
-    out->name = text_.substr(from, at_ - from);
-    if (!IsFilter(out->name)) return false;
-    if (!Eat('(')) return true;
+  if (!Eat('(')) return true;
+  part_ = Part::kArguments;
+  Space();
+  if (Eat(')')) return true;
+  while (out->arguments.size() < kMostArguments) {
+    Json argument;
+    if (!Argument(&argument)) return false;
+    out->arguments.push_back(std::move(argument));
     Space();
     if (Eat(')')) return true;
-    while (out->arguments.size() < kMostArguments) {
-      Json argument;
-      if (!Argument(&argument)) return false;
-      out->arguments.push_back(std::move(argument));
-      Space();
-      if (Eat(')')) return true;
-      if (!Eat(',')) return false;
-      Space();
-    }
-    return false;
+    if (!Eat(',')) return false;
+    Space();
   }
+  return false;
+}
 
-  bool Argument(Json* out) {
-    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return Quoted(text_[at_], out);
-    std::size_t from = at_;
-    while (at_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '.' || text_[at_] == '-' || text_[at_] == '+'))
+bool ReferenceParser::Argument(Json* out) {
+  if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return Quoted(text_[at_], out);
+  std::size_t from = at_;
+  while (at_ < text_.size() &&
+         (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '.' || text_[at_] == '-' || text_[at_] == '+'))
+    ++at_;
+  auto parsed = ParseJson(text_.substr(from, at_ - from));
+  if (!parsed || parsed->is_structured()) return false;
+  *out = std::move(*parsed);
+  return true;
+}
+
+// Backslash keeps the next character: 'it\'s'; \n is a line break.
+bool ReferenceParser::Quoted(char quote, Json* out) {
+  std::string value;
+  for (++at_; at_ < text_.size(); ++at_) {
+    char c = text_[at_];
+    if (c == quote) {
       ++at_;
-    auto parsed = ParseJson(text_.substr(from, at_ - from));
-    if (!parsed || parsed->is_structured()) return false;
-    *out = std::move(*parsed);
-    return true;
-  }
-
-  // Backslash keeps the next character: 'it\'s'; \n is a line break.
-  bool Quoted(char quote, Json* out) {
-    std::string value;
-    for (++at_; at_ < text_.size(); ++at_) {
-      char c = text_[at_];
-      if (c == quote) {
-        ++at_;
-        *out = std::move(value);
-        return true;
-      }
-      if (c == '\\' && at_ + 1 < text_.size()) {
-        c = text_[++at_];
-        if (c == 'n') c = '\n';
-        if (c == 't') c = '\t';
-      }
-      value += c;
+      *out = std::move(value);
+      return true;
     }
-    return false;
+    if (c == '\\' && at_ + 1 < text_.size()) {
+      c = text_[++at_];
+      if (c == 'n') c = '\n';
+      if (c == 't') c = '\t';
+    }
+    value += c;
   }
-
-  std::string_view text_;
-  std::size_t at_;
-};
-
-}  // namespace
+  return false;
+}
 
 std::vector<TemplatePiece> ScanTemplate(std::string_view text) {
   std::vector<TemplatePiece> out;

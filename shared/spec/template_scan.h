@@ -28,9 +28,53 @@ std::vector<TemplatePiece> ScanTemplate(std::string_view text);
 // Reference text without path segments that cannot exist ("a..b"): first token.
 std::string_view FirstToken(std::string_view path);
 
+// Braces that stay as text, or a reference whose filters can only fail.
+struct TemplateMistake {
+  enum class Kind {
+    kNearReference,  // begins like a reference and is none: hardly meant as text
+    kOtherBraces,    // {{ 'a' }}, {{#each}}: what other engines expand
+    kBadFilter,      // a reference with a filter that takes other arguments
+  } kind = Kind::kNearReference;
+  std::string_view text;  // as written, from the braces on; of braces that are not closed a part
+  std::string why;        // what is wrong, what to write instead
+};
+// In order. template_mistakes.cc
+std::vector<TemplateMistake> TemplateMistakes(std::string_view text);
+
+// Reads one {{ ... }} that starts at `begin` of the text.
+class ReferenceParser {
+ public:
+  ReferenceParser(std::string_view text, std::size_t begin) : text_(text), at_(begin + 2) {}
+
+  // False: not of the grammar.
+  bool Parse(TemplatePiece* out);
+  // Where reading ended: behind the braces, or at what does not fit.
+  std::size_t end() const { return at_; }
+
+  // Of what does not fit: which part it is in.
+  enum class Part { kPath, kEnd, kFilterName, kFilterCount, kArguments };
+  Part part() const { return part_; }
+
+ private:
+  static constexpr std::size_t kMostFilters = 16, kMostArguments = 8;
+
+  void Space();
+  bool Eat(char c);
+  bool Filter(TemplateFilter* out);
+  bool Argument(Json* out);
+  bool Quoted(char quote, Json* out);
+
+  std::string_view text_;
+  std::size_t at_;
+  Part part_ = Part::kPath;
+};
+
 // ---- template_filters.cc
 
+const std::vector<std::string_view>& FilterNames();
 bool IsFilter(std::string_view name);
+// Why the filter fails whatever it is given; empty if it need not.
+std::string WrongArguments(const TemplateFilter& filter);
 // `value` nullopt: the reference is missing (or null). Returns nullopt if it still is after the filters.
 Result<std::optional<Json>> ApplyFilters(const std::vector<TemplateFilter>& filters, std::optional<Json> value);
 // A value spliced into text: strings as they are; maps and lists as JSON with indent 2, key order kept; numbers as Python prints them;

@@ -42,6 +42,7 @@ struct CompensationSpec {
   std::string description;
   std::optional<int> max_attempts;              // `max_retries`; 3 if not given
   std::optional<std::chrono::seconds> timeout;  // `timeout_seconds`, of one attempt; the capability's if not given
+  UnknownOutcome on_unknown_outcome = UnknownOutcome::kAsk;
   SourceMark mark;
 };
 
@@ -93,6 +94,9 @@ struct WorkflowSpec {
   std::string queue = "default";
   int band = 1;
   bool strict_templates = false;  // asked for at submit: a reference that nothing answers fails its step when it runs
+  // The same of calls with effects only. False in specs stored by programs that sent the literal braces, and in lenient files.
+  bool effects_need_values = false;
+  bool lenient_templates = false;  // of the file or asked for at submit; not stored: what follows for a run is effects_need_values
 
   const StepSpec* FindStep(std::string_view step_name) const;
 };

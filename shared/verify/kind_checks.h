@@ -13,9 +13,8 @@ namespace acl::verify {
 
 // What a state says about rows beside the journal.
 struct StateFacts {
-  std::optional<std::string> status;             // the word in the listing (table listings, view workflows)
-  std::map<std::string, Hash256> contents;       // what the state refers to in the content store, by a name for people
-  std::map<std::string, Hash256> result_hashes;  // by step id: SHA-256 over RFC 8785 of a completed step's outputs
+  std::optional<std::string> status;        // the word in the listing (table listings, view workflows)
+  std::map<std::string, Hash256> contents;  // what the state refers to in the content store, by a name for people
 };
 
 struct KindChecks {

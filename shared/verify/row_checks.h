@@ -17,6 +17,9 @@ struct EventFact {
   std::string step_id;    // empty: the event names none
   int attempt_id = 0;     // 0: none
   bool has_undo = false;  // completed with a compensation that calls something
+  // SHA-256 over RFC 8785 of the outputs that a completion's own delta puts. The event says it and no later event can change it; the state
+  // need not keep it: in journals of older programs an output named like a step lies over that step's outputs.
+  std::optional<Hash256> result;
 };
 // What an event says, and what joined it (`also`), in order.
 std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& payload);

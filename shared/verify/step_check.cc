@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "shared/base/canonical_json.h"
+#include "shared/journal/delta.h"
 #include "shared/verify/row_checks.h"
 
 namespace acl::verify {
@@ -78,6 +80,21 @@ void Read(const Json& facts, EventFact& fact) {
   fact.has_undo = !undo.empty() && undo != "files";
 }
 
+// The first operation on the entry of the step's outputs puts them whole.
+std::optional<Hash256> ResultOf(const Json& payload) {
+  const std::string name = TextOf(payload, "step_name");
+  std::string path;
+  AppendPointer("var:" + (name.empty() ? TextOf(payload, "step_id") : name), "", path);
+  const auto delta = payload.find(kDeltaKey);
+  if (delta == payload.end() || !delta->is_array()) return std::nullopt;
+  for (const Json& op : *delta) {
+    if (!op.is_object() || TextOf(op, "path") != path) continue;
+    const auto value = op.find("value");
+    return value != op.end() ? std::optional<Hash256>(CanonicalHash(*value)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& payload) {
@@ -88,6 +105,7 @@ std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& pa
   fact.readable = payload.has_value() && payload->is_object();
   if (!fact.readable) return {fact};
   Read(*payload, fact);
+  if (fact.what == EventFact::What::kCompleted) fact.result = ResultOf(*payload);
   std::vector<EventFact> facts = {fact};
   const auto also = payload->find(kAlsoKey);
   if (also == payload->end() || !also->is_array()) return facts;
@@ -125,6 +143,10 @@ void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& eve
     if (event->step_id.empty()) continue;
     report.Check("completion.step", event->step_id == row.step_id, "completion_rows", key,
                  fmt::format("step_id {} of event {}", event->step_id, row.event_seq), row.step_id);
+    if (event->result) {
+      report.Check("completion.result", *event->result == row.result_checksum, "completion_rows", key,
+                   fmt::format("{} (of the outputs in event {})", ToHex(*event->result), row.event_seq), ToHex(row.result_checksum));
+    }
     if (event->attempt_id == 0) continue;
     report.Check("completion.step", event->attempt_id == row.attempt_id, "completion_rows", key,
                  fmt::format("attempt {} of event {}", event->attempt_id, row.event_seq), fmt::format("attempt {}", row.attempt_id));

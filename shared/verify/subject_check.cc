@@ -43,12 +43,6 @@ void SubjectCheck::Parts::CheckKind(const Document& state) {
     report.Check("content.referred", content.ok(), "contents", ToHex(hash), fmt::format("the content of {} of {}", name, subject),
                  content ? "" : content.message());
   }
-  for (const auto& [row, token] : rows.completions) {
-    auto known = said->result_hashes.find(row.step_id);
-    if (known == said->result_hashes.end()) continue;
-    report.Check("completion.result", known->second == row.result_checksum, "completion_rows", fmt::format("{}/{}", subject, row.step_id),
-                 ToHex(known->second) + " (of the outputs in the state)", ToHex(row.result_checksum));
-  }
 }
 
 void SubjectCheck::Finish() {

@@ -21,7 +21,13 @@ TemplateScope ScopeOf(const Document& state) {
   };
 }
 
-CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, bool strict,
+Unanswered UnansweredIn(const WorkflowSpec& spec, const CapabilitySpec* capability) {
+  if (spec.strict_templates) return Unanswered::kFailsStrict;
+  const bool effect = spec.effects_need_values && capability && NeedsRowFirst(capability->effect);
+  return effect ? Unanswered::kFailsEffect : Unanswered::kStays;
+}
+
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, Unanswered unanswered,
                            std::vector<std::string>* missing) {
   CapabilityCall call;
   call.capability = capability;
@@ -30,12 +36,16 @@ CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, co
     call.error = "inputs: " + expanded.message();
     return call;
   }
-  if (strict && !expanded->missing.empty()) {
+  if (unanswered != Unanswered::kStays && !expanded->missing.empty()) {
     std::string names;
     for (const std::string& reference : expanded->missing) names += (names.empty() ? "{{" : ", {{") + reference + "}}";
-    call.error = "inputs: nothing answers " + names.substr(0, 500) +
-                 ", and the run was submitted with strict templates; name a value that is there by then, or give it a default: "
-                 "{{x | default('')}}";
+    const std::string why = unanswered == Unanswered::kFailsStrict
+                                ? "and the run was submitted with strict templates"
+                                : "and " + capability + " has an effect, so it is not called with the braces as text";
+    const std::string instead =
+        unanswered == Unanswered::kFailsStrict ? "" : "; a file that means the braces as text says so: lenient_templates: true";
+    call.error = "inputs: nothing answers " + names.substr(0, 500) + ", " + why +
+                 "; name a value that is there by then, or give it a default: {{x | default('')}}" + instead;
     if (missing) *missing = std::move(expanded->missing);
     return call;
   }
@@ -69,6 +79,7 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
     if (instance.step >= 0 && spec.step(instance.step).compensation) named = &*spec.step(instance.step).compensation;
     if (named && named->max_attempts) traits.retry.max_attempts = *named->max_attempts;
     if (named && named->timeout) traits.attempt_timeout = *named->timeout;
+    if (named) traits.on_unknown = named->on_unknown_outcome;
   }
   if (capability) {
     traits.known = true;
@@ -81,15 +92,18 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
 
 namespace {
 
-CapabilityCall CallOf(const CompiledSpec& spec, const Instance& instance, const Document& state, const StepRecord& record,
-                      const std::string& capability, std::vector<std::string>* missing) {
+CapabilityCall CallOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,
+                      const StepRecord& record, const std::string& capability, std::vector<std::string>* missing) {
   if (const Json* inputs = MemberOf(record.call, kCallInputs)) return {capability, *inputs, ""};
-  const bool strict = spec.spec().strict_templates;
   if (!instance.undo && spec.constant(instance.step)) return {capability, spec.step(instance.step).inputs, ""};
-  if (!instance.undo) return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), strict, missing);
+  if (!instance.undo) {
+    const Unanswered unanswered = UnansweredIn(spec.spec(), spec.capability(instance.step));
+    return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), unanswered, missing);
+  }
   if (instance.step < 0) {
     const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];
-    return ResolveCall(capability, global.inputs, ScopeOf(state), strict, missing);
+    const Unanswered unanswered = UnansweredIn(spec.spec(), specs.capabilities().Find(capability));
+    return ResolveCall(capability, global.inputs, ScopeOf(state), unanswered, missing);
   }
   return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
 }
@@ -100,7 +114,7 @@ StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Inst
   StartStep start;
   start.step_id = instance.step_id;
   std::vector<std::string> missing;
-  CapabilityCall call = CallOf(spec, instance, state, record, traits.capability, &missing);
+  CapabilityCall call = CallOf(specs, spec, instance, state, record, traits.capability, &missing);
   const bool called = call.error.empty();
   start.effect = called ? traits.effect : EffectClass::kPure;
   start.call = CallToJson(std::move(call));

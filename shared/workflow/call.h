@@ -15,9 +15,13 @@ namespace acl::workflow {
 // What a template sees: variables, then `inputs`, then the built-ins workflow_id, run_id and session_id.
 TemplateScope ScopeOf(const Document& state);
 
-// The templates of `inputs` expanded. What is wrong with them stands in `error` of the call: such a step fails when it runs. `strict`: a
-// reference that nothing answers is wrong too (the run was submitted with strict templates).
-CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, bool strict,
+// What a reference that nothing answers does: it stays as text, or the call is not made, because the run was submitted with strict
+// templates or because the call has an effect, which literal braces would reach.
+enum class Unanswered { kStays, kFailsEffect, kFailsStrict };
+Unanswered UnansweredIn(const WorkflowSpec& spec, const CapabilitySpec* capability);
+
+// The templates of `inputs` expanded. What is wrong with them stands in `error` of the call: such a step fails when it runs.
+CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, const TemplateScope& scope, Unanswered unanswered,
                            std::vector<std::string>* missing);
 
 // What is known of an instance without its record: retries, effect, meaning of `success: false` ...

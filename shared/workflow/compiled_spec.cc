@@ -40,6 +40,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
   c.spec_ = std::move(spec);
   const auto total = c.spec_.steps.size();
   c.order_ = PlanOrder(c.spec_);
+  for (const StepSpec& step : c.spec_.steps) c.step_names_.insert(step.name);
   if (c.order_.size() != total) {
     return Error{Code::kInvalid,
                  fmt::format("workflow '{}': only {} of {} steps can ever run; the rest depend on each other or on unknown steps",

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "shared/capability/capability.h"
@@ -73,6 +74,8 @@ class CompiledSpec {
   bool dispatches() const { return dispatches_; }           // some step is sent elsewhere
   const std::vector<int>& waits() const { return waits_; }  // WAIT steps
 
+  // Whether a step has this name: its outputs stand at the top level of the state under it, so no output of that name does.
+  bool IsStep(std::string_view name) const { return step_names_.contains(name); }
   // By instance id; nullptr if this workflow has no such step or compensation.
   const Instance* Find(std::string_view step_id) const;
   const Instance& UndoOf(int index) const { return undo_[std::size_t(index)]; }
@@ -92,6 +95,7 @@ class CompiledSpec {
   std::vector<const CapabilitySpec*> capability_;
   std::vector<bool> constant_;
   std::set<std::string, std::less<>> mentioned_;
+  std::unordered_set<std::string_view> step_names_;
   bool dispatches_ = false;
   std::vector<Instance> forward_, undo_, global_;
   std::unordered_map<std::string_view, const Instance*> by_id_;

@@ -170,14 +170,11 @@ void Decider::On(const StepFinishedInput& input) {
       } else {
         const Document& before = State();
         Completed(*instance, record, input.attempt_id, result);
-        // The usual cases need no fold: more to come, nothing to settle; or it was the last, and its outputs lie over everything.
+        // The usual cases need no fold: more to come, nothing to settle; or it was the last.
         if (run.status == RunStatus::kRunning && progress.failed.empty() && spec_.waits().empty()) {
           if (progress.done + 1 < spec_.total()) return;
           const int last = spec_.at(spec_.total() - 1);
-          const std::string& name = spec_.step(last).name;
-          const Json* own = MemberOf(&result.outputs, name);
-          if (!own) own = instance->step == last ? &result.outputs : Lookup(before, VarKey(name));
-          return CompleteRun(own);
+          return CompleteRun(instance->step == last ? &result.outputs : Lookup(before, VarKey(spec_.step(last).name)));
         }
       }
       break;
@@ -223,7 +220,7 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   if (!retryable || attempts >= traits.retry.max_attempts || (stopping && !settle)) {
     return FailedForGood(instance, attempts, attempt, error, started);
   }
-  auto delay = RetryDelay(traits.retry, attempts, IdempotencyKeyOf(Run().run_id, instance.step_id));
+  const auto delay = std::max(RetryDelay(traits.retry, attempts, IdempotencyKeyOf(Run().run_id, instance.step_id)), result.retry_after);
   const WallTime retry_at = now_ + delay;
   if (traits.step_timeout && !settle && retry_at >= started + *traits.step_timeout) {
     return FailedForGood(instance, attempts, attempt,

@@ -55,16 +55,18 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
                          std::vector<std::string>& warnings) {
   const StepSpec& step = spec_.step(instance.step);
   if (step.compensation) {
-    // The state as it is right after this step completed: its outputs lie over everything.
+    // The state as it is right after this step completed: its outputs lie over everything but other steps.
     const Document& state = State();
     TemplateScope below = ScopeOf(state);
     TemplateScope scope = [&](std::string_view name) -> const Json* {
-      if (const Json* output = MemberOf(&outputs, name)) return output;
-      return name == step.name ? &outputs : below(name);
+      if (name == step.name) return &outputs;
+      const Json* output = spec_.IsStep(name) ? nullptr : MemberOf(&outputs, name);
+      return output ? output : below(name);
     };
     std::vector<std::string> missing;
-    Json undo =
-        CallToJson(ResolveCall(step.compensation->capability, step.compensation->inputs, scope, spec_.spec().strict_templates, &missing));
+    const CompensationSpec& named = *step.compensation;
+    const Unanswered unanswered = UnansweredIn(spec_.spec(), specs_.capabilities().Find(named.capability));
+    Json undo = CallToJson(ResolveCall(named.capability, named.inputs, scope, unanswered, &missing));
     for (const std::string& reference : missing) warnings.push_back("compensation: " + reference);
     return undo;
   }

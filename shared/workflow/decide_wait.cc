@@ -44,7 +44,7 @@ void Decider::BeginWaits(const std::vector<int>& steps) {
 void Decider::BeginWait(const Instance& instance) {
   const WaitSpec& wait = *spec_.step(instance.step).wait;
   std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State()), spec_.spec().strict_templates, &missing);
+  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State()), UnansweredIn(spec_.spec(), nullptr), &missing);
   Result<WallTime> due = Error{Code::kInvalid, resolved.error};
   if (resolved.error.empty()) due = DueAt(wait, resolved.inputs["wait"], now_);
   Json facts = StepFacts(instance, 0);

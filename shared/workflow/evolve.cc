@@ -330,16 +330,16 @@ class Evolution {
     const std::string var = VarKey(name);
     const Json& outputs = draft_.carried["outputs"];
     more_.Add(var, outputs);
-    bool own = false;
+    Json hidden = Json::array();
     static const Json::object_t none;
     for (const auto& [key, output] : outputs.is_object() ? outputs.get_ref<const Json::object_t&>() : none) {
-      if (key == name) {
-        own = true;
+      if (spec_.IsStep(key)) {  // the name is the step's: else a step's outputs would be gone from the state
+        hidden.push_back(key);
       } else if (std::string variable = VarKey(key); spec_.Mentions(key) || Lookup(state_, variable)) {
         more_.Copy(var, key, variable);
       }
     }
-    if (own) more_.Copy(var, name, var);  // last: it replaces what the others copy from
+    if (!hidden.empty()) step_json_["hidden"] = std::move(hidden);
     if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
     for (int dependent : spec_.dependents(instance_->step)) OneLess(dependent);
   }

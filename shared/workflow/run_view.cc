@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/capability/capability.h"
+#include "shared/kernel/call_format.h"
 #include "shared/spec/workflow_spec.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/ready_set.h"
@@ -35,8 +36,9 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.queue = TextOf(record.task, "queue");
   view.dispatched_at = TimeOf(record.task, "since");
   view.missing = ListOf(record.json, "missing");
+  view.hidden = ListOf(record.json, "hidden");
   if (record.status == StepStatus::kCompleted) {
-    // The step's own entry, unless an output of its name has replaced it (compat.md 1.5).
+    // The step's own entry. In runs of older programs an output of its name may have replaced it.
     if (const Json* outputs = state.Find(VarKey(step.name))) view.outputs = *outputs;
   }
   return view;
@@ -78,17 +80,21 @@ void AddCompensations(const Document& state, const WorkflowSpec& spec, const Run
   }
 }
 
-void AddWarnings(const WorkflowSpec& spec, RunView& view) {
-  // Under strict templates only a compensation gets here, before it is called for.
-  const std::string then = spec.strict_templates ? "; it will fail if it is needed" : "; it stayed as literal text";
-  auto add = [&](const std::string& whose, const std::string& reference) {
-    view.warnings.push_back(whose + ": nothing answered {{" + reference + "}}" + then);
+void AddWarnings(const Document& state, RunView& view) {
+  auto add = [&](const std::string& whose, const std::string& reference, bool fails = false) {
+    view.warnings.push_back(whose + ": nothing answered {{" + reference + "}}" +
+                            (fails ? "; it will fail if it is needed" : "; it stayed as literal text"));
   };
   constexpr std::string_view kOfUndo = "compensation: ";
   for (const StepView& step : view.steps) {
     for (const std::string& reference : step.missing) {
       const bool undo = reference.starts_with(kOfUndo);
-      add((undo ? "compensation of step '" : "step '") + step.name + "'", undo ? reference.substr(kOfUndo.size()) : reference);
+      const bool fails = undo && MemberOf(ReadStep(state, step.step_id).undo, kCallError) != nullptr;
+      add((undo ? "compensation of step '" : "step '") + step.name + "'", undo ? reference.substr(kOfUndo.size()) : reference, fails);
+    }
+    for (const std::string& output : step.hidden) {
+      view.warnings.push_back("step '" + step.name + "': its output '" + output + "' has the name of a step, so {{" + output +
+                              "}} is that step's outputs; the output is {{" + step.name + "." + output + "}}");
     }
   }
   for (const CompensationView& undo : view.compensations)
@@ -155,7 +161,7 @@ Result<RunView> ViewOf(const Document& state) {
   for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed));
   AddCompensations(state, *spec, *run, view);
   MarkReady(state, *spec, *run, progress, view);
-  AddWarnings(*spec, view);
+  AddWarnings(state, view);
   if (run->status == RunStatus::kCompleted) {
     if (const Json* outputs = state.Find(VarKey(TextOf(run->json, "outputs_of"))); outputs && outputs->is_object()) view.outputs = *outputs;
   }

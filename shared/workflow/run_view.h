@@ -31,6 +31,8 @@ struct StepView {
   bool ready = false;
   // References that nothing answered and that stayed as text; "compensation: x" of the call that would undo the step.
   std::vector<std::string> missing;
+  // Outputs that have the name of a step and so stand only below this one's name.
+  std::vector<std::string> hidden;
 };
 
 struct CompensationView {

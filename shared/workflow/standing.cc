@@ -128,7 +128,7 @@ std::optional<std::vector<const Output*>> NamedOutputs(const Document& state, co
   std::vector<std::string>& unnamed = standing.unnamed;
   for (const Output& output : outputs.get_ref<const Members&>()) {
     const auto& [key, value] = output;
-    if (key == standing.spec->step(standing.step).name) return std::nullopt;
+    if (standing.spec->IsStep(key)) return std::nullopt;
     if (key == "success" && value.is_boolean() && !value.get<bool>()) return std::nullopt;  // it may be a failure
     if (std::find(unnamed.begin(), unnamed.end(), key) != unnamed.end()) continue;
     if (standing.spec->Mentions(key) || trie::Find(state.root_node(), trie::PathOf(VarKey(key))) != nullptr) {

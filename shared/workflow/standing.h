@@ -30,7 +30,7 @@ std::shared_ptr<Standing> RestingOf(const SpecCache& specs, const Document& stat
 
 using Output = Json::object_t::value_type;  // name and value
 // Those that become variables of their own beside that of the step, in order: a template mentions them, or they are there already. Nothing
-// if the outputs are not as usual: not to be stored, a success that may be none, one with the step's own name.
+// if the outputs are not as usual: not to be stored, a success that may be none, one with the name of a step.
 std::optional<std::vector<const Output*>> NamedOutputs(const Document& state, const Json& outputs, Standing& standing);
 
 }  // namespace acl::workflow

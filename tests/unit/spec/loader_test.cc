@@ -160,6 +160,124 @@ TEST(Loader, StrictTemplatesAreKeptInTheSpec) {
   EXPECT_FALSE(SpecToJson(*Load(kOne).spec).contains("strict_templates"));
 }
 
+// With one capability that has an effect and waits between attempts, beside the small ones.
+Loaded LoadWithEffect(const std::string& text, LoadOptions options = {}) {
+  CapabilityRegistry registry = test::SmallRegistry();
+  CapabilitySpec effect;
+  effect.id = "do.effect";
+  effect.effect = EffectClass::kNonIdempotent;
+  effect.retry_delay = seconds(1);
+  registry.Add(std::move(effect), [](const Json&, CallContext&) { return StepResult{}; });
+  return LoadWorkflow(text, registry, options);
+}
+
+TEST(Loader, EffectsNeedValuesUnlessTheFileOrTheCallerIsLenient) {
+  const auto needs = [](const std::string& text, LoadOptions options = {}) {
+    Loaded loaded = LoadWithEffect(text, options);
+    EXPECT_TRUE(loaded.ok()) << text;
+    if (!loaded.ok()) return false;
+    EXPECT_EQ(SpecToJson(*loaded.spec).contains("effects_need_values"), loaded.spec->effects_need_values);
+    return SpecFromJson(SpecToJson(*loaded.spec))->effects_need_values;
+  };
+  const std::string effect = "name: w\nsteps: [{name: a, capability: do.effect, inputs: {x: '{{y}}'}}]\n";
+  EXPECT_TRUE(needs(effect));
+  EXPECT_FALSE(needs(effect, {.strict_templates = false, .lenient_templates = true}));
+  EXPECT_FALSE(needs("lenient_templates: true\n" + effect));
+  EXPECT_TRUE(needs("lenient_templates: false\n" + effect));
+  EXPECT_TRUE(needs("name: w\nsteps: [{name: a, capability: crm.find, inputs: {x: '{{y}}'}}]\n")) << "a worker may know it";
+  EXPECT_TRUE(needs("name: w\nsteps: [{name: a, capability: test.fail, compensation: {capability: do.effect, inputs: {x: '{{a}}'}}}]\n"));
+  // Nothing that costs a byte where no effect has a template.
+  EXPECT_FALSE(needs("name: w\nsteps: [{name: a, capability: do.effect, inputs: {x: y}}]\n"));
+  EXPECT_FALSE(needs("name: w\nsteps: [{name: a, capability: test.fail, inputs: {message: '{{y}}'}}]\n"));
+}
+
+TEST(Loader, WhatIsNearlyATemplateIsAnErrorAtItsPlace) {
+  const std::string text =
+      "name: w\nsteps:\n  - name: a\n    capability: test.fail\n    inputs:\n      message: |\n        über {{ l }}\n"
+      "        and {{ l | uper }} then {{ l | uper }}\n";
+  EXPECT_THAT(Codes(Load(text)), testing::ElementsAre("W unknown-reference 3:5", "E bad-template 8:13", "E bad-template 8:33"));
+  EXPECT_THAT(Load(text).findings[1].message, testing::HasSubstr("did you mean 'upper'?"));
+  const std::vector<std::string> warned = {"W unknown-reference 3:5", "W bad-template 8:13", "W bad-template 8:33"};
+  LoadOptions lenient, before;
+  lenient.lenient_templates = true;
+  before.accepted_before = true;
+  for (const LoadOptions& options : {lenient, before}) {
+    EXPECT_EQ(Codes(Load(text, options)), warned);
+    EXPECT_TRUE(Load(text, options).ok());
+  }
+}
+
+// A key that says whether or when something happens is not passed over; other unknown keys are.
+TEST(Loader, AKeyThatWouldDecideIsAnError) {
+  for (const char* key : {"if", "unless", "needs", "run_if", "only_if", "skip", "rollback", "on_error", "continue_on_error", "depend_on",
+                          "dependsOn", "retries", "timeout", "loop", "requires_approval", "finally", "trigger_rule", "compensatoin"}) {
+    Loaded loaded = Load(kOne + "    " + key + ": x\n");
+    ASSERT_THAT(Codes(loaded), testing::ElementsAre("E unknown-key 5:5")) << key;
+    EXPECT_THAT(loaded.findings[0].message, testing::HasSubstr("would not happen: "));
+    LoadOptions before;
+    before.accepted_before = true;
+    EXPECT_THAT(Codes(Load(kOne + "    " + key + ": x\n", before)), testing::ElementsAre("W unknown-key 5:5")) << key;
+  }
+  for (const char* key : {"tags", "notes", "labels", "x-if", "icon", "owner", "title"})
+    EXPECT_TRUE(Load(kOne + "    " + key + ": x\n").ok()) << key;
+  EXPECT_FALSE(Load("schedule: x\n" + kOne).ok());
+  EXPECT_FALSE(Load(kOne + "    retry: {delay: 3s}\n").ok());
+  EXPECT_FALSE(Load(kOne + "    compensation: {capability: test.fail, if: x}\n").ok());
+  EXPECT_TRUE(Load("metadata: {if: x, when: y}\n" + kOne).ok());
+  EXPECT_FALSE(Load(kOne + "    queue: '{{q}}'\n").ok()) << "nobody serves a queue of that name";
+  EXPECT_FALSE(Load("queue: '{{q}}'\n" + kOne).ok());
+}
+
+TEST(Loader, AttemptsOutsideWaitUnlessTheFileSaysOtherwise) {
+  const auto retry = [](const std::string& more) {
+    return LoadWithEffect("name: w\nsteps: [{name: a, capability: do.effect" + more + "}]\n").spec->steps.at(0).retry;
+  };
+  EXPECT_EQ(retry("").initial_delay, seconds(1));
+  EXPECT_EQ(retry("").backoff, RetryPolicy::Backoff::kExponential);
+  EXPECT_GT(retry("").jitter, 0);
+  EXPECT_EQ(retry(", max_retries: 5").initial_delay, seconds(1));
+  EXPECT_EQ(retry(", retry: {initial_delay: 0}").initial_delay, milliseconds(0));
+  EXPECT_EQ(retry(", retry: {backoff: fixed}").jitter, 0);
+  EXPECT_EQ(Good(kOne).steps.at(0).retry.initial_delay, milliseconds(0));
+}
+
+TEST(Loader, ACompensationSaysWhatItsUnknownOutcomeMeans) {
+  WorkflowSpec spec = Good(kOne + "    compensation: {capability: test.fail, on_unknown_outcome: retry}\n" +
+                           "global_compensation_steps: [{capability: test.fail, on_unknown_outcome: fail}, {capability: test.fail}]\n");
+  spec = *SpecFromJson(SpecToJson(spec));
+  EXPECT_EQ(spec.steps.at(0).compensation->on_unknown_outcome, UnknownOutcome::kRetry);
+  EXPECT_EQ(spec.global_compensation_steps.at(0).on_unknown_outcome, UnknownOutcome::kFail);
+  EXPECT_EQ(spec.global_compensation_steps.at(1).on_unknown_outcome, UnknownOutcome::kAsk);
+  EXPECT_FALSE(Load(kOne + "    compensation: {capability: test.fail, on_unknown_outcome: sometimes}\n").ok());
+}
+
+TEST(Loader, AReferenceInsideJsonTextIsSaid) {
+  const auto codes = [](const std::string& text) {
+    return Codes(
+        Load("name: w\ninputs: {o: string, n: integer}\nsteps:\n  - name: a\n    capability: test.fail\n    inputs:\n"
+             "      message: '" +
+             text + "'\n"));
+  };
+  EXPECT_THAT(codes(R"({"order":"{{o}}"})"), testing::ElementsAre("W json-text 7:27"));
+  EXPECT_THAT(codes(R"( [{"a": {{o}}, "b": {{n}}, "c": "x {{n}}"}])"), testing::ElementsAre("W json-text 7:25", "W json-text 7:52"));
+  EXPECT_THAT(codes(R"({"a":"{{o | json}}"})"), testing::ElementsAre("W json-text 7:23"));
+  for (const char* fine :
+       {R"({"order":{{o | json}},"n":{{n}},"l":{{ o | length }}})", "{{o}}", "{{o}}{{o}}", "[x] {{o}}", R"("{{o}}")", "{ {{o}} }"})
+    EXPECT_TRUE(codes(fine).empty()) << fine;
+}
+
+TEST(Loader, AReferenceInAProgramsTextIsSaid) {
+  const auto codes = [](const std::string& inputs) {
+    return Codes(
+        Load("name: w\ninputs: {o: string, n: integer}\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs: " + inputs + "\n"));
+  };
+  EXPECT_THAT(codes("{command: 'echo {{o}} {{n}}'}"), testing::ElementsAre("W program-text 6:29"));
+  EXPECT_THAT(codes("{command: sh, args: ['-c', 'echo {{ o }}', '{{o}}']}"), testing::ElementsAre("W program-text 6:46"));
+  for (const char* fine :
+       {"{command: sh, args: ['-c', 'echo $1 {{n}}', '{{o}}']}", "{command: echo, args: ['{{o}}']}", "{command: 'sleep {{n}}'}"})
+    EXPECT_TRUE(codes(fine).empty()) << fine;
+}
+
 TEST(Loader, StrictMakesUnknownThingsErrors) {
   const std::string text = "nmae: x\n" + kOne +
                            "  - {name: b, capability: io.fs.read_fil, inputs: {path: x}}\n  - {name: c, capability: io.fs.read_file, "

@@ -101,6 +101,26 @@ TEST(References, InputsByTheirOwnName) {
   EXPECT_THAT(loaded.findings[0].message, HasSubstr("did you mean 'whom'?"));
 }
 
+TEST(References, AStepWithTheNameOfAnOutputOrVariableIsSaid) {
+  Loaded loaded = LoadTemplates(
+      "name: w\ninputs: {order: string}\nsteps:\n"
+      "  - {name: content, capability: text.template.render, inputs: {template: x, variables: x}}\n"
+      "  - {name: read, capability: io.fs.read_file, inputs: {path: '{{content.rendered}}'}}\n"
+      "  - {name: timestamp, capability: sys.info.get_time}\n"
+      "  - {name: order, capability: test.fail, inputs: {message: '{{timestamp.timestamp}} {{read.content}} {{content}}'}}\n",
+      true);
+  ASSERT_THAT(CodesByLine(loaded), ElementsAre("W name-collision 4", "W name-collision 6", "W name-collision 7"));
+  EXPECT_THAT(loaded.findings[0].message, HasSubstr("an output of step 'read' (io.fs.read_file)"));
+  EXPECT_THAT(loaded.findings[0].message, HasSubstr("{{read.content}}"));
+  EXPECT_THAT(loaded.findings[1].message, HasSubstr("{{timestamp.timestamp}}"));
+  EXPECT_THAT(loaded.findings[2].message, HasSubstr("an input"));
+  // The name is the step's, so what its capability does not answer is not there.
+  EXPECT_THAT(CodesByLine(LoadTemplates("name: w\nsteps:\n  - {name: content, capability: io.fs.delete, inputs: {path: x}}\n"
+                                        "  - {name: b, capability: io.fs.read_file, inputs: {path: x}}\n"
+                                        "  - {name: c, capability: test.fail, inputs: {message: '{{content.size}}'}}\n")),
+              ElementsAre("W name-collision 3", "W unknown-output 5"));
+}
+
 TEST(References, ManyStepsStayCheap) {
   std::string text = "name: w\nsteps:\n";
   for (int i = 0; i < 4000; ++i) text += "- {name: s" + std::to_string(i) + ", capability: test.fail, inputs: {message: '{{s0}}'}}\n";

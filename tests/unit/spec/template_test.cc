@@ -138,5 +138,55 @@ TEST(Template, FloatsAsPythonPrintsThem) {
     EXPECT_EQ(SpliceText(value), text);
 }
 
+// "place of the braces|kind|why": what is nearly a template.
+std::vector<std::string> MistakesIn(const std::string& text) {
+  std::vector<std::string> out;
+  for (const TemplateMistake& one : TemplateMistakes(text)) {
+    const char* kinds[] = {"near", "other", "filter"};
+    out.push_back(std::string(kinds[int(one.kind)]) + " " + std::string(one.text) + " " + one.why);
+  }
+  return out;
+}
+
+TEST(Template, WhatIsNearlyOneIsSaidWithWhatWasMeant) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"{{ l | uper }}", "did you mean 'upper'?"},
+      {"{{ l | replace('a','b') }}", "there is no filter 'replace'"},
+      {"{{ l[0] }}", "| first"},
+      {"{{ l + 1 }}", "nothing is computed"},
+      {"{{ l || 'x' }}", "a filter comes behind a |"},
+      {"{{ l.size() }}", "nothing is called"},
+      {"{{ x ? 1 : 2 }}", "nothing is computed"},
+      {"{{é}}", "letters a to z"},
+      {"{{ grüße.x }}", "letters a to z"},
+      {"{{ my step.x }}", "more than one name"},
+      {"{{ l }", "not closed"},
+      {"{{ l", "not closed"},
+      {"{{\n l }}", "one line"},
+      {"{{ l | join(x y) }}", "an argument"},
+      {"{{- l -}}", "more than one name"},
+      {"{{ l|json|json|json|json|json|json|json|json|json|json|json|json|json|json|json|json|json }}", "more than 16 filters"},
+  };
+  for (const auto& [text, why] : wrong) {
+    const auto found = MistakesIn(std::string("a ") + text + " b {{ l }}");
+    ASSERT_EQ(found.size(), 1u) << text;
+    EXPECT_TRUE(found[0].starts_with("near {{")) << found[0];
+    EXPECT_NE(found[0].find(why), std::string::npos) << found[0];
+  }
+  for (const char* text : {"{{ l | upper(1) }}", "{{ l | default }}", "{{ l | join(1) }}", "{{ l | default('a', 'b') }}"})
+    EXPECT_TRUE(MistakesIn(text).size() == 1 && MistakesIn(text)[0].starts_with("filter")) << text;
+  for (const char* text : {"{{ 'a' | upper }}", "{{#each l}}", "{{> part}}"})
+    EXPECT_TRUE(MistakesIn(text).size() == 1 && MistakesIn(text)[0].starts_with("other")) << text;
+  for (const char* text : {"{{l}}", "{{}}", "{{{l}}}", "{{1,2},{3,4}}", "{ {l}}", "{{ l | default('{{ x + 1 }}') }}", "{{ {1} }}",
+                           "{{.Names}}", "a }} b", "{{0}}"})
+    EXPECT_TRUE(MistakesIn(text).empty()) << text << ": " << MistakesIn(text)[0];
+}
+
+TEST(Template, ManyBracesThatAreNotClosedAreReadOnceEach) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "{{a ";
+  EXPECT_EQ(TemplateMistakes(text).size(), 100'000u);
+}
+
 }  // namespace
 }  // namespace acl

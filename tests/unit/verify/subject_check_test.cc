@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/canonical_json.h"
 #include "shared/journal/json_patch.h"
 
 namespace acl::verify {
@@ -200,6 +201,38 @@ TEST(CheckSubject, RemovedContentsVerifyByTheirHashes) {
   EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
   EXPECT_EQ(report.checked["journal.hashes"], 8);
   EXPECT_EQ(report.checked["state.root"], 5);  // not known between the hole and the next snapshot
+}
+
+// A step's outputs are what its own event puts, whatever a later one puts there: in journals of older programs an output named like a step
+// lies over it.
+TEST(CheckSubject, AResultIsThatOfItsOwnEvent) {
+  SubjectRows rows = Good();
+  const Json outputs = {{"rendered", "R"}};
+  Document state;
+  Hash256 chain = ChainStart(rows.subject);
+  rows.snapshots.clear();
+  for (Event& event : rows.events) {
+    Json delta = Json::array({PatchAdd({"last"}, event.seq)});
+    Json payload = *ParseJson(*event.payload);
+    if (event.seq == 2) {
+      event.type = "step.completed";
+      delta.push_back(PatchAdd({"var:a"}, outputs));
+      rows.completions[0].row.result_checksum = CanonicalHash(outputs);
+    }
+    if (event.seq == 3) delta.push_back(PatchAdd({"var:a"}, "of another step"));
+    EXPECT_TRUE(state.Apply(delta).ok());
+    payload[std::string(kDeltaKey)] = delta;
+    payload[std::string(kRootKey)] = ToHex(state.Root());
+    event.payload = DumpJson(payload);
+    Seal(event, chain);
+    chain = event.chain;
+  }
+  rows.head = Head{8, chain, state.Root(), JournalId{}, rows.events.back().timestamp};
+  Report report = ReportOf(rows);
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  EXPECT_EQ(report.checked["completion.result"], 1);
+  rows.completions[0].row.result_checksum[0] ^= 1;
+  EXPECT_THAT(ReportOf(rows).violations, Contains(Field(&Violation::check, "completion.result")));
 }
 
 }  // namespace

@@ -333,7 +333,7 @@ TEST_F(StrideTest, SaysTheNameOfAStepWhereItsIdIsAnother) {
 }
 
 TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
-  // An output with the step's own name, one that is a variable already, a failure, a success that is none.
+  // An output with the step's own name, one with another's, a failure, a success that is none.
   StepResult fails;
   fails.outcome = StepResult::Outcome::kFailed;
   fails.error = "no";
@@ -345,12 +345,18 @@ TEST_F(StrideTest, LeavesWhatIsNotAsUsualToTheLongWay) {
   Run(R"(steps:
   - {name: s0, capability: test.effect, inputs: {size: 1}}
   - {name: s1, capability: test.effect, inputs: {size: 1}}
-  - {name: s2, capability: test.effect, inputs: {size: 1}, retry: {max_attempts: 2, initial_delay: 0s}}
-  - {name: s3, capability: test.effect, inputs: {size: 1}, retry: {max_attempts: 2, initial_delay: 0s}}
+  - {name: s2, capability: test.effect, inputs: {size: 1}, max_retries: 2, retry: {initial_delay: 0s}}
+  - {name: s3, capability: test.effect, inputs: {size: 1}, max_retries: 2, retry: {initial_delay: 0s}}
   - {name: s4, capability: test.effect, inputs: {size: 1}}
   - {name: s5, capability: test.effect, inputs: {size: 1}}
 )");
-  EXPECT_EQ(Strides(), (Names{"(begins)", "s1", "s4", "s5"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s4", "s5"}));
+}
+
+TEST_F(StrideTest, AnOutputThatIsAVariableAlreadyIsPutBesideTheStep) {
+  answers[{"s1", 1}] = Succeeds(Text(R"({"given":8})"));
+  Run(Chain(3));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2"}));
 }
 
 TEST_F(StrideTest, IsNotTakenBesideOtherSteps) {

@@ -39,7 +39,7 @@ TEST(Forward, TheLastEventSaysWhatTheStateHolds) {
                                            {{{"x", 1}}, {{"y", 2}}},
                                            {{{"b", {{"y", 3}}}}, {{"y", 2}}},
                                            {{{"x", 1}}, {{"b", {{"y", 4}}}, {"z", 1}}},
-                                           {{{"b", {}}}, {{"b", {{"y", 5}}}}}};
+                                           {{{"b", Json::object()}}, {{"b", {{"y", 5}}}}}};
   for (const auto& [of_a, of_b] : outputs) {
     for (const bool b_is_last : {true, false}) {
       RunDriver run(MakeSpec({MakeStep("r"), MakeStep("a", "do.pure", {"r"}), MakeStep("b", "do.pure", {"r"})}));
@@ -53,6 +53,7 @@ TEST(Forward, TheLastEventSaysWhatTheStateHolds) {
       const Json said = run.Last("workflow.completed");
       EXPECT_EQ(said["outputs_of"], "b");
       EXPECT_EQ(said["outputs"], *run.Var("b"));
+      EXPECT_EQ(said["outputs"], of_b);
     }
   }
 }
@@ -109,20 +110,20 @@ TEST(State, OutputsStandUnderTheStepAndMergedOnTop) {
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
-  EXPECT_EQ(*run.Var("b"), "an output named like a step");
+  EXPECT_EQ(run.Var("b"), nullptr) << "the step b has not run";
   run.Pump();
   run.Finish("b", Ok({{"y", "second"}, {"b", 7}}));
   EXPECT_EQ(*run.Var("a"), Json({{"x", 1}, {"y", "first"}, {"b", "an output named like a step"}}));
   EXPECT_EQ(*run.Var("x"), 1);
   EXPECT_EQ(*run.Var("y"), "second");
-  EXPECT_EQ(*run.Var("b"), 7);  // its own output of that name replaces the map
+  EXPECT_EQ(*run.Var("b"), Json({{"y", "second"}, {"b", 7}}));  // its own output of that name does not replace the map
   // Outputs stand once in the delta.
   std::string text = DumpJson(run.Events("step.completed")[0]);
   EXPECT_EQ(text.find("an output named like a step"), text.rfind("an output named like a step"));
 }
 
-// What no template can ask for has no entry of its own; one that is there (initial_state, a step's name) goes with the outputs all the
-// same.
+// What no template can ask for has no entry of its own; one that is there (initial_state) goes with the outputs all the same, and one
+// with the name of a step never.
 TEST(State, OnlyWhatATemplateMentionsIsMerged) {
   WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("b"), MakeStep("c")});
   spec.initial_state = {{"count", 1}};
@@ -137,7 +138,7 @@ TEST(State, OnlyWhatATemplateMentionsIsMerged) {
   EXPECT_EQ(*run.Var("count"), 2);
   run.Pump();
   run.Finish("b", Ok({{"a", "over it"}, {"count", 3}}));
-  EXPECT_EQ(*run.Var("a"), "over it");
+  EXPECT_EQ((*run.Var("a"))["x"], 1);
   EXPECT_EQ(*run.Var("count"), 3);
 }
 
@@ -255,6 +256,69 @@ TEST(State, WrongInputsAreRefusedAtCreate) {
   auto item = MakeCreateItem(*kind, spec, request);
   ASSERT_FALSE(item);
   EXPECT_EQ(item.code(), Code::kInvalid);
+}
+
+// A name is one thing: a step's outputs stand under its name, whatever outputs are called and whoever comes last.
+TEST(State, StepNamesWinOverOutputsOfThatName) {
+  WorkflowSpec spec = MakeSpec({MakeStep("content", "do.effect"), MakeStep("read", "do.effect"), MakeStep("timestamp", "do.effect"),
+                                MakeStep("late", "do.effect"), MakeStep("end", "do.effect")});
+  spec.steps[3].inputs = {{"x", "{{content.rendered}} {{timestamp.timestamp}} {{read.content}}"}, {"all", "{{timestamp}}"}};
+  spec.steps[2].inputs = {{"x", "{{late | default('not yet')}}"}};
+  RunDriver run(spec);
+  const std::map<std::string, Json> outputs = {
+      {"content", {{"rendered", "R"}}}, {"read", {{"content", "C"}, {"late", "L"}}}, {"timestamp", {{"timestamp", "T"}, {"zone", "utc"}}}};
+  std::map<std::string, Json> inputs;
+  run.RunToEnd([&](const StartStep& step, int) {
+    inputs[step.step_id] = step.call["inputs"];
+    auto known = outputs.find(step.step_id);
+    return Ok(known == outputs.end() ? Json::object() : known->second);
+  });
+  EXPECT_EQ(run.Status(), "COMPLETED");
+  EXPECT_EQ(inputs["timestamp"], Json({{"x", "not yet"}}));
+  EXPECT_EQ(inputs["late"], Json({{"x", "R T C"}, {"all", outputs.at("timestamp")}}));
+  for (const auto& [name, said] : outputs) EXPECT_EQ(*run.Step(name).outputs, said) << name;
+  EXPECT_THAT(run.View().warnings, ElementsAre(testing::HasSubstr("step 'read': its output 'content' has the name of a step"),
+                                               testing::HasSubstr("step 'read': its output 'late'"),
+                                               testing::HasSubstr("the output is {{timestamp.timestamp}}")));
+}
+
+// Also where it says how it would be undone.
+TEST(State, ACompensationSeesTheStepNotAnOutputOfItsName) {
+  WorkflowSpec spec = MakeSpec({MakeStep("other"), MakeStep("a"), MakeStep("f")});
+  spec.steps[1].compensation = CompensationSpec{.capability = "do.pure", .inputs = {{"x", "{{a.id}} {{other.id}}"}}};
+  spec.steps[2].retry.max_attempts = 1;
+  RunDriver run(spec);
+  Json undone;
+  run.RunToEnd([&](const StartStep& step, int) {
+    if (step.step_id == "undo:a") undone = step.call["inputs"];
+    if (step.step_id == "f") return Fails();
+    return step.step_id == "a" ? Ok({{"id", 1}, {"a", {{"id", 2}}}, {"other", {{"id", 3}}}}) : Ok({{"id", 4}});
+  });
+  EXPECT_EQ(undone, Json({{"x", "1 4"}}));
+}
+
+// An effect is not called with braces that nobody filled; what has none, and a file that means it, goes on.
+TEST(State, AnEffectIsNotCalledWithWhatNothingAnswers) {
+  for (const char* capability : {"do.pure", "do.read", "do.idempotent", "do.effect"}) {
+    for (const bool need : {true, false}) {
+      WorkflowSpec spec = MakeSpec({MakeStep("a", capability)});
+      spec.effects_need_values = need;
+      spec.steps[0].inputs = {{"x", "to {{nothing.here}}"}};
+      RunDriver run(spec);
+      run.Claim();
+      auto started = run.Pump();
+      ASSERT_EQ(started.size(), 1u);
+      const bool refused = need && std::string(capability) != "do.pure" && std::string(capability) != "do.read";
+      ASSERT_EQ(started[0].step.call.contains("error"), refused) << capability;
+      if (!refused) {
+        EXPECT_EQ(started[0].step.call["inputs"]["x"], "to {{nothing.here}}");
+        continue;
+      }
+      EXPECT_THAT(std::string(started[0].step.call["error"]),
+                  testing::HasSubstr("nothing answers {{nothing.here}}, and " + std::string(capability) + " has an effect"));
+      EXPECT_EQ(started[0].step.effect, EffectClass::kPure);
+    }
+  }
 }
 
 // compat.md section 6: the bare `timestamp` is the merged output.

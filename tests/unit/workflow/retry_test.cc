@@ -123,6 +123,52 @@ TEST(Retry, DelaysFollowThePolicyAndJitterIsDeterministic) {
   EXPECT_GT(seen.size(), 30u);
 }
 
+// Every policy at every attempt: never longer than allowed, never shorter than before, and nothing times whatever is nothing.
+TEST(Retry, NoDelayOverflowsHoweverManyAttemptsThereWere) {
+  using Backoff = RetryPolicy::Backoff;
+  for (const Backoff backoff : {Backoff::kFixed, Backoff::kLinear, Backoff::kExponential}) {
+    for (const std::int64_t initial : {0, 1, 1000}) {
+      for (const double multiplier : {1.0, 2.0, 100.0}) {
+        const RetryPolicy policy{.max_attempts = 1000,
+                                 .backoff = backoff,
+                                 .initial_delay = milliseconds(initial),
+                                 .max_delay = milliseconds(60'000),
+                                 .multiplier = multiplier};
+        milliseconds before{0};
+        for (int failures = 1; failures <= 1000; ++failures) {
+          const auto delay = RetryDelay(policy, failures, "k");
+          ASSERT_GE(delay, before) << int(backoff) << " " << initial << " " << multiplier << " " << failures;
+          ASSERT_LE(delay, initial == 0 ? milliseconds(0) : policy.max_delay);
+          before = delay;
+        }
+      }
+    }
+  }
+}
+
+TEST(Retry, AFailureMaySayThatTheNextAttemptIsNotToComeSooner) {
+  WorkflowSpec spec = OneStep("do.effect", 3);
+  RunDriver run(spec);
+  run.Claim();
+  run.Pump();
+  StepResult busy = Fails("429");
+  busy.retry_after = seconds(30);
+  const WallTime due = run.now + seconds(30);
+  run.Finish("s", busy);
+  EXPECT_EQ(run.timers["retry:s"], due);
+  ASSERT_TRUE(run.FireNextTimer());
+  run.Pump();
+  run.Finish("s", Fails("again"));
+  EXPECT_FALSE(run.timers.contains("retry:s")) << "only that attempt's";
+
+  spec.steps[0].step_timeout = seconds(20);
+  RunDriver late(spec);
+  late.Claim();
+  late.Pump();
+  late.Finish("s", busy);
+  EXPECT_EQ(late.Status(), "ROLLED_BACK") << "it asks for more time than the step has";
+}
+
 TEST(Timeout, AttemptsAreBoundedByTheStepsTime) {
   WorkflowSpec spec = OneStep("do.idempotent", 10);
   spec.steps[0].attempt_timeout = seconds(60);
@@ -271,6 +317,34 @@ TEST(Takeover, OnUnknownOutcomeOfTheStepDecides) {
   EXPECT_EQ(fails.Status(), "ROLLED_BACK");
   EXPECT_THAT(fails.Step("s").error, HasSubstr("outcome unknown"));
   EXPECT_EQ(fails.calls.size(), 1u);
+}
+
+// A compensation says it for itself: what its step says is not asked.
+TEST(Takeover, OnUnknownOutcomeOfACompensationDecides) {
+  const auto undoing = [](UnknownOutcome outcome) {
+    WorkflowSpec spec = MakeSpec({MakeStep("a"), MakeStep("f")});
+    spec.steps[0].on_unknown_outcome = UnknownOutcome::kFail;
+    spec.steps[0].compensation = CompensationSpec{.capability = "do.effect", .on_unknown_outcome = outcome};
+    spec.steps[1].retry.max_attempts = 1;
+    RunDriver run(*SpecFromJson(SpecToJson(spec)));
+    run.Claim();
+    run.Pump();
+    run.Finish("a", Ok());
+    run.Pump();
+    run.Finish("f", Fails());
+    EXPECT_EQ(run.Pump().size(), 1u);
+    run.Crash();
+    return run;
+  };
+  RunDriver asks = undoing(UnknownOutcome::kAsk);
+  EXPECT_THAT(asks.View().uncertain, ElementsAre("undo:a"));
+  RunDriver again = undoing(UnknownOutcome::kRetry);
+  ASSERT_EQ(again.Pump().size(), 1u);
+  again.Finish("undo:a", Ok());
+  EXPECT_EQ(again.Status(), "ROLLED_BACK");
+  RunDriver fails = undoing(UnknownOutcome::kFail);
+  EXPECT_EQ(fails.Status(), "FAILED");
+  EXPECT_EQ(fails.Last("workflow.ended")["not_undone"].size(), 1u);
 }
 
 TEST(Takeover, AttemptsWithAKnownOutcomeAreNotLostOnes) {

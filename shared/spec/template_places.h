@@ -1,0 +1,28 @@
+#pragma once
+// Where in the file a part of a value stands: values know only where they begin.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/spec/workflow_spec.h"
+
+namespace acl {
+
+class TemplatePlaces {
+ public:
+  explicit TemplatePlaces(std::string_view file);
+
+  // Where `part` stands behind `value`, which begins at this mark: the first place at or behind `*from`, which moves behind it. The mark
+  // itself if the file writes the part otherwise (escapes, a line that is folded).
+  SourceMark Of(std::string_view part, SourceMark value, std::size_t value_bytes, std::size_t* from) const;
+
+ private:
+  std::size_t OffsetOf(SourceMark mark) const;
+  SourceMark MarkOf(std::size_t offset) const;
+
+  std::string_view file_;
+  std::vector<std::size_t> lines_;  // where each begins
+};
+
+}  // namespace acl
