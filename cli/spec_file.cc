@@ -18,7 +18,7 @@ void AddSpecFileOptions(CLI::App* command, const std::shared_ptr<SpecFileOptions
   AddInputOptions(command, options);
   command->add_option("--label", options->labels, "a label, NAME=VALUE")->allow_extra_args(false);
   command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
-  command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
+  command->add_flag("--strict-templates", options->strict_templates, kStrictTemplatesHelp);
 }
 
 Result<ReadSpec> ReadSpecText(Session* session, const SpecFileOptions& options) {
@@ -29,12 +29,14 @@ Result<ReadSpec> ReadSpecText(Session* session, const SpecFileOptions& options) 
   load.for_submit = true;
   load.strict = options.strict;
   load.strict_templates = options.strict_templates;
+  load.lenient_templates = options.lenient_templates;
   Loaded loaded = LoadWorkflow(*text, session->Capabilities(), load);
   for (const Finding& finding : loaded.findings) session->Note(FormatFinding(name, finding));
   if (!loaded.ok()) return Error{Code::kCorrupt, name + " was not submitted: it has errors"};
   Json body = {{"workflow", std::move(*text)}, {"file", name}};
   if (options.strict) body["strict"] = true;
   if (options.strict_templates) body["strict_templates"] = true;
+  if (options.lenient_templates) body["lenient_templates"] = true;
   return ReadSpec{std::move(*loaded.spec), std::move(body)};
 }
 

@@ -17,7 +17,7 @@ struct SpecFileOptions {
   std::string file;                         // "-": stdin
   std::string inputs_file;                  // "" for none
   std::vector<std::string> inputs, labels;  // NAME=VALUE
-  bool strict = false, strict_templates = false;
+  bool strict = false, strict_templates = false, lenient_templates = false;
 };
 
 void AddSpecFileOptions(CLI::App* command, const std::shared_ptr<SpecFileOptions>& options);
@@ -26,14 +26,17 @@ void AddInputOptions(CLI::App* command, const std::shared_ptr<SpecFileOptions>& 
 
 struct ReadSpec {
   WorkflowSpec spec;
-  Json body;  // {"workflow", "file", "strict"?, "strict_templates"?}
+  Json body;  // {"workflow", "file", "strict"?, "strict_templates"?, "lenient_templates"?}
 };
 // The file checked, findings to stderr. kCorrupt if it has errors.
 Result<ReadSpec> ReadSpecText(Session* session, const SpecFileOptions& options);
 // kInvalid if a run would not take these. `supplied`: an input that the server adds if the file declares it; empty: none.
 Status CheckRunInputs(const WorkflowSpec& spec, const Json& inputs, const std::string& supplied = "");
+inline constexpr const char* kStrictTemplatesHelp = "templates that name a step not before them are errors";
+inline constexpr const char* kLenientTemplatesHelp =
+    "what is no template, and what a template does not find, stays as text: for files that mean it";
 
-// {"workflow", "file", "inputs", "labels"?, "strict"?, "strict_templates"?}, checked here first: all findings at once, to stderr. The
+// {"workflow", "file", "inputs", "labels"?, "strict"?, "strict_templates"?, "lenient_templates"?}, checked here first: all findings at once, to stderr. The
 // server checks again. `supplied`: as of CheckRunInputs.
 Result<Json> ReadSpecFile(Session* session, const SpecFileOptions& options, const std::string& supplied = "");
 

@@ -57,6 +57,7 @@ void AddWorkflowRun(CLI::App* workflow, Session* session) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = workflow->add_subcommand("run", "submit a workflow file");
   AddSpecFileOptions(command, options->spec);
+  command->add_flag("--lenient-templates", options->spec->lenient_templates, kLenientTemplatesHelp);
   command->add_option("--files", options->folders, "copy a folder into the run: DIR, or DIR=PREFIX")->allow_extra_args(false);
   command->add_option("--idempotency-key", options->idempotency_key, "the same key again gives the same run, not a second one");
   command->add_flag("--wait", options->wait, "wait for the end; exit 0 only if it COMPLETED");

@@ -10,7 +10,7 @@ namespace {
 
 struct ValidateOptions {
   std::vector<std::string> files;
-  bool strict = false, strict_templates = false;
+  bool strict = false, strict_templates = false, lenient_templates = false;
 };
 
 Json FindingJson(const std::string& file, const Finding& finding) {
@@ -68,6 +68,7 @@ void RunValidate(Session* session, const ValidateOptions& options) {
     LoadOptions load;
     load.strict = options.strict;
     load.strict_templates = options.strict_templates;
+    load.lenient_templates = options.lenient_templates;
     Loaded loaded = LoadWorkflow(*text, session->Capabilities(), load);
     if (!loaded.ok() && session->exit_code == kExitOk) session->exit_code = kExitFailure;
     Json result = {{"file", file}, {"valid", loaded.ok()}, {"findings", Json::array()}};
@@ -92,7 +93,8 @@ void AddWorkflowValidate(CLI::App* workflow, Session* session) {
   CLI::App* command = workflow->add_subcommand("validate", "check files: every finding at once, and the order in which a good one runs");
   command->add_option("file", options->files, "workflow files; - reads one from stdin")->required();
   command->add_flag("--strict", options->strict, "unknown keys and capabilities are errors");
-  command->add_flag("--strict-templates", options->strict_templates, "templates that name a step not before them are errors");
+  command->add_flag("--strict-templates", options->strict_templates, kStrictTemplatesHelp);
+  command->add_flag("--lenient-templates", options->lenient_templates, kLenientTemplatesHelp);
   command->callback([session, options] { RunValidate(session, *options); });
 }
 

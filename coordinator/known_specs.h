@@ -25,12 +25,11 @@ class KnownSpecs {
   explicit KnownSpecs(const CapabilityRegistry& capabilities, std::size_t max_bytes = 8u << 20)
       : capabilities_(capabilities), max_bytes_(max_bytes) {}
 
-  // As LoadWorkflow for a submission.
-  std::shared_ptr<const KnownSpec> Load(const std::string& text, bool strict, bool strict_templates) {
-    const std::string key = KeyOf(text, strict, strict_templates);
+  // As LoadWorkflow for a submission. Of the options those count that a submission has.
+  std::shared_ptr<const KnownSpec> Load(const std::string& text, const LoadOptions& options) {
+    const std::string key = KeyOf(text, options);
     if (auto known = Known(key)) return known;
-    auto loaded = std::make_shared<const KnownSpec>(
-        LoadWorkflow(text, capabilities_, {.strict = strict, .strict_templates = strict_templates, .for_submit = true}));
+    auto loaded = std::make_shared<const KnownSpec>(LoadWorkflow(text, capabilities_, options));
     if (!loaded->ok() || text.size() > max_bytes_) return loaded;
     std::lock_guard lock(mutex_);
     if (by_key_.contains(key)) return loaded;
@@ -45,9 +44,7 @@ class KnownSpecs {
     return loaded;
   }
   // nullptr: it was not loaded lately.
-  std::shared_ptr<const KnownSpec> Find(const std::string& text, bool strict, bool strict_templates) {
-    return Known(KeyOf(text, strict, strict_templates));
-  }
+  std::shared_ptr<const KnownSpec> Find(const std::string& text, const LoadOptions& options) { return Known(KeyOf(text, options)); }
 
  private:
   struct Entry {
@@ -55,8 +52,9 @@ class KnownSpecs {
     std::size_t size = 0;
     std::shared_ptr<const KnownSpec> loaded;
   };
-  static std::string KeyOf(const std::string& text, bool strict, bool strict_templates) {
-    return std::string(strict ? "s" : "-") + (strict_templates ? "t" : "-") + HashBytes(text);
+  static std::string KeyOf(const std::string& text, const LoadOptions& options) {
+    return std::string(options.strict ? "s" : "-") + (options.strict_templates ? "t" : "-") + (options.lenient_templates ? "l" : "-") +
+           HashBytes(text);
   }
   std::shared_ptr<const KnownSpec> Known(const std::string& key) {
     std::lock_guard lock(mutex_);

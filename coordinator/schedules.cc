@@ -168,7 +168,7 @@ Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const
 
 Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
                                const Hash256& hash) {
-  const auto loaded = LoadWorkflow(row.definition.workflow, maker.capabilities, {.for_submit = true});
+  const auto loaded = LoadWorkflow(row.definition.workflow, maker.capabilities, {.for_submit = true, .accepted_before = true});
   if (!loaded.ok()) {
     for (const Finding& finding : loaded.findings) {
       if (finding.severity == Finding::Severity::kError)

@@ -84,8 +84,7 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
   Submission& submission = ValueOf(submitted);
   if (submission.labels.contains("schedule"))
     return Wrong("bad-label", "the label 'schedule' is the schedule's own: its name", "labels/schedule");
-  auto loaded = LoadWorkflow(submission.text, api.capabilities,
-                             {.strict = submission.strict, .strict_templates = submission.strict_templates, .for_submit = true});
+  auto loaded = LoadWorkflow(submission.text, api.capabilities, OptionsOf(submission, true));
   if (!loaded.ok()) return InvalidWorkflow(submission.file, loaded.findings);
   out.workflow_name = loaded.spec->name;
   out.findings = std::move(loaded.findings);

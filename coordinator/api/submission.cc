@@ -34,7 +34,7 @@ OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
     out.hash = CanonicalHash({{"workflow", ToHex(out.text)}});  // hex: the text need not be UTF-8 yet
     return out;
   }
-  auto read = ReadObject(request, {"workflow", "file", "inputs", "files", "labels", "strict", "strict_templates"});
+  auto read = ReadObject(request, {"workflow", "file", "inputs", "files", "labels", "strict", "strict_templates", "lenient_templates"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   return ReadSubmissionMembers(std::move(ValueOf(read)));
 }
@@ -53,7 +53,8 @@ OrRefusal<Submission> ReadSubmissionMembers(Json body) {
                        WrongType(body, "labels", body.value("labels", Json::object()).is_object(), "an object of strings"),
                        WrongType(body, "files", body.value("files", Json::array()).is_array(), "a list"),
                        WrongType(body, "strict", body.value("strict", Json(false)).is_boolean(), "true or false"),
-                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false")}) {
+                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false"),
+                       WrongType(body, "lenient_templates", body.value("lenient_templates", Json(false)).is_boolean(), "true or false")}) {
     if (refusal) return std::move(*refusal);
   }
   if (text("file")) out.file = body["file"];
@@ -63,12 +64,22 @@ OrRefusal<Submission> ReadSubmissionMembers(Json body) {
   out.files = body.value("files", Json::array());
   out.strict = body.value("strict", false);
   out.strict_templates = body.value("strict_templates", false);
+  out.lenient_templates = body.value("lenient_templates", false);
   body.erase("file");
   out.hash = CanonicalHash(body);
   if (auto wrong = WrongLabels(out.labels)) {
     return Problem(422, "invalid-request", *wrong, Json::array({ErrorItem("bad-label", *wrong, "/labels")}));
   }
   return out;
+}
+
+LoadOptions OptionsOf(const Submission& submission, bool for_submit) {
+  LoadOptions options;
+  options.strict = submission.strict;
+  options.strict_templates = submission.strict_templates;
+  options.lenient_templates = submission.lenient_templates;
+  options.for_submit = for_submit;
+  return options;
 }
 
 HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings) {

@@ -16,7 +16,7 @@ struct Submission {
   Json inputs = Json::object();
   Json labels = Json::object();
   Json files = Json::array();
-  bool strict = false, strict_templates = false;
+  bool strict = false, strict_templates = false, lenient_templates = false;
   Hash256 hash{};  // of what was asked, without the file's name
 };
 
@@ -28,6 +28,7 @@ std::optional<std::string> WrongLabels(const Json& labels);
 OrRefusal<Submission> ReadSubmission(const HttpRequest& request);
 // Its members out of a larger object; `hash` is of the object without `file`.
 OrRefusal<Submission> ReadSubmissionMembers(Json body);
+LoadOptions OptionsOf(const Submission& submission, bool for_submit);
 // 422 with every finding.
 HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings);
 

@@ -114,7 +114,7 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   auto read = ReadSubmission(request);
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Submission& submission = ValueOf(read);
-  const auto loaded = api.specs.Load(submission.text, submission.strict, submission.strict_templates);
+  const auto loaded = api.specs.Load(submission.text, OptionsOf(submission, true));
   if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
   auto files = ReadFiles(api, submission.files);
   if (const auto* refusal = RefusalOf(files)) return *refusal;
@@ -131,7 +131,7 @@ std::optional<HttpResponse> SubmitQuickly(const ApiContext& api, const HttpReque
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Submission& submission = ValueOf(read);
   if (!submission.files.empty()) return std::nullopt;
-  const auto loaded = api.specs.Find(submission.text, submission.strict, submission.strict_templates);
+  const auto loaded = api.specs.Find(submission.text, OptionsOf(submission, true));
   if (!loaded) return std::nullopt;
   return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {});
 }
@@ -140,8 +140,7 @@ HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
   auto read = ReadSubmission(request);
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   const Submission& submission = ValueOf(read);
-  const auto loaded =
-      LoadWorkflow(submission.text, api.capabilities, {.strict = submission.strict, .strict_templates = submission.strict_templates});
+  const auto loaded = LoadWorkflow(submission.text, api.capabilities, OptionsOf(submission, false));
   Json answer = {{"valid", loaded.ok()}, {"findings", FindingsToJson(submission.file, loaded.findings)}};
   if (loaded.ok()) {
     answer["name"] = loaded.spec->name;

@@ -77,7 +77,7 @@ std::optional<std::string> WrongRun(const Json& run) {
 HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
   auto common_key = ReadIdempotencyKey(request);
   if (const auto* refusal = RefusalOf(common_key)) return *refusal;
-  auto read = ReadObject(request, {"workflow", "file", "strict", "strict_templates", "runs"});
+  auto read = ReadObject(request, {"workflow", "file", "strict", "strict_templates", "lenient_templates", "runs"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Json body = std::move(ValueOf(read));
   const Json runs = body.contains("runs") ? std::move(body["runs"]) : Json();
@@ -89,7 +89,7 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
   auto submission = ReadSubmissionMembers(std::move(body));
   if (const auto* refusal = RefusalOf(submission)) return *refusal;
   const Submission& common = ValueOf(submission);
-  const auto loaded = api.specs.Load(common.text, common.strict, common.strict_templates);
+  const auto loaded = api.specs.Load(common.text, OptionsOf(common, true));
   if (!loaded->ok()) return InvalidWorkflow(common.file, loaded->findings);
 
   // All are checked before the first is made.

@@ -26,6 +26,24 @@ TEST_F(SubmitTest, TakesTheTextItselfAndJsonInJson) {
   EXPECT_EQ(Post("/v1/workflows", {{"workflow", spec}}).status, 201);
 }
 
+TEST_F(SubmitTest, LenientTemplatesAreOfTheSubmissionAndOfWhatIsKnownOfIt) {
+  const std::string text = "name: x\nsteps: [{name: s, capability: test.echo, inputs: {text: '{{ a + 1 }}'}}]\n";
+  const Json body = {{"workflow", text}}, lenient = {{"workflow", text}, {"lenient_templates", true}};
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(Post("/v1/workflows", lenient).status, 201);
+    EXPECT_EQ(Post("/v1/workflows", body).status, 422);
+  }
+  EXPECT_EQ(Post("/v1/validate", lenient).body["valid"], true);
+  EXPECT_EQ(Post("/v1/validate", body).body["findings"][0]["code"], "bad-template");
+  EXPECT_EQ(Post("/v1/workflows", {{"workflow", text}, {"lenient_templates", "yes"}}).status, 422);
+  // A schedule keeps the file only: there the file says it.
+  Json schedule = {{"name", "n"}, {"cron", "@daily"}, {"workflow", text}, {"lenient_templates", true}};
+  EXPECT_EQ(Post("/v1/schedules", schedule).status, 422);
+  schedule.erase("lenient_templates");
+  schedule["workflow"] = "lenient_templates: true\n" + text;
+  EXPECT_EQ(Post("/v1/schedules", schedule).status, 201);
+}
+
 // Parsing and asking for stored contents may take long: those are for the pool.
 TEST_F(SubmitTest, AWorkflowThatIsKnownIsSubmittedAtOnce) {
   const Json body = {{"workflow", kYaml}};
