@@ -11,6 +11,7 @@ Result<verify::StateFacts> FactsOfRun(const Document& state) {
   if (!view) return view.error();
   auto files = ReadManifest(state);
   if (!files) return files.error();
+  if (auto impossible = ImpossibleIn(*files)) return Error{Code::kCorrupt, "the run's files: " + *impossible};
   verify::StateFacts facts;
   facts.status = view->status;
   for (const auto& [path, entry] : *files) {

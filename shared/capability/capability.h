@@ -68,6 +68,7 @@ struct CapabilitySpec {
 struct CallContext {
   StepCall call;  // subject, token, attempt, idempotency key
   std::chrono::steady_clock::time_point deadline;
+  std::chrono::milliseconds timeout{0};  // that the deadline was made of: for what waits for its turn and counts anew
   StopToken stop;
   class Workspace* workspace = nullptr;  // the run's files, a layer for this attempt
   std::string traceparent = {};          // W3C, for whatever is called; empty: none

@@ -22,6 +22,13 @@ struct FileLimits {
   std::int64_t max_files = 20'000;  // directories count
 };
 
+// On a machine of one's own a workflow may start a shell (setting allowed_programs: @dev); a real fleet lists what it needs.
+inline const std::vector<std::string>& DevelopmentPrograms() {
+  static const std::vector<std::string> programs{"sh",   "bash", "python3", "git",  "ls",   "cat",       "echo",  "pwd",  "whoami", "grep",
+                                                 "find", "wc",   "head",    "tail", "sort", "sha256sum", "sleep", "true", "false"};
+  return programs;
+}
+
 struct ExecConfig {
   // Bare names. A shell is not in it by default: a workflow that needs one needs an operator who says so.
   std::vector<std::string> allowed_programs{"ls",   "cat", "echo", "pwd",  "whoami", "git",  "python", "python3",
@@ -32,6 +39,7 @@ struct ExecConfig {
   std::size_t max_argument_bytes = 128u << 10;
   std::int64_t max_memory_bytes = 0;  // address space; 0 = no limit
   int max_processes = 4096;           // of the user the worker runs as
+  int at_once = 0;                    // programs that run at once on this worker, the others wait; 0 = four for each processor
   int max_open_files = 1024;
 };
 

@@ -2,9 +2,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/layout.h"
+#include "shared/capability/places.h"
 #include "shared/capability/process.h"
 
 namespace acl {
@@ -96,13 +99,21 @@ StepResult FailedExit(const std::string& program, int exit_code, const std::stri
   return Failed(fmt::format("'{}' ended with exit code {}{}{}", program, exit_code, said.empty() ? "" : ": ", said), true);
 }
 
-StepResult Run(const CapabilityConfig& config, const Json& parameters, CallContext& context) {
+// Its own timeout, and the step's; both count from here.
+std::chrono::steady_clock::time_point DeadlineOf(double seconds, const CallContext& context) {
+  using std::chrono::steady_clock;
+  const auto own = seconds > 0 ? std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds))
+                               : steady_clock::duration(context.timeout);
+  return steady_clock::now() + std::min<steady_clock::duration>(own, context.timeout);
+}
+
+StepResult Run(const CapabilityConfig& config, Places& places, const Json& parameters, CallContext& context) {
   auto words = Words(parameters);
   if (!words) return Failed(words.error());
   auto program = FindProgram(config.exec, words->front());
   if (!program) return Failed(program.error());
-  double seconds = NumberOf(parameters, "timeout", 30);
-  if (!(seconds > 0 && seconds <= 7 * 86'400)) return Failed("timeout must be more than 0 and at most 604800 seconds");
+  const double seconds = NumberOf(parameters, "timeout", 0);
+  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= 7 * 86'400)) return Failed("timeout must be more than 0 and at most 604800 seconds");
   std::size_t size = 0;
   for (const auto& word : *words) {
     if (word.find('\0') != std::string::npos) return Failed("args must not hold NUL");
@@ -112,6 +123,11 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
     return Failed(fmt::format("args have {} bytes, {} are allowed; hand large input over in a file", size, config.exec.max_argument_bytes));
   }
 
+  const auto stopped = [&] { return context.stop.stopped(); };
+  const auto place = places.Take(stopped, [&] { context.stop.Wait(); });
+  if (!place) return Ended(Outcome::kNotStarted, "stopped before it began");
+  if (context.stop.waits()) context.stop.Begin();
+  const auto deadline = DeadlineOf(seconds, context);
   auto layout = Layout::Make(*context.workspace);
   if (!layout) return Failed(layout.error());
   const std::string& root = (*layout)->root();
@@ -127,10 +143,8 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
   request.max_file_bytes = config.files.max_file_bytes;
   request.max_processes = config.exec.max_processes;
   request.max_open_files = config.exec.max_open_files;
-  using std::chrono::steady_clock;
-  request.deadline = std::min(
-      context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
-  request.stopped = [&] { return context.stop.stopped(); };
+  request.deadline = deadline;
+  request.stopped = stopped;
 
   // Laying out its files may have taken long.
   if (context.stop.stopped()) return Ended(Outcome::kNotStarted, "stopped before it began");
@@ -139,9 +153,9 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
   if (!run) return Failed(run.error());
   switch (run->end) {
     case ProcessResult::End::kTimedOut:
-      return Ended(
-          Outcome::kTimedOut,
-          fmt::format("'{}' was killed at its timeout, with everything it started; its changes to files are dropped", words->front()));
+      return Ended(Outcome::kUnknown, fmt::format("'{}' was killed at its timeout, with everything it started; its changes to files are "
+                                                  "dropped, what else it did is not known",
+                                                  words->front()));
     case ProcessResult::End::kStopped:
       return Ended(Outcome::kCancelled,
                    fmt::format("'{}' was killed because the step was stopped; its changes to files are dropped", words->front()));
@@ -150,7 +164,11 @@ StepResult Run(const CapabilityConfig& config, const Json& parameters, CallConte
   if (run->guard_lost)
     return Ended(Outcome::kUnknown, fmt::format("the process that watches '{}' was killed; what it did is not known", words->front()));
   std::vector<std::string> warnings;
-  if (auto collected = (*layout)->Collect(warnings); !collected) return Failed(collected.error());
+  if (auto collected = (*layout)->Collect(warnings); !collected) {
+    // It ran to its end and may have done its work outside: what the disk or the store refuses now is no reason to run it again.
+    const std::string why = fmt::format("'{}' has run, and its changes to files could not be taken: {}", words->front(), collected.message());
+    return collected.code() == Code::kInvalid ? Failed(why) : Ended(Outcome::kUnknown, why);
+  }
 
   // As a shell reports a signal.
   int exit_code = run->end == ProcessResult::End::kSignalled ? 128 + run->signal : run->exit_code;
@@ -197,7 +215,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
        .type = "boolean",
        .description = "an exit code other than 0 is a failed attempt, which is tried again as the step says, and its files are dropped",
        .default_value = Json(false)},
-      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)}};
+      {.name = "timeout", .type = "float", .description = "seconds, if less than the step's `timeout_seconds`"}};
   exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
                   Out("stderr", "string", "at most 1 MiB of it"),
                   Out("exit_code", "integer", "128 + n if signal n ended it"),
@@ -210,7 +228,13 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   exec.risk = RiskLevel::kHigh;
   exec.false_success = FalseSuccess::kResult;
   exec.needs_confirmation = true;
-  registry.Add(std::move(exec), [config](const Json& parameters, CallContext& context) { return Run(*config, parameters, context); });
+  exec.undo = UndoKind::kFiles;
+  exec.default_timeout = std::chrono::seconds(30);
+  const int processors = std::max(1, int(std::thread::hardware_concurrency()));
+  auto places = std::make_shared<Places>(config->exec.at_once > 0 ? config->exec.at_once : 4 * processors);
+  registry.Add(std::move(exec), [config, places](const Json& parameters, CallContext& context) {
+    return Run(*config, *places, parameters, context);
+  });
 }
 
 }  // namespace acl

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 namespace acl {
 
@@ -90,38 +92,61 @@ Status MakeFolders(const std::string& path) {
 
 namespace {
 
-void RemoveBelow(int folder, int depth) {
-  int copy = ::dup(folder);
+std::vector<std::string> NamesIn(int folder) {
+  std::vector<std::string> names;
+  const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* entries = copy < 0 ? nullptr : ::fdopendir(copy);
   if (!entries) {
     if (copy >= 0) ::close(copy);
-    return;
+    return names;
   }
-  ::rewinddir(entries);
-  while (dirent* entry = ::readdir(entries)) {
+  while (const dirent* entry = ::readdir(entries)) {
     std::string name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (::unlinkat(folder, name.c_str(), 0) == 0) continue;
-    int child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child < 0 && ::fchmodat(folder, name.c_str(), 0700, 0) == 0) {  // a program may have taken the rights away
-      child = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    }
-    if (child >= 0) {
-      ::fchmod(child, 0700);
-      if (depth < 1000) RemoveBelow(child, depth + 1);
-      ::close(child);
-    }
-    ::unlinkat(folder, name.c_str(), AT_REMOVEDIR);
+    if (name != "." && name != "..") names.push_back(std::move(name));
   }
   ::closedir(entries);
+  return names;
+}
+
+// A program may have taken the rights away.
+Fd OpenToEmpty(int parent, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Fd folder(::openat(parent, name.c_str(), kFlags));
+  if (!folder.ok() && ::fchmodat(parent, name.c_str(), 0700, 0) == 0) folder = Fd(::openat(parent, name.c_str(), kFlags));
+  if (folder.ok()) ::fchmod(folder.get(), 0700);
+  return folder;
+}
+
+// Moves a directory to the top under a name of its own.
+bool Lift(int from, const std::string& name, int top, std::uint64_t& number) {
+  ::fchmodat(from, name.c_str(), 0700, 0);  // its own right to write is needed: its ".." changes
+  for (;;) {
+    const std::string free = ".lifted-" + std::to_string(number++);
+    if (::renameat2(from, name.c_str(), top, free.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EEXIST) return false;
+  }
 }
 
 }  // namespace
 
+// Directories are lifted to the top before the one above them goes, so that neither paths, nor the stack, nor the descriptors that are open
+// at once grow with the depth of the tree.
 void RemoveTree(const std::string& path) {
   {
-    auto folder = OpenFolder(path);
-    if (folder) RemoveBelow(folder->get(), 0);
+    auto top = OpenFolder(path);
+    std::uint64_t number = 0;
+    for (bool moved = bool(top); moved;) {
+      moved = false;
+      for (const std::string& name : NamesIn(top->get())) {
+        if (::unlinkat(top->get(), name.c_str(), 0) == 0) continue;
+        if (Fd folder = OpenToEmpty(top->get(), name); folder.ok()) {
+          for (const std::string& inner : NamesIn(folder.get())) {
+            if (::unlinkat(folder.get(), inner.c_str(), 0) != 0) moved = Lift(folder.get(), inner, top->get(), number) || moved;
+          }
+        }
+        ::unlinkat(top->get(), name.c_str(), AT_REMOVEDIR);
+      }
+    }
   }
   ::rmdir(path.c_str());
 }

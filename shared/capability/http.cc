@@ -99,13 +99,16 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   if (!context.traceparent.empty() && !Has(call.headers, "traceparent")) call.own_headers.emplace_back("traceparent", context.traceparent);
   call.repeatable = method != "POST";
   call.follow_redirects = method == "GET" && FlagOf(parameters, "follow_redirects");
-  double seconds = NumberOf(parameters, "timeout", 30);
-  if (!(seconds > 0 && seconds <= 86'400)) {
+  const bool has_own = parameters.contains("timeout");
+  const double seconds = NumberOf(parameters, "timeout", 0);
+  if (has_own && !(seconds > 0 && seconds <= 86'400)) {
     return Error{Code::kInvalid, "timeout must be more than 0 and at most 86400 seconds"};
   }
   using std::chrono::steady_clock;
-  call.deadline = std::min(
-      context.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
+  call.deadline = context.deadline;
+  if (has_own)
+    call.deadline = std::min(call.deadline, steady_clock::now() +
+                                                std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
   call.stopped = [stop = context.stop] { return stop.stopped(); };
   return call;
 }
@@ -130,7 +133,7 @@ CapabilitySpec Common(std::string id, std::string summary) {
   spec.parameters = {
       {.name = "url", .type = "string", .description = "http or https, a public host", .required = true},
       {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object()},
-      {.name = "timeout", .type = "float", .description = "seconds; the step's own timeout counts too", .default_value = Json(30)},
+      {.name = "timeout", .type = "float", .description = "seconds, if less than the step's `timeout_seconds`"},
       StatusField("expect_status", "statuses that are an answer: 200, \"200-299\" or a list; any other fails the attempt. Default: all"),
       StatusField("retry_on", "statuses that fail the attempt and are worth another; Retry-After delays it. Default: see below"),
       {.name = "parse_json", .type = "boolean", .description = "true: the body must be JSON; false: it is not parsed"}};
@@ -139,6 +142,7 @@ CapabilitySpec Common(std::string id, std::string summary) {
   spec.results.push_back(OutIf("json", "any", "the body as a value, if it is JSON"));
   spec.retry_delay = std::chrono::seconds(1);
   spec.false_success = FalseSuccess::kResult;
+  spec.default_timeout = std::chrono::seconds(30);
   spec.docs =
       "Any status is a result (look at `success`), unless `expect_status` or `retry_on` says otherwise; no answer at all is a failure. A "
       "status that is not expected is tried again if it is in `retry_on`; without `retry_on` if it is 408, 425, 429 or 503, of GET and PUT "

@@ -87,7 +87,8 @@ StepResult ToResult(HttpAnswer answer, const std::string& method, const Wanted& 
     case HttpAnswer::End::kLost: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error, true);
     case HttpAnswer::End::kTooLarge: return unsafe ? Ended(Outcome::kUnknown, answer.error) : Failed(answer.error);
     case HttpAnswer::End::kTimedOut: return Ended(unsafe ? Outcome::kUnknown : Outcome::kTimedOut, answer.error);
-    case HttpAnswer::End::kStopped: return Ended(unsafe ? Outcome::kUnknown : Outcome::kCancelled, answer.error);
+    case HttpAnswer::End::kStopped:
+      return Ended(unsafe ? Outcome::kUnknown : method == "POST" ? Outcome::kNotStarted : Outcome::kCancelled, answer.error);
   }
   if (auto failed = FailedByStatus(wanted, answer, method)) return std::move(*failed);
   Json headers = Json::object();

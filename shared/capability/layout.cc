@@ -15,7 +15,6 @@ namespace acl {
 namespace {
 
 constexpr std::size_t kMaxWarnings = 20;
-constexpr int kMaxDepth = 200;
 
 // Files are laid out with this time (2000-01-01), so any write afterwards shows, however coarse the clock of the file system.
 constexpr timespec kLaidOutTime{946'684'800, 0};
@@ -137,7 +136,6 @@ Status Layout::Collect(std::vector<std::string>& warnings) {
 }
 
 Status Layout::Walk(int root, const std::string& folder, int depth, std::vector<std::string>& warnings) {
-  if (depth > kMaxDepth) return Error{Code::kInvalid, fmt::format("'{}': directories are nested deeper than {}", folder, kMaxDepth)};
   auto here = OpenBeneath(root, folder, O_RDONLY | O_DIRECTORY);
   if (!here) return Error{here.code(), fmt::format("looking into '{}': {}", folder, here.message())};
   int copy = ::dup(here->get());
@@ -157,6 +155,9 @@ Status Layout::Walk(int root, const std::string& folder, int depth, std::vector<
     }
   }
   ::closedir(entries);
+  if (std::size_t(depth) >= kMaxPathDepth && !names.empty()) {
+    return Error{Code::kInvalid, fmt::format("the program left a path of more than {} names below '{}...'", kMaxPathDepth, folder.substr(0, 40))};
+  }
   std::sort(names.begin(), names.end());
   for (const auto& name : names) {
     auto path = NormalisePath(folder.empty() ? "./" + name : folder + "/" + name);

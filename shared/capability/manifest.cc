@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "shared/base/canonical_json.h"
 #include "shared/base/utf8.h"
 #include "shared/journal/json_patch.h"
@@ -80,6 +82,8 @@ Result<std::string> NormalisePath(std::string_view raw) {
     }
     parts.push_back(part);
   }
+  if (parts.size() > kMaxPathDepth)
+    return Error{Code::kInvalid, fmt::format("a path has {} names, {} are allowed: '{}...'", parts.size(), kMaxPathDepth, raw.substr(0, 40))};
   std::string path;
   for (auto part : parts) {
     if (!path.empty()) path += '/';
@@ -138,6 +142,19 @@ Result<Manifest> ReadManifest(const Document& state) {
   return manifest;
 }
 
+std::optional<std::string> ImpossibleIn(const Manifest& manifest) {
+  std::set<std::string_view> directories;  // those that are sound, all the way up
+  for (const auto& [path, entry] : manifest) {
+    for (std::string_view rest = path; rest.rfind('/') != std::string_view::npos;) {
+      rest = rest.substr(0, rest.rfind('/'));
+      if (!directories.insert(rest).second) break;
+      const auto above = manifest.find(rest);
+      if (above != manifest.end() && !above->second.is_dir) return fmt::format("'{}' is a file, yet '{}' lies below it", rest, path);
+    }
+  }
+  return std::nullopt;
+}
+
 FileEntry EntryOf(const FileChange& change) {
   FileEntry entry;
   entry.mode = change.mode;
@@ -152,16 +169,6 @@ FileEntry EntryOf(const FileChange& change) {
 Hash256 FoundAt(const Document& state, std::string_view path) {
   const Json* entry = state.Find(FileKey(path));
   return entry ? CanonicalHash(*entry) : Hash256{};
-}
-
-const FileChange* FirstConflict(const Document& state, const std::vector<FileChange>& changes) {
-  for (const FileChange& change : changes) {
-    if (!change.found) continue;
-    const Hash256 now = FoundAt(state, change.path);
-    if (now == *change.found) continue;
-    if (now != (IsDeletion(change) ? Hash256{} : CanonicalHash(FileEntryToJson(EntryOf(change))))) return &change;
-  }
-  return nullptr;
 }
 
 Json PatchFiles(const Document& state, const std::vector<FileChange>& changes) {
@@ -181,23 +188,6 @@ Json PatchFiles(const Document& state, const std::vector<FileChange>& changes) {
     }
   }
   return patch;
-}
-
-std::vector<FileChange> UndoOf(const Document& before, const std::vector<FileChange>& changes) {
-  std::vector<FileChange> undo;
-  for (const auto& change : changes) {
-    FileChange back;
-    back.path = change.path;
-    auto old = FindFile(before, change.path);
-    if (old && *old) {
-      back.is_dir = (*old)->is_dir;
-      back.mode = (*old)->mode;
-      back.size = (*old)->size;
-      if (!back.is_dir) back.hash = (*old)->hash;
-    }
-    undo.push_back(std::move(back));
-  }
-  return undo;
 }
 
 Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files) {

@@ -25,6 +25,7 @@ inline constexpr std::string_view kFileKeyPrefix = "file:";
 inline constexpr std::string_view kLogicalRoot = "/workspace";
 inline constexpr std::size_t kMaxPathBytes = 3000;
 inline constexpr std::size_t kMaxComponentBytes = 255;
+inline constexpr std::size_t kMaxPathDepth = 200;  // names in a path; the same at submit and in every step
 
 struct FileEntry {
   Hash256 hash{};         // zero for directories
@@ -39,7 +40,7 @@ Json FileEntryToJson(const FileEntry& entry);
 Result<FileEntry> FileEntryFromJson(const Json& json);  // kInvalid with what is wrong
 
 // What people write ("a/b", "./a//b", "a/../b", "/workspace/a/b") -> "a/b"; the root is "". kInvalid with the reason and which root
-// applies: leaves the workspace, NUL or control characters, not UTF-8, a component over 255 bytes, over 3000 bytes in all.
+// applies: leaves the workspace, NUL or control characters, not UTF-8, a component over 255 bytes, over 3000 bytes or 200 names in all.
 Result<std::string> NormalisePath(std::string_view raw);
 std::string LogicalPath(std::string_view path);                // "a/b" -> "/workspace/a/b"; "" -> "/workspace"
 std::string ParentPath(std::string_view path);                 // "a/b" -> "a"; "a" -> ""
@@ -54,20 +55,16 @@ Result<std::optional<FileEntry>> FindFile(const Document& state, std::string_vie
 // The whole manifest, sorted by path. Walks the state. kCorrupt names the entry that does not parse.
 using Manifest = std::map<std::string, FileEntry, std::less<>>;
 Result<Manifest> ReadManifest(const Document& state);
+// What no file system could hold: "'d' is a file, yet 'd/y' lies below it"; nullopt if the manifest can be.
+std::optional<std::string> ImpossibleIn(const Manifest& manifest);
 
 // A change that deletes: a file has a hash, a directory says so.
 inline bool IsDeletion(const FileChange& change) { return !change.hash && !change.is_dir; }
 FileEntry EntryOf(const FileChange& change);
 // FileChange::found of a path in this state.
 Hash256 FoundAt(const Document& state, std::string_view path);
-// The first change whose path is no longer as its attempt found it, and not already what the change makes of it: another step that ran
-// at the same time changed it (DESIGN.md section 1). nullptr: all can be merged.
-const FileChange* FirstConflict(const Document& state, const std::vector<FileChange>& changes);
 // The patch operations (JSON Patch array) that make these changes to the state; changes that change nothing are left out.
 Json PatchFiles(const Document& state, const std::vector<FileChange>& changes);
-// The change that brings the present entry of the state back (undo of `changes` made on it): the old manifest entry, or its deletion.
-std::vector<FileChange> UndoOf(const Document& before, const std::vector<FileChange>& changes);
-
 // Normalises paths, adds missing parent directories, sorts. kInvalid: bad path, two entries of one path, a file where a directory is
 // needed.
 Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "shared/capability/endings.h"
 #include "shared/capability/standard.h"
 
 namespace acl {
@@ -38,6 +39,17 @@ std::string Section(const CapabilitySpec& spec) {
   return out;
 }
 
+std::string EndingsSection() {
+  std::string out =
+      "## How a call can end\n\n"
+      "A test brings about each row. A step whose outcome is unknown becomes UNCERTAIN and waits for a person (`airun step resolve`), unless "
+      "it says `on_unknown_outcome: retry` or `fail`: whether it had its effect is not known, and nothing is repeated blindly.\n\n"
+      "| capability or effect | how the call ends | what follows |\n|---|---|---|\n";
+  for (const Ending& ending : Endings())
+    out += fmt::format("| {} | {} | {} |\n", ending.what, Cell(std::string(ending.how)), FollowsText(ending.follows));
+  return out + '\n';
+}
+
 }  // namespace
 
 std::string CapabilityMarkdown(const CapabilityRegistry& registry) {
@@ -60,6 +72,7 @@ std::string CapabilityMarkdown(const CapabilityRegistry& registry) {
                        Cell(spec->summary));
   }
   out += '\n';
+  out += EndingsSection();
   for (const auto* spec : registry.All()) out += Section(*spec);
   while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
   return out;

@@ -226,6 +226,7 @@ CapabilityRunner::Work CapabilityRunner::Queue(Work work) {
   std::lock_guard lock(mutex_);
   if (stopping_ || queued_ + work.size() > max_queued_) return work;
   queued_ += work.size();
+  for (const Job& job : work) job.stop.Wait();
   queue_.push_back(std::move(work));
   WakeAThread();
   return {};
@@ -254,6 +255,7 @@ void CapabilityRunner::RunWork() {
     queued_ -= work.size();
     const std::uint64_t number = Begin(work);
     lock.unlock();
+    for (const Job& job : work) job.stop.Begin();
     CarryOutAll(work, number);
     work.clear();
     lock.lock();
@@ -330,7 +332,7 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall c
   auto timeout = call.step.timeout.count() > 0 ? call.step.timeout : std::chrono::duration_cast<milliseconds>(spec->default_timeout);
   if (timeout.count() <= 0 || timeout > kNoTimeout) timeout = kNoTimeout;
   attempt.context.emplace(
-      CallContext{std::move(call), steady_clock::now() + timeout, stop, attempt.workspace.get(), std::move(traceparent)});
+      CallContext{std::move(call), steady_clock::now() + timeout, timeout, stop, attempt.workspace.get(), std::move(traceparent)});
   return std::nullopt;
 }
 

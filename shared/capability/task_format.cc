@@ -30,7 +30,7 @@ bool Flag(const Json& json, const char* key, bool otherwise) {
   return it != json.end() && it->is_boolean() ? it->get<bool>() : otherwise;
 }
 
-// `found` is the checksum of what the attempt found at the path: the merge compares it (FirstConflict).
+// `found` is the checksum of what the attempt found at the path: the merge compares it (FindConflict).
 Json ChangeToJson(const FileChange& change) {
   Json json = {{"path", change.path}};
   if (!change.hash && !change.is_dir) {
@@ -39,6 +39,7 @@ Json ChangeToJson(const FileChange& change) {
     json["entry"] = FileEntryToJson(EntryOf(change));
   }
   if (change.found) json["found"] = ToHex(*change.found);
+  if (change.whole) json["whole"] = true;
   return json;
 }
 
@@ -53,6 +54,7 @@ Result<FileChange> ChangeFromJson(const Json& json) {
     change.found = HashFromHex(Text(json, "found"));
     if (!change.found) return Error{Code::kInvalid, fmt::format("file '{}': \"found\" is no checksum", change.path)};
   }
+  change.whole = Flag(json, "whole", false);
   if (Flag(json, "deleted", false)) return change;
   auto entry = json.find("entry");
   if (entry == json.end()) return Error{Code::kInvalid, fmt::format("file '{}' has neither an entry nor a deletion", change.path)};

@@ -90,7 +90,10 @@ Status Workspace::EnsureParent(const std::string& path, bool create) {
   auto entry = Stat(parent);
   if (!entry) return entry.error();
   if (*entry) {
-    if ((*entry)->is_dir) return {};
+    if ((*entry)->is_dir) {
+      RelyOn(parent);
+      return {};
+    }
     return Error{Code::kInvalid, fmt::format("'{}' is a file, so nothing can lie below it: {}", parent, path)};
   }
   if (!create) {
@@ -102,6 +105,13 @@ Status Workspace::EnsureParent(const std::string& path, bool create) {
   if (auto quota = CheckQuota(parent, 0, 1); !quota) return quota;
   layer_[parent] = kDirectory;
   return {};
+}
+
+// One that has no entry of its own gets one, so that what is made in it cannot hang in the air.
+void Workspace::RelyOn(const std::string& directory) {
+  if (directory.empty()) return;
+  const auto entry = Entry(directory);
+  layer_.emplace(directory, entry && *entry ? **entry : kDirectory);
 }
 
 Status Workspace::CheckQuota(const std::string& path, std::int64_t grows_by, std::int64_t more_files) {
@@ -159,8 +169,9 @@ Result<bool> Workspace::MakeDir(const std::string& path, bool parents) {
   auto old = Stat(path);
   if (!old) return old.error();
   if (*old) {
-    if ((*old)->is_dir) return false;
-    return Error{Code::kInvalid, fmt::format("'{}' is a file", path)};
+    if (!(*old)->is_dir) return Error{Code::kInvalid, fmt::format("'{}' is a file", path)};
+    RelyOn(path);
+    return false;
   }
   if (auto put = PutEntry(path, kDirectory, parents); !put) return put.error();
   return true;
@@ -213,6 +224,7 @@ Status Workspace::Copy(const std::string& source, const std::string& destination
     below = std::move(*listed);
   }
   if (auto put = PutEntry(destination, **entry, false); !put) return put;
+  if ((*entry)->is_dir) whole_.insert(destination);
   for (const auto& [path, child] : below) {
     auto target = NormalisePath(destination + path.substr(source.size()));  // may have become too long
     if (!target) return target.error();
@@ -224,12 +236,10 @@ Status Workspace::Copy(const std::string& source, const std::string& destination
 std::vector<FileChange> Workspace::Changes() const {
   std::vector<FileChange> changes;
   for (const auto& [path, entry] : layer_) {
-    auto old = FindFile(state_, path);
-    bool same = old && *old == entry;
-    if (same) continue;
     FileChange change;
     change.path = path;
     change.found = FoundAt(state_, path);
+    change.whole = entry && entry->is_dir && whole_.contains(path);
     if (entry) {
       change.is_dir = entry->is_dir;
       change.mode = entry->mode;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ class Workspace {
 
   // The manifest with the layer applied, sorted by path.
   Result<Manifest> Files();
-  // The layer, sorted by path; what ends as it was is left out.
+  // The layer, sorted by path, with the directories that it relies on (merge.h); what ends as it was is there too, for whoever wrote it
+  // relies on it.
   std::vector<FileChange> Changes() const;
 
   ContentCache& contents() { return contents_; }
@@ -58,6 +60,7 @@ class Workspace {
   Result<const Manifest*> Base();
   Result<std::optional<FileEntry>> Entry(const std::string& path);  // of the layer, else of the state
   Status EnsureParent(const std::string& path, bool create);
+  void RelyOn(const std::string& directory);  // it is there
   Status CheckQuota(const std::string& path, std::int64_t grows_by, std::int64_t more_files);
 
   Document state_;
@@ -67,6 +70,7 @@ class Workspace {
   std::optional<std::string> folder_;
   std::optional<Manifest> base_;                           // read when something needs the whole
   std::map<std::string, std::optional<FileEntry>> layer_;  // nullopt: deleted
+  std::set<std::string> whole_;                            // directories whose whole tree is this attempt's
   std::int64_t total_bytes_ = -1, total_files_ = 0;        // counted at the first growth
 };
 

@@ -39,17 +39,20 @@ struct FileChange {
   int mode = 0644;  // permission bits; directories are entries too, with is_dir
   bool is_dir = false;
   // What the attempt found at the path: the checksum of the manifest's entry, zeros if there was none. Unset: nobody looked.
+  // A change that leaves the path as it was found says that the attempt relied on it (the folder that it wrote into).
   std::optional<Hash256> found;
+  // Of a directory: the attempt made or replaced the whole tree, so nothing that it did not see may lie below the path.
+  bool whole = false;
 };
 
 struct StepResult {
   enum class Outcome {
     kSucceeded,
     kFailed,      // a known failure: counts as an attempt, may be retried
-    kTimedOut,    // killed at its deadline
+    kTimedOut,    // ended at its deadline, a known failure: nothing reached the outside, or it may safely be done again (else kUnknown)
     kCancelled,   // stopped because it was asked to
     kNotStarted,  // the effect was never begun (drain, margin): does not count
-    kUnknown,     // it may have happened (connection lost after sending)
+    kUnknown,     // it may have happened (connection lost after sending, program killed at its timeout)
   } outcome = Outcome::kSucceeded;
   Json outputs = Json::object();
   std::string error;

@@ -2,8 +2,11 @@
 // How the kernel has a step run. Production: capabilities on a thread pool (worker/runner). Simulation: scripted.
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "shared/kernel/kind.h"
@@ -24,11 +27,27 @@ struct StepCall {
 // Asked by the runner now and then: true once the step should end (cancel, timeout, lease lost, second signal).
 class StopToken {
  public:
-  bool stopped() const { return flag_->load(std::memory_order_acquire); }
-  void Stop() { flag_->store(true, std::memory_order_release); }
+  bool stopped() const { return shared_->stopped.load(std::memory_order_acquire); }
+  void Stop() { shared_->stopped.store(true, std::memory_order_release); }
+
+  // Said by the runner: the call waits for a thread or a place, then that it begins now. Its time counts from its beginning.
+  void Wait() const { shared_->begun.store(kWaits, std::memory_order_release); }
+  void Begin() const { shared_->begun.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release); }
+  bool waits() const { return shared_->begun.load(std::memory_order_acquire) == kWaits; }
+  // Unset: it never waited.
+  std::optional<std::chrono::steady_clock::time_point> begun() const {
+    const std::int64_t at = shared_->begun.load(std::memory_order_acquire);
+    if (at <= 0) return std::nullopt;
+    return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(at));
+  }
 
  private:
-  std::shared_ptr<std::atomic<bool>> flag_ = std::make_shared<std::atomic<bool>>(false);
+  static constexpr std::int64_t kWaits = -1;
+  struct Shared {
+    std::atomic<bool> stopped{false};
+    std::atomic<std::int64_t> begun{0};
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 class StepRunner {

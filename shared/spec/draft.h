@@ -34,6 +34,7 @@ void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draf
 // loader_retry.cc
 // `capability`: of the step; nullptr if it is not known.
 void ReadRetry(Reader* reader, Fields* fields, const CapabilitySpec* capability, StepSpec* step);
+inline constexpr std::chrono::seconds kUnsaid{0};  // a step's `timeout_seconds` until SettleTimeouts
 // `max_retries`, `timeout_seconds`, `on_unknown_outcome`
 void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* compensation);
 // `priority` of a workflow or step: the band, 0 to 3.
@@ -46,6 +47,8 @@ void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, St
 void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec);
 // loader_checks.cc
 void CheckGraph(Reader* reader, Draft* draft);
+// The time of attempts whose step or compensation has no `timeout_seconds`: that of the call's own `timeout`, else the capability's.
+void SettleTimeouts(const CapabilityRegistry& capabilities, WorkflowSpec* spec);
 void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft& draft);
 // loader_references.cc: what templates name
 void CheckReferences(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft);

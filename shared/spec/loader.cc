@@ -136,6 +136,7 @@ Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilit
       ReadWorkflow(&reader, *root, capabilities, &draft);
       CheckGraph(&reader, &draft);
       CheckCapabilities(&reader, *root, capabilities, draft);
+      SettleTimeouts(capabilities, &draft.spec);
       CheckReferences(&reader, capabilities, draft);
       CheckTemplates(&reader, *root, text, draft.spec);
     }

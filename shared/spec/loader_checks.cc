@@ -83,6 +83,11 @@ void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std
       if (line.find("'" + entry.key + "'") != std::string::npos) return entry.key_mark;
     return given->key_mark;
   };
+  const SourceEntry* limit = node.Find("timeout_seconds");
+  const auto own = inputs.find("timeout");
+  if (limit && limit->value.scalar.is_number() && own != inputs.end() && own->is_number() && *own > limit->value.scalar)
+    reader->Warning(place("'timeout'"), "timeout-order",
+                    "'timeout' of " + owner + " is longer than its 'timeout_seconds', which ends the attempt first");
   for (const std::string& line : CheckParameters(*spec, inputs, true)) reader->Error(place(line), "bad-parameter", owner + ": " + line);
   for (const std::string& line : UnknownParameters(*spec, inputs))
     reader->Strictly(reader->options().strict, place(line), "unknown-parameter", owner + ": " + line);

@@ -1,4 +1,7 @@
 // `max_retries`, `retry`, the timeouts and `on_unknown_outcome` of a step; the limits of a compensation; the priority band.
+#include <algorithm>
+#include <cmath>
+
 #include "shared/spec/draft.h"
 
 namespace acl {
@@ -54,7 +57,33 @@ std::optional<int> ReadAttempts(Reader* reader, const Fields& fields) {
   return std::max(1, static_cast<int>(*value));
 }
 
+constexpr std::chrono::seconds kUsualTimeout{300};
+constexpr std::chrono::seconds kLongestTimeout{86'400};  // while the run has yet to say what `timeout` is
+
+std::chrono::seconds UnsaidTimeout(const CapabilitySpec* capability, const Json& inputs) {
+  if (!capability) return kUsualTimeout;
+  const auto& fields = capability->parameters;
+  const auto own = inputs.find("timeout");
+  if (own == inputs.end() || std::none_of(fields.begin(), fields.end(), [](const FieldSpec& field) { return field.name == "timeout"; }))
+    return capability->default_timeout;
+  if (!own->is_number()) return kLongestTimeout;
+  const double seconds = std::ceil(own->get<double>());
+  return seconds >= 1 && seconds <= 7 * 86'400 ? std::chrono::seconds(std::int64_t(seconds)) : kUsualTimeout;
+}
+
 }  // namespace
+
+void SettleTimeouts(const CapabilityRegistry& capabilities, WorkflowSpec* spec) {
+  const auto settle = [&](CompensationSpec& compensation) {
+    if (!compensation.timeout && compensation.inputs.contains("timeout"))
+      compensation.timeout = UnsaidTimeout(capabilities.Find(compensation.capability), compensation.inputs);
+  };
+  for (StepSpec& step : spec->steps) {
+    if (step.attempt_timeout == kUnsaid) step.attempt_timeout = UnsaidTimeout(capabilities.Find(step.capability), step.inputs);
+    if (step.compensation) settle(*step.compensation);
+  }
+  for (CompensationSpec& compensation : spec->global_compensation_steps) settle(compensation);
+}
 
 std::optional<int> ReadBand(Reader* reader, const Fields& fields) {
   const SourceNode* node = fields.Get("priority");
@@ -78,6 +107,7 @@ void ReadRetry(Reader* reader, Fields* fields, const CapabilitySpec* capability,
     step->retry.jitter = kDefaultJitter;
   }
   if (const SourceNode* node = fields->Get("retry")) ReadRetryMap(reader, *node, "step '" + step->name + "'", &step->retry);
+  step->attempt_timeout = kUnsaid;
   fields->Seconds("timeout_seconds", &step->attempt_timeout);
   if (const SourceNode* node = fields->Get("step_timeout_seconds")) {
     std::chrono::seconds value{0};

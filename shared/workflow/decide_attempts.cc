@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/base/json_object.h"
-#include "shared/capability/manifest.h"
+#include "shared/capability/merge.h"
 #include "shared/kernel/suspicion.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/decider.h"
@@ -83,16 +83,11 @@ void Decider::GiveUp(const Instance& instance, int attempt, const std::string& w
   Emit(event::kStepCancelled, std::move(facts));
 }
 
-bool Decider::HasUndo(const Instance& instance) const {
-  if (instance.undo) return false;
-  const CapabilitySpec* capability = spec_.capability(instance.step);
-  return spec_.step(instance.step).compensation.has_value() || (capability && capability->undo != UndoKind::kNone);
-}
-
+// Files need no thought: those of an attempt without a recorded end were never merged.
 bool Decider::Indifferent(const Instance& instance) {
   if (instance.undo) return false;
   RunRecord run = Run();
-  return run.phase == Phase::kStopping && !(run.rollback && HasUndo(instance));
+  return run.phase == Phase::kStopping && !(run.rollback && spec_.step(instance.step).compensation.has_value());
 }
 
 void Decider::AskPerson(const Instance& instance, int attempt, const std::string& why) {
@@ -158,15 +153,12 @@ void Decider::On(const StepFinishedInput& input) {
         StepResult failed = result;
         failed.error = storable ? "its outputs are not an object" : "its outputs cannot be stored: " + storable.message();
         Failed(*instance, record, input.attempt_id, failed, false);
-      } else if (instance->undo) {
-        CompensationCompleted(*instance, input.attempt_id, result.outputs, result.files);
-      } else if (const FileChange* conflict = FirstConflict(State(), result.files)) {
+      } else if (const auto conflict = FindConflict(State(), result.files)) {
         StepResult failed = result;
-        failed.error = fmt::format(
-            "it changed {}, which another step changed while it ran; let one depend on the other (depends_on), or give each a file of its "
-            "own",
-            LogicalPath(conflict->path));
-        Failed(*instance, record, input.attempt_id, failed, false);
+        failed.error = conflict->what + "; let one depend on the other (depends_on), or give each a file or folder of its own";
+        Failed(*instance, record, input.attempt_id, failed, instance->undo);  // a compensation sees the files as they are next time
+      } else if (instance->undo) {
+        CompensationCompleted(*instance, input.attempt_id, result.outputs, RealChanges(State(), result.files));
       } else {
         const Document& before = State();
         Completed(*instance, record, input.attempt_id, result);
@@ -184,7 +176,7 @@ void Decider::On(const StepFinishedInput& input) {
     case Outcome::kCancelled:
     case Outcome::kNotStarted:
       if (!running) return;  // runs again when it may
-      if (stopping) {
+      if (const bool unsure = result.outcome == Outcome::kCancelled && traits.journaled() && !traits.repeatable(); stopping && !unsure) {
         Emit(event::kStepCancelled, StepFacts(*instance, input.attempt_id));
       } else if (result.outcome == Outcome::kNotStarted) {
         Emit(event::kAttemptNotStarted, StepFacts(*instance, input.attempt_id));

@@ -2,7 +2,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
-#include "shared/capability/manifest.h"
+#include "shared/capability/merge.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
 
@@ -25,6 +25,7 @@ void NameContents(const std::vector<FileChange>& changes, Decision& decision) {
 }  // namespace
 
 void Decider::Completed(const Instance& instance, const StepRecord& record, int attempt, StepResult result) {
+  if (!result.files.empty()) result.files = RealChanges(State(), std::move(result.files));
   Json facts = StepFacts(instance, attempt);
   if (result.duration.count() > 0) AddMember(facts, "duration_ms", result.duration.count());
   std::vector<std::string> missing;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/capability/merge.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
@@ -80,7 +81,12 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
     return true;
   }
   if (!files) return false;
-  Json restored = *files;
+  auto undone = UndoFiles(State(), *files);
+  if (!undone) {
+    FailedForGood(instance, 0, 0, undone.message(), std::nullopt);
+    return true;
+  }
+  Json restored = std::move(*undone);
   Json facts = StepFacts(instance, 0);
   facts["undoes"] = spec_.step(forward->step).name;
   facts["files"] = restored.size();

@@ -86,8 +86,11 @@ void Decider::TaskEnded(const InboxInput& input) {
   }
   StepResult& result = ended->result;
   const bool late = traits.step_timeout && record.started_at && now_ >= *record.started_at + *traits.step_timeout;
-  if (result.outcome == Outcome::kCancelled && late && (Run().phase != Phase::kStopping || instance->undo)) {
-    result.outcome = Outcome::kTimedOut;
+  if (result.outcome == Outcome::kCancelled && ended->token == 0) result.outcome = Outcome::kNotStarted;  // nobody took it
+  const bool ended_early = result.outcome == Outcome::kCancelled || result.outcome == Outcome::kNotStarted;
+  if (ended_early && late && (Run().phase != Phase::kStopping || instance->undo)) {
+    const bool unsure = result.outcome == Outcome::kCancelled && !traits.repeatable();  // it was stopped while it ran
+    result.outcome = unsure ? Outcome::kUnknown : Outcome::kTimedOut;
     result.retryable = false;
     result.error = fmt::format("step timeout of {} s passed{}", traits.step_timeout->count() / 1000,
                                ended->token > 0 ? "" : " before a worker of queue '" + TextOf(record.task, "queue") + "' took it");

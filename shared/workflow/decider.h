@@ -76,7 +76,6 @@ class Decider {
   Json UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files, std::vector<std::string>& warnings);
   // One line of compensation_log.
   void LogCompensation(const Instance& instance, const std::string& capability, const char* status, const std::string& error);
-  bool HasUndo(const Instance& instance) const;
   // True while the run stops and nothing hangs on what the attempt did: it may end CANCELLED without an answer.
   bool Indifferent(const Instance& instance);
 

@@ -239,11 +239,11 @@ TEST_F(Exec, EverythingItStartedDiesWithIt) {
 
 TEST_F(Exec, TimeoutAndStopKillAndDropTheFiles) {
   StepResult late = Shell("echo x > left; sleep 1000", 0.2);
-  EXPECT_EQ(late.outcome, Outcome::kTimedOut);
+  EXPECT_EQ(late.outcome, Outcome::kUnknown) << "it may have had its effect: as a POST that timed out after sending";
   EXPECT_THAT(late.files, IsEmpty());
   StepCall by_step = MakeCall("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "sleep 1000"}}});
   by_step.step.timeout = milliseconds(200);
-  EXPECT_EQ(runner_->Call(by_step, {}).outcome, Outcome::kTimedOut);
+  EXPECT_EQ(runner_->Call(by_step, {}).outcome, Outcome::kUnknown);
 
   StopToken stop;
   std::string ready = work_.path + "/ready";  // opening it waits for the other side: the program runs
@@ -287,6 +287,53 @@ TEST_F(Exec, FoldersAreRemovedAndNeverShared) {
     if (entry.path().string().find("/runs/") != std::string::npos) left.push_back(entry.path());
   }
   EXPECT_THAT(left, IsEmpty());
+}
+
+TEST_F(Exec, ATreeThatIsTooDeepFailsTheAttemptAndLeavesNothing) {
+  const StepResult deep = Shell("i=0; while [ $i -lt 1500 ]; do mkdir d && cd d || exit 9; i=$((i+1)); done");
+  EXPECT_EQ(deep.outcome, Outcome::kFailed) << deep.outputs;
+  EXPECT_FALSE(deep.retryable);
+  EXPECT_THAT(deep.error, HasSubstr("more than 200 names"));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(work_.path))
+    EXPECT_EQ(entry.path().string().find("/runs/"), std::string::npos) << entry.path();
+  EXPECT_EQ(Shell("i=0; while [ $i -lt 200 ]; do mkdir d && cd d || exit 9; i=$((i+1)); done").outcome, Outcome::kSucceeded);
+}
+
+TEST_F(Exec, ItsTimeIsTheStepsUnlessItHasItsOwn) {
+  const auto seconds_of = [&](double own, milliseconds step) {
+    Json inputs{{"command", "sh"}, {"args", {"-c", "sleep 1000"}}};
+    if (own > 0) inputs["timeout"] = own;
+    StepCall call = MakeCall("sys.exec.run", inputs);
+    call.step.timeout = step;
+    return runner_->Call(call, {});
+  };
+  for (const auto& [own, step] : {std::pair(0.0, milliseconds(200)), std::pair(600.0, milliseconds(200)), std::pair(0.2, milliseconds(600'000))})
+    EXPECT_THAT(seconds_of(own, step).error, HasSubstr("killed at its timeout"));
+  const CapabilitySpec* exec = registry_.Find("sys.exec.run");
+  EXPECT_EQ(exec->default_timeout, std::chrono::seconds(30));
+  EXPECT_TRUE(std::none_of(exec->parameters.begin(), exec->parameters.end(), [](const FieldSpec& field) {
+    return field.name == "timeout" && field.default_value;
+  })) << "a default of its own would beat the step's timeout_seconds";
+}
+
+// More programs than places: all run, never more at once, and the time of each counts from its own beginning.
+TEST_F(Exec, ProgramsWaitForAPlace) {
+  CapabilityConfig config;
+  config.exec.allowed_programs = {"sh"};
+  config.exec.at_once = 2;
+  Start(config, 8);
+  const std::string folder = work_.path + "/now";
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  // Each program stands in the folder while it runs, sees how many do, and yields some processor time to the others.
+  const std::string script = ": >" + folder + "/$$; ls " + folder + " | wc -l; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; rm " + folder + "/$$";
+  std::vector<std::thread> threads;
+  std::vector<StepResult> results(8);
+  for (StepResult& result : results) threads.emplace_back([&] { result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", script}}, {"timeout", 60}}); });
+  for (auto& thread : threads) thread.join();
+  for (const StepResult& result : results) {
+    ASSERT_EQ(result.outcome, Outcome::kSucceeded) << result.error;
+    EXPECT_LE(std::stoi(result.outputs["stdout"].get<std::string>()), 2);
+  }
 }
 
 TEST_F(Exec, AFileOverTheLimitFailsTheAttempt) {

@@ -77,6 +77,24 @@ TEST_F(Beneath, RemovingATreeDoesNotFollowLinks) {
   EXPECT_EQ(::access((path_ + "/outside/f").c_str(), F_OK), 0);
 }
 
+// Deeper than a path may be long, and than descriptors or a stack would last.
+TEST_F(Beneath, ATreeOfAnyDepthIsRemoved) {
+  Fd at = std::move(*OpenFolder(path_ + "/inner"));
+  for (int level = 0; level < 5'000; ++level) {
+    ASSERT_EQ(::mkdirat(at.get(), "a-name-that-is-rather-long", 0700), 0);
+    Fd next(::openat(at.get(), "a-name-that-is-rather-long", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_TRUE(next.ok());
+    if (level % 100 == 0) {
+      Fd file(::openat(at.get(), ".lifted-0", O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
+      ::fchmod(at.get(), 0000);
+    }
+    at = std::move(next);
+  }
+  RemoveTree(path_ + "/inner");
+  EXPECT_NE(::access((path_ + "/inner").c_str(), F_OK), 0);
+  EXPECT_EQ(::access((path_ + "/outside/f").c_str(), F_OK), 0);
+}
+
 TEST(SystemErrors, AFullDiskIsSaidPlainly) { EXPECT_NE(SystemError("writing", ENOSPC).message.find("full"), std::string::npos); }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "shared/capability/merge.h"
 #include "tests/unit/capability/fixture.h"
 
 namespace acl {
@@ -37,12 +38,12 @@ TEST_F(Files, ChangesSayWhatTheAttemptFound) {
   StepResult second = Call("io.fs.write_file", {{"path", "a"}, {"content", "y"}});  // began when the first had not completed
   ASSERT_EQ(first.files.size(), 1u);
   EXPECT_EQ(first.files[0].found, Hash256{}) << "nothing was there";
-  EXPECT_EQ(FirstConflict(Document(), second.files), nullptr);
+  EXPECT_FALSE(FindConflict(Document(), second.files));
   Document merged;
   ASSERT_TRUE(merged.Apply(PatchFiles(merged, first.files)));
-  EXPECT_EQ(FirstConflict(merged, first.files), nullptr) << "already what it makes of it";
-  ASSERT_NE(FirstConflict(merged, second.files), nullptr);
-  EXPECT_EQ(FirstConflict(merged, second.files)->path, "a");
+  EXPECT_FALSE(FindConflict(merged, first.files)) << "already what it makes of it";
+  ASSERT_TRUE(FindConflict(merged, second.files));
+  EXPECT_EQ(FindConflict(merged, second.files)->path, "a");
 }
 
 TEST_F(Files, AFailedOrUncommittedAttemptLeavesNothing) {

@@ -62,6 +62,28 @@ TEST(Loader, NamesAreNfc) {
   }
 }
 
+// `timeout_seconds` of a step and `timeout` of its call: the one that is there counts; of both the shorter one, and that is said.
+TEST(Loader, TheTimeOfAnAttemptIsWhatTheFileSays) {
+  const auto load = [](const std::string& inputs, const std::string& keys) {
+    return Load("name: w\ninputs: [{name: t, type: integer}]\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs: {command: x" + inputs + "}\n" + keys);
+  };
+  const auto time_of = [&](const std::string& inputs, const std::string& keys) {
+    auto loaded = load(inputs, keys);
+    EXPECT_TRUE(loaded.ok()) << testing::PrintToString(Codes(loaded));
+    return loaded.spec->steps.at(0).attempt_timeout.count();
+  };
+  EXPECT_EQ(time_of("", ""), 30) << "the capability's";
+  EXPECT_EQ(time_of("", "    timeout_seconds: 120\n"), 120);
+  EXPECT_EQ(time_of(", timeout: 600", ""), 600);
+  EXPECT_EQ(time_of(", timeout: 10", "    timeout_seconds: 120\n"), 120) << "the call ends itself";
+  EXPECT_EQ(time_of(", timeout: '{{t}}'", ""), 86'400) << "the run says it";
+  EXPECT_THAT(Codes(load(", timeout: 600", "    timeout_seconds: 120\n")), testing::ElementsAre(testing::StartsWith("W timeout-order 6:")));
+  EXPECT_TRUE(Codes(load(", timeout: 100", "    timeout_seconds: 120\n")).empty());
+  EXPECT_EQ(Good("name: w\nsteps:\n  - {name: a, capability: no.such}\n").steps.at(0).attempt_timeout, seconds(300));
+  const WorkflowSpec undo = Good("name: w\nsteps:\n  - name: a\n    capability: test.fail\n    compensation: {capability: sys.exec.run, inputs: {command: x, timeout: 600}}\n");
+  EXPECT_EQ(undo.steps.at(0).compensation->timeout, seconds(600));
+}
+
 TEST(Loader, RetryAndTimeouts) {
   WorkflowSpec spec =
       Good(kOne +

@@ -7,8 +7,10 @@ namespace acl::test {
 
 inline CapabilityRegistry SmallRegistry() {
   CapabilityRegistry registry;
-  auto add = [&](std::string id, std::vector<FieldSpec> parameters, std::vector<std::string> results) {
+  auto add = [&](std::string id, std::vector<FieldSpec> parameters, std::vector<std::string> results,
+                 std::chrono::seconds timeout = std::chrono::seconds(300)) {
     CapabilitySpec spec;
+    spec.default_timeout = timeout;
     spec.id = std::move(id);
     spec.parameters = std::move(parameters);
     for (std::string& name : results) spec.results.push_back({std::move(name), "any"});
@@ -28,7 +30,7 @@ inline CapabilityRegistry SmallRegistry() {
   add("io.fs.delete", {path}, {"deleted", "success"});
   add("sys.info.get_time", {field("format", "string"), field("timezone", "string")}, {"timestamp", "timezone"});
   add("sys.exec.run", {field("command", "string", true), field("args", "array"), field("timeout", "integer")},
-      {"stdout", "stderr", "exit_code", "success"});
+      {"stdout", "stderr", "exit_code", "success"}, std::chrono::seconds(30));
   add("net.http.get", {field("url", "string", true), field("headers", "object"), field("timeout", "integer")},
       {"status_code", "body", "headers", "success"});
   add("text.template.render", {field("template", "string", true), field("variables", "string", true), field("syntax", "string")},

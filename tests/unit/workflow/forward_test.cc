@@ -400,6 +400,28 @@ TEST(State, TwoStepsThatChangeTheSamePathAtTheSameTime) {
   }
 }
 
+TEST(State, AFileInPlaceOfAFolderIntoWhichAnotherStepWrites) {
+  for (const bool write_first : {true, false}) {
+    CreateRequest request;
+    FileChange inside;
+    inside.path = "d/x";
+    inside.hash = Hash256{9};
+    request.files.push_back(inside);
+    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("copy", "file.write", {"start"}), MakeStep("write", "file.write", {"start"})}), request);
+    run.Claim();
+    run.Pump();
+    run.Finish("start", Ok());
+    ASSERT_EQ(run.Pump(2).size(), 2u);
+    StepResult copy = Ok(), write = Ok();
+    copy.files = {Changed(run.state, "d", 1), Changed(run.state, "d/x", std::nullopt)};
+    write.files = {Changed(run.state, "d/y", 2)};
+    run.Finish(write_first ? "write" : "copy", write_first ? write : copy);
+    run.Finish(write_first ? "copy" : "write", write_first ? copy : write);
+    EXPECT_EQ(run.Last("step.failed")["step_id"], write_first ? "copy" : "write");
+    EXPECT_THAT(run.Last("step.failed")["error"].get<std::string>(), testing::HasSubstr("/workspace/d"));
+  }
+}
+
 TEST(Create, TheListingAndTheQueueComeFromTheSpec) {
   WorkflowSpec spec = MakeSpec({MakeStep("a")}, "nightly");
   spec.version = "2.1.0";

@@ -140,6 +140,54 @@ TEST(Rollback, TheEnginePutsOldFilesBackItself) {
   EXPECT_EQ(run.Events("compensation.completed").size(), 3u);
 }
 
+TEST(Rollback, FilesOfAProgramAreTakenBackToo) {
+  RunDriver run(MakeSpec({MakeStep("p", "file.run"), Once(MakeStep("f"))}));
+  run.RunToEnd([&](const StartStep& step, int) {
+    if (step.step_id == "f") return Fails();
+    StepResult result = Ok();
+    result.files = {File("made.txt", 3)};
+    return result;
+  });
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_EQ(run.state.Find("file:made.txt"), nullptr);
+}
+
+// A program whose run is cancelled has left no files: nothing hangs on what became of it.
+TEST(Rollback, FilesOfAnAttemptThatWasStoppedNeedNobody) {
+  RunDriver run(MakeSpec({MakeStep("p", "file.run")}));
+  run.Claim();
+  run.Pump();
+  run.Post("cancel", {{"compensate", true}});
+  run.Finish("p", Ends(Outcome::kUnknown));
+  EXPECT_EQ(run.Step("p").status, "CANCELLED");
+  EXPECT_TRUE(run.View().closed);
+}
+
+// `d` was a file; a step put a folder in its place, and another, whose own compensation leaves it, made something there.
+TEST(Rollback, AFileThatCannotComeBackIsListed) {
+  CreateRequest request;
+  request.files = {File("d", 1), File("keep", 1)};
+  RunDriver run(MakeSpec({MakeStep("turn", "file.write"), Compensated("fill", "file.write"), Once(MakeStep("f"))}), request);
+  run.RunToEnd([&](const StartStep& step, int) {
+    if (step.step_id == "f") return Fails();
+    StepResult result = Ok();
+    FileChange folder;
+    folder.path = "d";
+    folder.is_dir = true;
+    folder.mode = 0755;
+    if (step.step_id == "turn") result.files = {folder, File("keep", 2)};
+    if (step.step_id == "fill") result.files = {File("d/x", 3)};
+    return result;
+  });
+  EXPECT_EQ(run.Status(), "FAILED");
+  EXPECT_NE(run.state.Find("file:d/x"), nullptr);
+  EXPECT_TRUE(run.state.Find("file:d")->contains("dir"));
+  const Json ended = run.Last("workflow.ended");
+  ASSERT_EQ(ended["not_undone"].size(), 1u);
+  EXPECT_EQ(ended["not_undone"][0]["step_id"], "undo:turn");
+  EXPECT_THAT(ended["not_undone"][0]["error"].get<std::string>(), HasSubstr("/workspace/d/x has been made below it"));
+}
+
 TEST(Rollback, AnExplicitCompensationWinsOverTheCapabilitysUndo) {
   RunDriver run(MakeSpec({Compensated("w", "file.write"), Once(MakeStep("f"))}));
   run.RunToEnd([&](const StartStep& step, int) {

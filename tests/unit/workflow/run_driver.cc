@@ -29,6 +29,9 @@ std::shared_ptr<const CapabilityRegistry> TestCapabilities() {
     auto file = Capability("file.write", EffectClass::kPure);
     file.undo = UndoKind::kFiles;
     made->Add(file, none);
+    auto program = Capability("file.run", EffectClass::kNonIdempotent);
+    program.undo = UndoKind::kFiles;
+    made->Add(program, none);
     auto data = Capability("data.false", EffectClass::kPure);
     data.false_success = FalseSuccess::kResult;
     made->Add(data, none);

@@ -21,7 +21,7 @@ namespace acl::workflow::test {
 
 // Capabilities of every effect class; `do.*` have no undo of their own:
 //   do.pure  do.read  do.idempotent  do.effect (non-idempotent)  do.keyed (non-idempotent, honours the key)
-//   file.write (pure, undo by the old manifest entry)  data.false (success: false is a result)
+//   file.write (pure), file.run (non-idempotent): undo by the old manifest entry;  data.false (success: false is a result)
 std::shared_ptr<const CapabilityRegistry> TestCapabilities();
 
 StepSpec MakeStep(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {});

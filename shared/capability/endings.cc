@@ -1,0 +1,63 @@
+#include "shared/capability/endings.h"
+
+namespace acl {
+
+std::string_view FollowsText(Follows follows) {
+  switch (follows) {
+    case Follows::kCompleted: return "completed";
+    case Follows::kFailed: return "failed, not tried again";
+    case Follows::kFailedAgain: return "failed, tried again";
+    case Follows::kAgain: return "run again, counts as no attempt";
+    case Follows::kUnknown: return "outcome unknown";
+    case Follows::kCancelled: return "cancelled";
+  }
+  return "";
+}
+
+const std::vector<Ending>& Endings() {
+  using enum Follows;
+  static const std::vector<Ending> endings = {
+      {"sys.exec.run", "the program is not on the worker's list or not installed, or a parameter is wrong", kFailed},
+      {"sys.exec.run", "the program cannot be started", kFailedAgain},
+      {"sys.exec.run", "its time is over before the program is begun", kFailedAgain},
+      {"sys.exec.run", "stopped while it waits for its turn", kAgain},
+      {"sys.exec.run", "exit code 0", kCompleted},
+      {"sys.exec.run", "any other exit code", kCompleted},
+      {"sys.exec.run", "ended by a signal that the worker did not send (exit code 128 + n)", kCompleted},
+      {"sys.exec.run", "any other exit code, or such a signal, with `check: true`", kFailedAgain},
+      {"sys.exec.run", "killed at its timeout", kUnknown},
+      {"sys.exec.run", "stopped while the program runs", kUnknown},
+      {"sys.exec.run", "the process that watches over the program is killed", kUnknown},
+      {"sys.exec.run", "ended, and its files break a limit of the run", kFailed},
+      {"sys.exec.run", "ended, and its files cannot be stored (store away, disk full)", kUnknown},
+      {"net.http.post", "a parameter is wrong, or the address is not allowed", kFailed},
+      {"net.http.post", "connection refused, or no such host", kFailedAgain},
+      {"net.http.post", "stopped before anything was sent", kAgain},
+      {"net.http.post", "any status, 5xx too", kCompleted},
+      {"net.http.post", "connection closed or reset after sending", kUnknown},
+      {"net.http.post", "its time is over after sending", kUnknown},
+      {"net.http.post", "stopped after sending", kUnknown},
+      {"net.http.post", "the answer is larger than allowed", kUnknown},
+      {"net.http.get, net.http.put", "a parameter is wrong, or the address is not allowed", kFailed},
+      {"net.http.get, net.http.put", "connection refused, closed or reset", kFailedAgain},
+      {"net.http.get, net.http.put", "its time is over", kFailedAgain},
+      {"net.http.get, net.http.put", "any status, 5xx too", kCompleted},
+      {"net.http.get, net.http.put", "the answer is larger than allowed", kFailed},
+      {"any other", "bad input, a missing file, a limit", kFailed},
+      {"any other", "the store of contents is away", kFailedAgain},
+      {"any other", "its time is over", kFailedAgain},
+      {"non_idempotent", "its worker is lost while it runs", kUnknown},
+      {"non_idempotent", "its worker is drained and stops it at the end of its time", kUnknown},
+      {"non_idempotent", "it does not come back at its timeout", kUnknown},
+      {"non_idempotent", "its run is cancelled, or fails beside it, and the step names no compensation", kCancelled},
+      {"non_idempotent", "its run is cancelled, or fails beside it, and the step names a compensation", kUnknown},
+      {"pure, read, idempotent", "its worker is lost while it runs", kAgain},
+      {"pure, read, idempotent", "its worker is drained and stops it at the end of its time", kAgain},
+      {"pure, read, idempotent", "it does not come back at its timeout", kFailedAgain},
+      {"pure, read, idempotent", "its run is cancelled, or fails beside it", kCancelled},
+      {"any", "not begun: its worker drains, or is not sure of its session", kAgain},
+  };
+  return endings;
+}
+
+}  // namespace acl
