@@ -38,12 +38,12 @@ proc_start() {
     >>"$dir/$name.log" 2>&1 </dev/null 9>&-
 }
 
-# proc_stop DIR NAME...: SIGTERM to all, then waits for their drain; kill -9 if one takes longer than 30 s.
+# proc_stop DIR NAME...: SIGTERM to all, then waits for their drain; kill -9 if one takes longer than 75 s (drain_effects_deadline_ms and a little).
 proc_stop() {
   local dir=$1 name pid tries; shift
   for name in "$@"; do pid=$(proc_pid "$dir" "$name"); [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true; done
   for name in "$@"; do
-    for ((tries = 0; tries < 300; tries++)); do [ -n "$(proc_pid "$dir" "$name")" ] || break; sleep 0.1; done
+    for ((tries = 0; tries < 750; tries++)); do [ -n "$(proc_pid "$dir" "$name")" ] || break; sleep 0.1; done
     pid=$(proc_pid "$dir" "$name")
     [ -z "$pid" ] || { say "$name does not end; killing it"; kill -9 "$pid" 2>/dev/null || true; }
     rm -f "$dir/$name.pid"
@@ -79,7 +79,7 @@ fleet_start() {
   . "$dir/env"
   export ACL_DEV_MODE=true ACL_ALLOW_PRIVATE_NETWORKS=${ACL_ALLOW_PRIVATE_NETWORKS:-true}
   # On a machine of one's own a workflow may start a shell; a real fleet lists what it needs.
-  export ACL_ALLOWED_PROGRAMS=${ACL_ALLOWED_PROGRAMS:-sh,bash,python3,git,ls,cat,echo,pwd,whoami,grep,find,wc,head,tail,sort,sha256sum,sleep,true,false}
+  export ACL_ALLOWED_PROGRAMS=${ACL_ALLOWED_PROGRAMS:-@dev}
   "$top/build/dev/bin/airun" db migrate >"$dir/migrate.log" 2>&1 || { cat "$dir/migrate.log" >&2; die "airun db migrate failed"; }
   ACL_LISTEN=${ACL_SERVER#http://} ACL_DOORBELL_LISTEN=$ACL_COORDINATORS proc_start "$dir" coordinator acl-coordinator
   await_http "$ACL_SERVER/readyz" "$dir" coordinator

@@ -118,6 +118,8 @@ void RunDev(Session* session, const DevOptions& options) {
   const std::filesystem::path folder = std::filesystem::path(session->world.executable).parent_path();
   const std::string api = "127.0.0.1:" + std::to_string(options.port), bell = "127.0.0.1:" + std::to_string(options.port + 1);
   const Settings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
+  // As ./dev up has it, unless the environment says otherwise.
+  const Settings programs = ::getenv("ACL_ALLOWED_PROGRAMS") ? Settings() : Settings{{"ACL_ALLOWED_PROGRAMS", "@dev"}};
   ChildProcesses children;
   auto with = [&](Settings more) {
     more.insert(common.begin(), common.end());
@@ -129,11 +131,12 @@ void RunDev(Session* session, const DevOptions& options) {
   const bool ready = started.ok() && AwaitReady(session, &children, "http://" + api, &ended);
   for (int n = 1; ready && started.ok() && n <= options.workers; ++n) {
     const std::string name = "dev-worker-" + std::to_string(n);
-    started = children.Start(name, (folder / "acl-worker").string(),
-                             with({{"ACL_WORKER_NAME", name},
-                                   {"ACL_COORDINATORS", bell},
-                                   {"ACL_WORK_DIR", (std::filesystem::path(options.work_dir) / name).string()},
-                                   {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}}));
+    Settings own = {{"ACL_WORKER_NAME", name},
+                    {"ACL_COORDINATORS", bell},
+                    {"ACL_WORK_DIR", (std::filesystem::path(options.work_dir) / name).string()},
+                    {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
+    own.insert(programs.begin(), programs.end());
+    started = children.Start(name, (folder / "acl-worker").string(), with(std::move(own)));
   }
   if (ready && started.ok()) {
     session->Print("API          http://" + api + "   (ACL_SERVER=http://" + api + ")");
@@ -151,7 +154,7 @@ void RunDev(Session* session, const DevOptions& options) {
     session->Fail(kExitFailure, ended + "; stopping the rest (is port " + std::to_string(options.port) + " or the next one taken? --port)");
   else
     session->Note("stopping");
-  children.StopAll(std::chrono::seconds(30));
+  children.StopAll(std::chrono::seconds(70));  // a drain waits for what may not be repeated
 }
 
 }  // namespace

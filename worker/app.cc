@@ -193,7 +193,8 @@ bool WorkerApp::Drain() {
   impl_->shell->Drain();
   // Its partitions go to others now, not when all that runs here has ended; offsets of what was claimed are committed.
   impl_->queue.driver->Stop();
-  const bool finished = impl_->shell->WaitFinished(impl_->settings.drain_deadline + milliseconds(2'000));
+  const milliseconds longest = std::max(impl_->settings.drain_deadline, impl_->settings.drain_effects_deadline);
+  const bool finished = impl_->shell->WaitFinished(longest + milliseconds(5'000));
   if (finished) {
     impl_->log.Info("drained: every lease is given back");
   } else {

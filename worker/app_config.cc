@@ -51,15 +51,33 @@ WorkerConfig MakeWorkerConfig(const Settings& settings) {
   config.poll_max = settings.poll;
   config.poll_min = std::max(config.poll_min, settings.poll / 25);
   config.drain_deadline = settings.drain_deadline;
+  config.drain_effects_deadline = settings.drain_effects_deadline;
   config.subject.go_on = settings.local_continuation;
   if (settings.queue_driver == "kafka") config.granted_unheard = 0;  // there a message says what is granted
   return config;
 }
 
+namespace {
+
+std::vector<std::string> Programs(const std::vector<std::string>& named) {
+  std::vector<std::string> programs;
+  for (const std::string& name : named) {
+    if (name == "@dev") {
+      programs.insert(programs.end(), DevelopmentPrograms().begin(), DevelopmentPrograms().end());
+    } else {
+      programs.push_back(name);
+    }
+  }
+  return programs;
+}
+
+}  // namespace
+
 CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
   CapabilityConfig config;
-  if (!settings.allowed_programs.empty()) config.exec.allowed_programs = settings.allowed_programs;
+  if (!settings.allowed_programs.empty()) config.exec.allowed_programs = Programs(settings.allowed_programs);
   config.exec.max_memory_bytes = settings.exec_memory_bytes;
+  config.exec.at_once = settings.exec_at_once;
   config.http.allow_private_networks = settings.allow_private_networks;
   config.http.allowed_hosts = settings.http_allowed_hosts;
   config.http.ca_file = settings.http_ca_file;

@@ -114,9 +114,14 @@ void SubjectRun::TakeDueTimers(WallTime now) {
   }
 }
 
+bool SubjectRun::RunsEffect() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const auto& entry) { return entry.second.effect == EffectClass::kNonIdempotent; });
+}
+
 bool SubjectRun::Ready(const BuildContext& context) const {
   if (!Hears()) return false;
-  if (!inputs_.empty() || context.give_back) return true;
+  if (!inputs_.empty() || (context.give_back && !(context.effects_wait && RunsEffect()))) return true;
   auto timer = NextTimer();
   if (timer && *timer <= context.now) return true;
   if (context.draining && running_.empty()) return true;
@@ -334,6 +339,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   ACL_CHECK(!in_flight_, "one item of a subject at a time");
   BuildContext context = given;
   context.now = std::max(given.now, db_seen_);
+  if (context.give_back && context.effects_wait && RunsEffect()) context.give_back = false;
   TakeDueTimers(context.now);
   Work work;
   CommitItem& item = work.item;

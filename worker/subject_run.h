@@ -38,7 +38,8 @@ struct BuildContext {
   bool start_allowed = true;  // false while the worker does not trust its lease
   bool draining = false;      // nothing new starts; released once nothing runs
   bool others_wait = false;   // the worker is full: what is queued may wait for it, the fairness bound applies
-  bool give_back = false;     // release now, whatever runs (drain deadline)
+  bool give_back = false;     // release now, whatever runs (drain deadline) ...
+  bool effects_wait = false;  // ... but for a subject of which something runs that may not be repeated
 };
 
 class SubjectRun {
@@ -99,6 +100,7 @@ class SubjectRun {
 
   // -- what the worker wants to know
   bool running() const { return !running_.empty(); }
+  bool RunsEffect() const;  // something runs that may not be repeated
   int running_count() const { return int(running_.size()); }
   std::optional<WallTime> NextTimer() const;
   // Set when a snapshot is due: the state as of the last committed event. Cleared by taking it.

@@ -15,6 +15,17 @@ StepResult Dropped(EffectClass effect) {
   return result;
 }
 
+void SayWhyStopped(const std::string& why, StepResult* result) {
+  if (why.empty() || (result->outcome != Outcome::kCancelled && result->outcome != Outcome::kUnknown)) return;
+  result->error = why + (result->error.empty() ? "" : ": " + result->error);
+}
+
+SteadyTime DropAt(SteadyTime now, SteadyTime drop_at, const StopToken& stop, milliseconds timeout, milliseconds grace) {
+  if (stop.waits()) return std::max(drop_at, now + timeout + grace);
+  if (const auto begun = stop.begun()) return std::max(drop_at, *begun + timeout + grace);
+  return drop_at;
+}
+
 void TaskRuns::Take(SteadyTime, ClaimedTask grant, SteadyTime start_until) {
   ++counts_.taken;
   Task task;
@@ -66,6 +77,7 @@ std::vector<TaskRuns::Start> TaskRuns::Begin(SteadyTime now, WallTime db_now, bo
     }
     task->state = Task::State::kRunning;
     task->began = task->offer.step.effect;
+    task->timeout = call.step.timeout;
     if (call.step.timeout.count() > 0) task->drop_at = now + call.step.timeout + config_.runner_grace;
     observer_.OnStep(call);
     starts.push_back({std::move(call), task->stop});
@@ -105,6 +117,7 @@ bool TaskRuns::OnStepDone(SteadyTime, const SubjectId& subject, Token token, con
   if (it == tasks_.end() || it->second.grant.token != token) return false;
   Task& task = it->second;
   if (task.state != Task::State::kRunning) return true;  // dropped by the watchdog before
+  SayWhyStopped(task.stopped_why, &result);
   observer_.OnStepDone({subject, token, step_id, attempt_id, task.offer.trace.trace_id}, result);
   End(task, std::move(result));
   return true;
@@ -113,7 +126,10 @@ bool TaskRuns::OnStepDone(SteadyTime, const SubjectId& subject, Token token, con
 void TaskRuns::OnUnwanted(const TaskId& id) {
   auto it = tasks_.find(id);
   if (it == tasks_.end()) return;
-  if (it->second.state == Task::State::kWaiting) EndWithoutBeginning(it->second, Outcome::kCancelled, "cancelled before it was begun");
+  if (it->second.state == Task::State::kWaiting) {
+    EndWithoutBeginning(it->second, Outcome::kNotStarted, "cancelled before it was begun");
+    it->second.report.state = "cancelled";
+  }
   if (it->second.state == Task::State::kRunning) it->second.stop.Stop();
 }
 
@@ -197,10 +213,19 @@ void TaskRuns::GiveBackWaiting(const std::string& why) {
   }
 }
 
-void TaskRuns::StopRunning() {
+void TaskRuns::StopRunning(const std::string& why, bool all) {
   for (auto& [id, task] : tasks_) {
-    if (task.state == Task::State::kRunning) task.stop.Stop();
+    if (task.state != Task::State::kRunning || task.stop.stopped()) continue;
+    if (!all && task.began == EffectClass::kNonIdempotent) continue;
+    task.stopped_why = why;
+    task.stop.Stop();
   }
+}
+
+bool TaskRuns::RunsEffect() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& entry) {
+    return entry.second.state == Task::State::kRunning && entry.second.began == EffectClass::kNonIdempotent;
+  });
 }
 
 void TaskRuns::ForgetRunning() {
@@ -229,7 +254,9 @@ std::vector<TaskReport> TaskRuns::TakeReports(SteadyTime now) {
 
 void TaskRuns::OnTime(SteadyTime now) {
   for (auto& [id, task] : tasks_) {
-    if (!task.drop_at || *task.drop_at > now) continue;
+    if (!task.drop_at) continue;
+    task.drop_at = DropAt(now, *task.drop_at, task.stop, task.timeout, config_.runner_grace);
+    if (*task.drop_at > now) continue;
     task.stop.Stop();
     StepResult result = Dropped(task.offer.step.effect);
     observer_.OnStepDone(

@@ -29,6 +29,11 @@ struct TaskCounts {
 
 // Of a runner that did not come back at its deadline: what it did may be done, and is not done again unless that does no harm.
 StepResult Dropped(EffectClass effect);
+// A call that was stopped says why its worker stopped it, if there is a reason.
+void SayWhyStopped(const std::string& why, StepResult* result);
+inline constexpr const char* kDrained = "its worker was drained (stopped for an upgrade or a scale-down) while the step ran";
+// When a runner that does not come back is dropped: its time counts from when the call began, if it had to wait for its turn.
+SteadyTime DropAt(SteadyTime now, SteadyTime drop_at, const StopToken& stop, milliseconds timeout, milliseconds grace);
 
 class TaskRuns {
  public:
@@ -62,8 +67,9 @@ class TaskRuns {
 
   // Nothing more begins; what waits ends as not started.
   void GiveBackWaiting(const std::string& why);
-  // What runs is asked to stop.
-  void StopRunning();
+  // What runs is asked to stop; `all`: also what may not be repeated. `why` goes into what is said of its end.
+  void StopRunning(const std::string& why = "", bool all = true);
+  bool RunsEffect() const;  // something runs that may not be repeated
   // The session is gone: what runs is stopped and forgotten, its end nobody's business; results stay.
   void ForgetRunning();
   void ForgetAll() { tasks_.clear(), ended_.clear(), ended_order_.clear(); }
@@ -85,7 +91,9 @@ class TaskRuns {
     enum class State { kWaiting, kRunning, kEnded } state = State::kWaiting;
     SteadyTime start_until;
     StopToken stop;
+    std::string stopped_why;
     std::optional<SteadyTime> drop_at;
+    milliseconds timeout{0};
     TaskReport report;
     bool sending = false, second_text = false;
     std::optional<SteadyTime> retry_at;

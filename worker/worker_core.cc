@@ -37,6 +37,7 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   context.start_allowed = trust_.Holds(now);
   context.draining = state_ == State::kDraining;
   context.give_back = context.draining && Due(now, drain_until_);
+  context.effects_wait = context.draining && !losing_ && now < effects_until_ + kStopGrace;
   context.others_wait = int(subjects_.size()) >= config_.run_slots;
   return context;
 }
@@ -352,8 +353,7 @@ void WorkerCore::OnTime(SteadyTime now) {
     subjects_.ForEach([this](const SubjectRun& run) { WantInbox(run); });
   }
   if (state_ == State::kDraining && Due(now, drain_until_)) {
-    for (auto& [key, step] : running_) step.stop.Stop();
-    tasks_.StopRunning();
+    StopDrained(now);
   }
   if (losing_ && now >= *drain_until_ + kLossGrace) FinishLoss(now);  // the database does not answer: drop it all
 }
@@ -370,7 +370,11 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
     if (!losing_) consider(reconcile_at_);
     if (losing_) consider(*drain_until_ + kLossGrace);
     if (state_ == State::kLive && !claim_in_flight_ && trust_.Holds(now) && (RunRoom() > 0 || TaskRoom() > 0)) consider(pace_.next());
-    if (state_ == State::kDraining && drain_until_ > now) consider(drain_until_);
+    if (state_ == State::kDraining) {
+      for (const SteadyTime at : {*drain_until_, effects_until_, effects_until_ + kStopGrace}) {
+        if (at > now) consider(at);
+      }
+    }
     for (const auto& [id, batch] : batches_) {
       if (!batch.sent) consider(batch.retry_at);
     }
@@ -421,7 +425,8 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
   if (losing_ && subjects_.empty() && batches_.empty() && tasks_.busy() == 0) {
     FinishLoss(now);
   } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && unrestored_.empty() &&
-             grants_read_.empty() && (tasks_.empty() || now >= *drain_until_ + kLossGrace)) {
+             grants_read_.empty() &&
+             (tasks_.empty() || now >= (tasks_.RunsEffect() ? effects_until_ + kStopGrace : *drain_until_) + kLossGrace)) {
     tasks_.ForgetAll();
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});

@@ -52,6 +52,7 @@ struct WorkerConfig {
   milliseconds heard_within{2'000};  // a grant that was not heard of for so long after a doorbell's line was lost never will be
   milliseconds runner_grace{5'000};  // a runner this long past its deadline is dropped
   milliseconds drain_deadline{25'000};
+  milliseconds drain_effects_deadline{60'000};  // of running steps that may not be repeated, if longer
   SubjectLimits subject;
 };
 
@@ -226,6 +227,7 @@ class WorkerCore {
  private:
   // For what is finished when a session is lost, and again for the database to answer.
   static constexpr milliseconds kLossGrace{1'000};
+  static constexpr milliseconds kStopGrace{2'000};  // what was stopped has so long to say how it ended
 
   enum class State { kNew, kNoSession, kOpening, kLive, kDraining, kClosing, kFinished };
   struct RunningStep {
@@ -235,6 +237,8 @@ class WorkerCore {
     std::optional<SteadyTime> drop_at;  // deadline + grace
     EffectClass effect = EffectClass::kNonIdempotent;
     TraceContext trace;
+    milliseconds timeout{0};
+    bool drained = false;  // stopped because its worker ends
   };
   using StepKey = std::pair<SubjectId, std::string>;
   struct Batch {
@@ -307,6 +311,7 @@ class WorkerCore {
   void Claim(SteadyTime now);
   BuildContext ContextFor(SteadyTime now) const;
   bool Due(SteadyTime now, const std::optional<SteadyTime>& at) const { return at && *at <= now; }
+  void StopDrained(SteadyTime now);
   SteadyTime Backoff(SteadyTime now, int& failures);
 
   const WorkerConfig config_;
@@ -319,6 +324,7 @@ class WorkerCore {
   SessionId session_;
   Trust trust_;
   PollPace pace_;
+  SteadyTime effects_until_{};  // of a drain: running steps that may not be repeated have so long
   std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_, restore_retry_at_;
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again

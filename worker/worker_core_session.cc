@@ -15,12 +15,24 @@ void WorkerCore::Drain(SteadyTime now) {
   if (state_ == State::kLive) {
     state_ = State::kDraining;
     drain_until_ = now + config_.drain_deadline;
+    effects_until_ = now + std::max(config_.drain_deadline, config_.drain_effects_deadline);
     tasks_.GiveBackWaiting("its worker drains");
   } else if (losing_) {
     ends_after_loss_ = true;
   } else if (state_ != State::kDraining && state_ != State::kClosing) {
     state_ = State::kFinished;  // holds nothing
   }
+}
+
+// What may be repeated is stopped at the first deadline, everything else at the second: its outcome is unknown then.
+void WorkerCore::StopDrained(SteadyTime now) {
+  const bool all = losing_ || now >= effects_until_;
+  for (auto& [key, step] : running_) {
+    if (step.stop.stopped() || (!all && step.effect == EffectClass::kNonIdempotent)) continue;
+    step.drained = !losing_;
+    step.stop.Stop();
+  }
+  tasks_.StopRunning(losing_ ? "" : kDrained, all);
 }
 
 SteadyTime WorkerCore::Backoff(SteadyTime now, int& failures) {
@@ -83,7 +95,7 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
   losing_ = true;
   ends_after_loss_ = state_ == State::kDraining;
   state_ = State::kDraining;
-  drain_until_ = now + kLossGrace;
+  drain_until_ = effects_until_ = now + kLossGrace;
   for (auto& [key, step] : running_) step.stop.Stop();
   tasks_.GiveBackWaiting("its worker's session was lost");
   tasks_.StopRunning();

@@ -26,6 +26,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
     step.attempt_id = call.attempt_id;
     step.effect = call.step.effect;
     step.trace = call.trace;
+    step.timeout = call.step.timeout;
     if (call.step.timeout.count() > 0) {
       step.drop_at = now + call.step.timeout + config_.runner_grace;
       look_at_steps_ = std::min(look_at_steps_, *step.drop_at);
@@ -46,6 +47,7 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
   auto running = running_.find({subject, step_id});
   if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
   const TraceContext trace = std::move(running->second.trace);
+  if (running->second.drained) SayWhyStopped(kDrained, &result);
   running_.erase(running);
   ++counts_.steps_finished;
   observer_.OnStepDone({subject, token, step_id, attempt_id, trace.trace_id}, result);
@@ -63,6 +65,7 @@ void WorkerCore::DropLateSteps(SteadyTime now) {
   if (now < look_at_steps_) return;
   look_at_steps_ = SteadyTime::max();
   for (auto it = running_.begin(); it != running_.end();) {
+    if (it->second.drop_at) it->second.drop_at = DropAt(now, *it->second.drop_at, it->second.stop, it->second.timeout, config_.runner_grace);
     if (!Due(now, it->second.drop_at)) {
       if (it->second.drop_at) look_at_steps_ = std::min(look_at_steps_, *it->second.drop_at);
       ++it;

@@ -27,6 +27,7 @@ struct Settings {
   std::chrono::milliseconds lease_ttl{10'000};
   std::chrono::milliseconds heartbeat{2'500};  // a quarter of lease_ttl unless set
   std::chrono::milliseconds drain_deadline{20'000};
+  std::chrono::milliseconds drain_effects_deadline{60'000};
   int db_connections = 4;
   std::string queue_driver = "postgres";  // or kafka
   std::string kafka_bootstrap = "127.0.0.1:9092";
@@ -77,6 +78,7 @@ struct Settings {
   std::int64_t http_max_body_bytes = 4 << 20;
   std::string webhook_keys_file;          // empty: none
   std::int64_t exec_memory_bytes = 0;     // 0: no limit
+  int exec_at_once = 0;                   // 0: four for each processor
   std::vector<std::string> readable_env;  // empty: the standard list
   std::int64_t file_max_bytes = 64 << 20;
   std::int64_t files_max_bytes = 1 << 30;

@@ -231,6 +231,9 @@ const std::vector<SettingRow>& SettingsTable() {
              "how often a worker says that it lives; a quarter of lease_ttl_ms unless set"),
       Millis("drain_deadline_ms", kWorker, &Settings::drain_deadline, 0, 3'600'000,
              "how long a clean end may take before work is given back"),
+      Millis("drain_effects_deadline_ms", kWorker, &Settings::drain_effects_deadline, 0, 3'600'000,
+             "how long a clean end waits for running steps that may not be repeated (programs, POSTs), if longer; then they are stopped "
+             "and their outcome is unknown"),
       Number("db_connections", kServers, &Settings::db_connections, 1, 64, "database connections of this process"),
       OneOf("queue_driver", kServers, &Settings::queue_driver, {"postgres", "kafka"},
             "how workers hear of ready work: postgres (they look) or kafka (messages name ready rows); the same for the whole fleet"),
@@ -299,7 +302,8 @@ const std::vector<SettingRow>& SettingsTable() {
              "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
-           "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md)"),
+           "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md); @dev among them = those of a development "
+           "fleet, a shell too"),
       Switch("allow_private_networks", kWorker, &Settings::allow_private_networks, "net.http may reach loopback and private addresses"),
       List("http_allowed_hosts", kWorker, &Settings::http_allowed_hosts, true,
            "hosts that net.http may reach, exact names or *.example.org; empty = every public one"),
@@ -309,6 +313,8 @@ const std::vector<SettingRow>& SettingsTable() {
            "keys by which net.http signs webhooks (sign_with), lines NAME HOST... = whsec_... [whsec_...]; only its reader may read it"),
       Bytes("exec_memory_bytes", kWorker, &Settings::exec_memory_bytes, 0,
             "address space of a program that sys.exec.run starts; 0 = no limit"),
+      Number("exec_at_once", kWorker, &Settings::exec_at_once, 0, 10'000,
+             "programs that sys.exec.run runs at once, the others wait for their turn; 0 = four for each processor"),
       List("readable_env", kWorker, &Settings::readable_env, true,
            "variables of the worker that sys.info.get_env_var may show; empty = PATH, HOME, LANG and the like, never a secret"),
       Bytes("file_max_bytes", kWorker, &Settings::file_max_bytes, 1, "largest file of a run"),

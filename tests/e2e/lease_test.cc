@@ -80,7 +80,7 @@ TEST_F(TwoWorkers, ADrainingWorkerFinishesItsStep) {
 }
 
 TEST_F(TwoWorkers, ADrainPastItsDeadlineGivesTheRunBack) {
-  Start({{"ACL_DRAIN_DEADLINE_MS", "300"}});
+  Start({{"ACL_DRAIN_DEADLINE_MS", "300"}, {"ACL_DRAIN_EFFECTS_DEADLINE_MS", "300"}});
   GatedRun run(fleet, 1);
   ASSERT_TRUE(run.AwaitStarted(1));
   const int holder = fleet.HolderOf(run.id());

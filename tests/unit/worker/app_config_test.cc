@@ -26,11 +26,18 @@ TEST(AppConfig, WithoutSettingsTheLimitsAreTheCapabilitiesOwn) {
   EXPECT_EQ(made.files.max_files, own.files.max_files);
 }
 
+TEST(AppConfig, TheProgramsOfADevelopmentFleetHaveAName) {
+  std::vector<std::string> wanted = DevelopmentPrograms();
+  wanted.push_back("jq");
+  EXPECT_EQ(MakeCapabilityConfig(Parsed({"--allowed-programs", "@dev,jq"})).exec.allowed_programs, wanted);
+}
+
 TEST(AppConfig, EveryLimitOfACapabilityCanBeSet) {
   const CapabilityConfig made = MakeCapabilityConfig(
       Parsed({"--allowed-programs", "sh", "--exec-memory-bytes", "1000000", "--allow-private-networks", "--http-allowed-hosts",
               "a.example,*.b.example", "--http-ca-file", "ca.pem", "--http-max-body-bytes", "77", "--readable-env", "LANG",
-              "--file-max-bytes", "78", "--files-max-bytes", "79", "--files-max-count", "80"}));
+              "--file-max-bytes", "78", "--files-max-bytes", "79", "--files-max-count", "80", "--exec-at-once", "3"}));
+  EXPECT_EQ(made.exec.at_once, 3);
   EXPECT_EQ(made.exec.allowed_programs, std::vector<std::string>{"sh"});
   EXPECT_EQ(made.exec.max_memory_bytes, 1'000'000);
   EXPECT_TRUE(made.http.allow_private_networks);

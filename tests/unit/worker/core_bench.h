@@ -21,6 +21,7 @@ struct Told final : WorkerObserver {
   std::size_t found_recorded = 0;
   std::vector<std::string> lost, given_back, quarantines, unavailable, sessions_lost;
   std::vector<StepResult::Outcome> ended;
+  std::vector<std::string> ended_why;
   std::vector<SteadyTime::duration> batches;
   std::vector<int> rooms;
   std::vector<StepMessage> ready;
@@ -35,7 +36,10 @@ struct Told final : WorkerObserver {
   void OnGiveBack(const SubjectId&, Token, const std::string& why) override { given_back.push_back(why); }
   void OnQuarantine(const SubjectId&, Token, const std::string&, const std::string& detail) override { quarantines.push_back(detail); }
   void OnUnavailable(const char* what, const Error&) override { unavailable.emplace_back(what); }
-  void OnStepDone(const StepEnd&, const StepResult& result) override { ended.push_back(result.outcome); }
+  void OnStepDone(const StepEnd&, const StepResult& result) override {
+    ended.push_back(result.outcome);
+    ended_why.push_back(result.error);
+  }
   void OnBatch(std::size_t, SteadyTime::duration took) override { batches.push_back(took); }
   void OnReady(const std::vector<StepMessage>& rows, bool all) override {
     ready.insert(ready.end(), rows.begin(), rows.end());

@@ -76,6 +76,61 @@ TEST_F(CoreBench, ADrainPastItsDeadlineStopsWhatRunsAndGivesItBack) {
   EXPECT_EQ(memory.Claim(request)->claimed.size(), 1u) << "it is ready for the next worker";
 }
 
+TEST_F(CoreBench, ADrainWaitsLongerForWhatMayNotBeRepeated) {
+  config.drain_deadline = milliseconds(1'000);
+  config.drain_effects_deadline = milliseconds(10'000);
+  const SubjectId charges = Create({.steps = 2, .effects = "n"}), writes = Create({.steps = 2, .effects = "i"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 2u);
+  if (steps[0].call.subject == writes) std::swap(steps[0], steps[1]);
+  core->Drain(clock.Steady());
+  Live(milliseconds(1'200));
+  EXPECT_TRUE(steps[1].stop.stopped()) << "what may be repeated is given back";
+  EXPECT_FALSE(Look(writes).holder);
+  Live(milliseconds(5'000));
+  EXPECT_FALSE(steps[0].stop.stopped());
+  EXPECT_TRUE(Look(charges).holder) << "it still renews its session";
+  EXPECT_FALSE(core->finished());
+  const SubjectId late = Create({.steps = 1, .effects = "i"});
+  Live(milliseconds(1'000));
+  EXPECT_FALSE(Look(late).holder) << "nothing new is taken";
+  EndStep();
+  Settle();
+  EXPECT_EQ(EventsOf(charges, "step.completed"), 1);
+  EXPECT_FALSE(Look(charges).holder);
+  EXPECT_TRUE(core->finished());
+}
+
+TEST_F(CoreBench, WhatADrainStopsSaysSo) {
+  config.drain_deadline = milliseconds(1'000);
+  config.drain_effects_deadline = milliseconds(3'000);
+  const SubjectId subject = Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+  core->Drain(clock.Steady());
+  Live(milliseconds(3'100));
+  EXPECT_TRUE(steps[0].stop.stopped());
+  EXPECT_TRUE(Look(subject).holder) << "how it ended is recorded first";
+  EndStep(Outcome::kCancelled);
+  Settle();
+  EXPECT_EQ(told.ended_why.back(), kDrained);
+  EXPECT_FALSE(Look(subject).holder);
+  EXPECT_TRUE(core->finished());
+}
+
+TEST_F(CoreBench, ADrainDoesNotWaitForARunnerThatNeverComesBack) {
+  config.drain_deadline = milliseconds(1'000);
+  config.drain_effects_deadline = milliseconds(3'000);
+  Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  core->Drain(clock.Steady());
+  Live(milliseconds(5'500));
+  EXPECT_TRUE(core->finished());
+}
+
 TEST_F(CoreBench, EveryLeaseOfALostSessionIsToldOnce) {
   const SubjectId subject = Create({.steps = 1, .effects = "i"});
   Create({.steps = 1, .effects = "i"});

@@ -156,6 +156,19 @@ TEST_F(CoreBench, ARunnerThatDoesNotComeBackIsDropped) {
   EXPECT_EQ(EventsOf(subject, "step.completed"), 0);
 }
 
+TEST_F(CoreBench, ACallThatWaitsForItsTurnIsNotDropped) {
+  Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+  steps[0].stop.Wait();
+  Live(3 * (steps[0].call.step.timeout + config.runner_grace), milliseconds(500));
+  EXPECT_EQ(core->counts().watchdog_drops, 0) << "its time has not begun";
+  EndStep();
+  Settle();
+  EXPECT_EQ(told.ended, std::vector{Outcome::kSucceeded});
+}
+
 TEST_F(CoreBench, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
   Create({.steps = 1, .effects = "n"});
   StartCore();
