@@ -6,6 +6,7 @@
 #include "shared/base/ids.h"
 #include "shared/base/read_file.h"
 #include "shared/base/sha256.h"
+#include "shared/base/utf8.h"
 
 namespace acl::cli {
 
@@ -20,6 +21,21 @@ struct Entry {
   fs::path from;
   std::string to;
 };
+
+// Bytes that a terminal would show as something else, in hex.
+std::string Escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      out += c;
+    } else {
+      constexpr const char* kHex = "0123456789abcdef";
+      out += std::string("\\x") + kHex[byte >> 4] + kHex[byte & 15];
+    }
+  }
+  return out;
+}
 
 Status Collect(Session* session, const std::string& folder, std::map<std::string, fs::path>* files) {
   std::size_t equals = folder.rfind('=');
@@ -39,8 +55,13 @@ Status Collect(Session* session, const std::string& folder, std::map<std::string
     const fs::file_status status = it->symlink_status(error);
     if (error) break;
     const std::string path = prefix + it->path().lexically_relative(root).generic_string();
-    if (fs::is_directory(status)) continue;
-    if (!fs::is_regular_file(status)) {
+    if (!IsUtf8(path)) {
+      return Error{Code::kInvalid, "--files: the name '" + Escaped(it->path().string()) +
+                                       "' is not UTF-8, and a run can hold no other; rename it (convmv does that for whole folders)"};
+    }
+    if (fs::is_directory(status) && !fs::is_empty(it->path(), error) && !error) continue;  // there by what lies in it
+    if (error) break;
+    if (!fs::is_regular_file(status) && !fs::is_directory(status)) {
       session->Note("airun: skipped " + it->path().string() + ": neither file nor folder (links are not followed)");
       continue;
     }
@@ -61,14 +82,18 @@ Result<Json> Upload(Session* session, ApiClient& api, const std::vector<std::str
   Json list = Json::array();
   std::set<std::string> sent;
   for (const auto& [path, from] : files) {
+    std::error_code error;
+    const int mode = static_cast<int>(fs::status(from, error).permissions()) & 0777;
+    if (fs::is_directory(from, error)) {
+      list.push_back({{"path", path}, {"dir", true}, {"mode", mode}});
+      continue;
+    }
     auto bytes = ReadFile(from.string(), kLargest);
     if (!bytes) return Error{Code::kInvalid, "--files: " + bytes.message()};
     const std::string hash = ToHex(Sha256(*bytes));
     const std::size_t size = bytes->size();
     if (sent.insert(hash).second)
       if (Status put = api.PutContent(hash, std::move(*bytes)); !put) return Error{put.code(), "--files: " + path + ": " + put.message()};
-    std::error_code error;
-    const int mode = static_cast<int>(fs::status(from, error).permissions()) & 0777;
     list.push_back({{"path", path}, {"hash", hash}, {"size", size}, {"mode", mode}});
   }
   return list;

@@ -28,11 +28,26 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
       if (errors.size() < 100) errors.push_back(ErrorItem("bad-file", message, member.empty() ? at : at + "/" + member));
     };
     if (!item.is_object() || !item.contains("path") || !item["path"].is_string()) {
-      wrong("a file is {\"path\", \"hash\", \"size\", \"mode\"?}");
+      wrong("a file is {\"path\", \"hash\", \"size\", \"mode\"?}, a folder {\"path\", \"dir\": true, \"mode\"?}");
       continue;
     }
     FileChange change;
     change.path = item["path"];
+    const bool mode_fits = !item.contains("mode") || (item["mode"].is_number_integer() && item["mode"] >= 0 && item["mode"] <= 0777);
+    if (!mode_fits) {
+      wrong("'" + change.path + "': mode is a number from 0 to 511 (octal 777)", "mode");
+      continue;
+    }
+    if (item.contains("dir")) {
+      if (item["dir"] != Json(true) || item.contains("hash") || item.contains("size")) {
+        wrong("'" + change.path + "': a folder is {\"path\", \"dir\": true, \"mode\"?}", "dir");
+        continue;
+      }
+      change.is_dir = true;
+      change.mode = item.value("mode", 0755);
+      out.push_back(std::move(change));
+      continue;
+    }
     const auto hash =
         item.contains("hash") && item["hash"].is_string() ? HashFromHex(item["hash"].get_ref<const std::string&>()) : std::nullopt;
     if (!hash) {
@@ -40,10 +55,6 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
       continue;
     }
     change.hash = hash;
-    if (item.contains("mode") && (!item["mode"].is_number_integer() || item["mode"] < 0 || item["mode"] > 0777)) {
-      wrong("'" + change.path + "': mode is a number from 0 to 511 (octal 777)", "mode");
-      continue;
-    }
     change.mode = item.value("mode", 0644);
     auto size = api.contents.SizeOf(api.store, *hash);
     if (!size && size.code() != Code::kNotFound) return ProblemOf(size.error());

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <set>
+
 #include "shared/capability/handlers.h"
 
 namespace acl {
@@ -12,6 +14,7 @@ constexpr std::string_view kEmptyArchive("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0
 struct Member {
   std::string path;  // of the run
   int mode = 0644;
+  bool is_dir = false;  // one in which nothing lies; the others are there by what lies in them
 };
 
 // Name in the archive -> file. A file goes in by its base name, a directory with its own name in front.
@@ -19,7 +22,9 @@ Result<std::map<std::string, Member>> Members(const Json& sources, bool recursiv
   std::map<std::string, Member> members;
   auto add = [&](const std::string& name, const std::string& path, const FileEntry& entry) -> Status {
     if (path == output) return {};  // the archive itself, of an earlier run of the step
-    auto [it, fresh] = members.emplace(name, Member{path, entry.mode});
+    if (name.find('\\') != std::string::npos)
+      return Error{Code::kInvalid, fmt::format("'{}': many programs read a backslash in an archive as a folder; rename it", path)};
+    auto [it, fresh] = members.emplace(name, Member{path, entry.mode, entry.is_dir});
     if (!fresh && it->second.path != path) {
       return Error{Code::kInvalid, fmt::format("'{}' and '{}' would both be '{}' in the archive; zip the directory above them",
                                                it->second.path, path, name)};
@@ -40,8 +45,17 @@ Result<std::map<std::string, Member>> Members(const Json& sources, bool recursiv
     auto listed = files.List(*path, recursive);
     if (!listed) return listed.error();
     std::string prefix = path->empty() ? "" : BaseName(*path) + "/";
+    if (listed->empty() && recursive && !path->empty()) {
+      if (auto added = add(prefix, *path, **entry); !added) return added.error();
+    }
+    std::set<std::string> holding;  // directories in which something lies
+    for (const auto& [name, child] : *listed) holding.insert(ParentPath(name));
     for (const auto& [name, child] : *listed) {
-      if (child.is_dir) continue;
+      if (child.is_dir) {
+        if (holding.contains(name) || !recursive) continue;
+        if (auto added = add(prefix + name.substr(path->empty() ? 0 : path->size() + 1) + "/", name, child); !added) return added.error();
+        continue;
+      }
       if (auto added = add(prefix + name.substr(path->empty() ? 0 : path->size() + 1), name, child); !added) return added.error();
     }
   }
@@ -54,6 +68,12 @@ struct ZipCloser {
 struct SourceFreer {
   void operator()(zip_source_t* source) const { ::zip_source_free(source); }
 };
+
+// The mode, and nothing that tells when or where the archive was made.
+void SetPlain(zip_t* archive, zip_uint64_t at, zip_uint32_t mode, zip_uint32_t dos_attributes) {
+  ::zip_file_set_dostime(archive, at, 0, 0x0021, 0);  // 1980-01-01 00:00:00, the format's first
+  ::zip_file_set_external_attributes(archive, at, 0, ZIP_OPSYS_UNIX, mode << 16 | dos_attributes);
+}
 
 // The same files give the same bytes, whenever and wherever: sorted names, one fixed time, modes, no comments.
 Result<std::string> Pack(const std::map<std::string, Member>& members, int level, Workspace& files, const CallContext& context) {
@@ -74,6 +94,12 @@ Result<std::string> Pack(const std::map<std::string, Member>& members, int level
   for (const auto& [name, member] : members) {
     if (context.stop.stopped() || std::chrono::steady_clock::now() >= context.deadline)
       return Error{Code::kCancelled, "stopped while packing"};
+    if (member.is_dir) {
+      const zip_int64_t index = ::zip_dir_add(archive.get(), name.c_str(), ZIP_FL_ENC_UTF_8);
+      if (index < 0) return Error{Code::kInvalid, fmt::format("zip: '{}': {}", name, ::zip_strerror(archive.get()))};
+      SetPlain(archive.get(), zip_uint64_t(index), 0040000u | zip_uint32_t(member.mode), 0x10);
+      continue;
+    }
     auto bytes = files.Read(member.path);
     if (!bytes) return bytes.error();
     total += std::int64_t(bytes->size());
@@ -91,8 +117,7 @@ Result<std::string> Pack(const std::map<std::string, Member>& members, int level
     auto at = zip_uint64_t(index);
     bool store = level == 0;
     ::zip_set_file_compression(archive.get(), at, store ? ZIP_CM_STORE : ZIP_CM_DEFLATE, store ? 0 : zip_uint32_t(level));
-    ::zip_file_set_dostime(archive.get(), at, 0, 0x0021, 0);  // 1980-01-01 00:00:00, the format's first
-    ::zip_file_set_external_attributes(archive.get(), at, 0, ZIP_OPSYS_UNIX, (0100000u | zip_uint32_t(member.mode)) << 16);
+    SetPlain(archive.get(), at, 0100000u | zip_uint32_t(member.mode), 0);
   }
   if (::zip_close(archive.get()) != 0) return Error{Code::kInternal, fmt::format("zip: {}", ::zip_strerror(archive.get()))};
   (void)archive.release();  // closed
@@ -120,10 +145,11 @@ StepResult Zip(const Json& parameters, CallContext& context) {
     return Ended(context.stop.stopped() ? StepResult::Outcome::kCancelled : StepResult::Outcome::kTimedOut, packed.message());
   }
   if (!packed) return Failed(packed.error());
+  const auto file_count = std::count_if(members->begin(), members->end(), [](const auto& member) { return !member.second.is_dir; });
   auto written = context.workspace->Write(*output, *packed, true);
   if (!written) return Failed(written.error());
   return Done(
-      {{"archive_path", LogicalPath(*output)}, {"file_count", members->size()}, {"compressed_size", packed->size()}, {"success", true}});
+      {{"archive_path", LogicalPath(*output)}, {"file_count", file_count}, {"compressed_size", packed->size()}, {"success", true}});
 }
 
 }  // namespace
@@ -135,7 +161,7 @@ void AddArchive(CapabilityRegistry& registry, const ConfigPtr&) {
   zip.docs =
       "A file goes in by its base name, a directory with its own name in front. Sources that are not there are skipped. The same files "
       "always give "
-      "the same bytes: names are sorted, times fixed. Directories above output_path are made.";
+      "the same bytes: names are sorted, times fixed. Directories above output_path are made. Directories in which nothing lies are kept.";
   zip.parameters = {{.name = "source_paths", .type = "array", .description = "files and directories below /workspace", .required = true},
                     PathField("output_path", "the archive"),
                     {.name = "compression_level", .type = "integer", .description = "0 (store) to 9", .default_value = Json(6)},

@@ -65,6 +65,22 @@ TEST_F(Archive, TheSameFilesGiveTheSameBytes) {
   EXPECT_EQ(ToHex(Sha256(*seen.begin())).size(), 64u);
 }
 
+TEST_F(Archive, DirectoriesInWhichNothingLiesAreKept) {
+  Write("d/a/file", "1");
+  Apply("io.fs.make_dir", {{"path", "d/a/empty"}});
+  Apply("io.fs.make_dir", {{"path", "d/a-"}});  // sorts between d/a and what lies in it
+  Apply("io.fs.make_dir", {{"path", "bare"}});
+  const Json outputs = Apply("sys.archive.zip", {{"source_paths", {"d", "bare"}}, {"output_path", "x.zip"}}).outputs;
+  EXPECT_EQ(outputs["file_count"], 1);
+  EXPECT_THAT(Unpack(ContentOf("x.zip")), ElementsAre(std::pair("bare/", ""), std::pair("d/a-/", ""), std::pair("d/a/empty/", ""),
+                                                      std::pair("d/a/file", "1")));
+}
+
+TEST_F(Archive, ABackslashIsRefused) {  // zip 6.3.10, 4.4.17.1: only forward slashes; others read it as a folder
+  Write("d/a\\b", "1");
+  EXPECT_THAT(FailureOf("sys.archive.zip", {{"source_paths", {"d"}}, {"output_path", "x.zip"}}), HasSubstr("backslash"));
+}
+
 TEST_F(Archive, LevelsRecursionAndItself) {
   Write("d/a", std::string(1000, 'a'));
   Write("d/s/b", "b");

@@ -236,6 +236,26 @@ TEST_F(CliRun, UploadsFilesOnceEachUnderTheirPrefix) {
   EXPECT_EQ(files[2]["size"], 5);
 }
 
+TEST_F(CliRun, FoldersInWhichNothingLiesAreUploadedToo) {
+  std::filesystem::create_directories(folder_ / "tree" / "empty" / "deeper");
+  Outcome outcome = Airun(&server_, {"workflow", "run", Path("w.yaml"), "-i", "n=1", "--files", Path("tree")});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  const Json files = (*ParseJson(server_.asked.at(0).body))["files"];
+  ASSERT_EQ(files.size(), 1u) << files;
+  EXPECT_EQ(files[0]["path"], "empty/deeper");
+  EXPECT_EQ(files[0]["dir"], true);
+  EXPECT_FALSE(files[0].contains("hash"));
+}
+
+TEST_F(CliRun, ANameThatIsNotUtf8IsRefusedByItsBytes) {
+  std::filesystem::create_directories(folder_ / "tree");
+  Write("tree/caf\xe9", "x");
+  Outcome outcome = Airun(&server_, {"workflow", "run", Path("w.yaml"), "-i", "n=1", "--files", Path("tree")});
+  EXPECT_NE(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.err, HasSubstr("caf\\xe9' is not UTF-8"));
+  EXPECT_TRUE(server_.asked.empty());
+}
+
 TEST(Cli, ValidateIsLocal) {
   FakeServer server;
   Outcome good = Airun(&server, {"workflow", "validate", kSource + "/examples/saga-rollback.yaml", "--strict"});
