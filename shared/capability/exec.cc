@@ -126,7 +126,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   const auto stopped = [&] { return context.stop.stopped(); };
   const auto place = places.Take(stopped, [&] { context.stop.Wait(); });
   if (!place) return Ended(Outcome::kNotStarted, "stopped before it began");
-  if (context.stop.waits()) context.stop.Begin();
+  if (context.stop.waits()) context.stop.Begin(std::chrono::steady_clock::now());
   const auto deadline = DeadlineOf(seconds, context);
   auto layout = Layout::Make(*context.workspace);
   if (!layout) return Failed(layout.error());

@@ -18,9 +18,7 @@ bool IsDirAt(const Document& state, std::string_view path) {
   return entry && *entry && (*entry)->is_dir;
 }
 
-Hash256 TargetOf(const FileChange& change) {
-  return IsDeletion(change) ? Hash256{} : CanonicalHash(FileEntryToJson(EntryOf(change)));
-}
+Hash256 TargetOf(const FileChange& change) { return IsDeletion(change) ? Hash256{} : CanonicalHash(FileEntryToJson(EntryOf(change))); }
 
 // The first entry of the state below one of the folders that `known` does not name.
 std::optional<std::string> FirstUnknownBelow(const Document& state, const std::set<std::string, std::less<>>& folders,
@@ -38,6 +36,12 @@ std::optional<std::string> FirstUnknownBelow(const Document& state, const std::s
     return true;
   });
   return first;
+}
+
+// What to say of a path that another step changed.
+std::string Meanwhile(const FileChange& change, const Hash256& now) {
+  return fmt::format("it {} {}, which another step {} while it ran", *change.found == TargetOf(change) ? "relied on" : "changed",
+                     LogicalPath(change.path), now == Hash256{} ? "removed" : "changed");
 }
 
 // What is wrong above the path of a change that leaves something there.
@@ -72,9 +76,7 @@ std::optional<FileConflict> FindConflict(const Document& state, const std::vecto
   for (const FileChange& change : changes) {
     if (change.found) {
       const Hash256 now = FoundAt(state, change.path);
-      if (now != *change.found && (change.whole || now != TargetOf(change))) {
-        return FileConflict{change.path, fmt::format("it changed {}, which another step changed while it ran", LogicalPath(change.path))};
-      }
+      if (now != *change.found && (change.whole || now != TargetOf(change))) return FileConflict{change.path, Meanwhile(change, now)};
     }
     if (change.whole || (!change.is_dir && IsDirAt(state, change.path))) closed.insert(change.path);
     if (IsDeletion(change)) continue;
@@ -124,7 +126,8 @@ Result<Json> UndoFiles(const Document& state, const Json& before) {
       if (!entry) return entry.error();
       if (*entry && (*entry)->is_dir) break;
       if (*entry && !before.contains(above)) {
-        return Error{Code::kConflict, fmt::format("{} cannot come back: {} has been made a file since", LogicalPath(it.key()), LogicalPath(above))};
+        return Error{Code::kConflict,
+                     fmt::format("{} cannot come back: {} has been made a file since", LogicalPath(it.key()), LogicalPath(above))};
       }
       out[above] = FileEntryToJson(FileEntry{Hash256{}, 0, 0755, true});
     }

@@ -255,7 +255,7 @@ void CapabilityRunner::RunWork() {
     queued_ -= work.size();
     const std::uint64_t number = Begin(work);
     lock.unlock();
-    for (const Job& job : work) job.stop.Begin();
+    for (const Job& job : work) job.stop.Begin(steady_clock::now());
     CarryOutAll(work, number);
     work.clear();
     lock.lock();

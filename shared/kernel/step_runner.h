@@ -32,7 +32,9 @@ class StopToken {
 
   // Said by the runner: the call waits for a thread or a place, then that it begins now. Its time counts from its beginning.
   void Wait() const { shared_->begun.store(kWaits, std::memory_order_release); }
-  void Begin() const { shared_->begun.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release); }
+  void Begin(std::chrono::steady_clock::time_point now) const {
+    shared_->begun.store(now.time_since_epoch().count(), std::memory_order_release);
+  }
   bool waits() const { return shared_->begun.load(std::memory_order_acquire) == kWaits; }
   // Unset: it never waited.
   std::optional<std::chrono::steady_clock::time_point> begun() const {

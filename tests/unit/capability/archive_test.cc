@@ -72,8 +72,8 @@ TEST_F(Archive, DirectoriesInWhichNothingLiesAreKept) {
   Apply("io.fs.make_dir", {{"path", "bare"}});
   const Json outputs = Apply("sys.archive.zip", {{"source_paths", {"d", "bare"}}, {"output_path", "x.zip"}}).outputs;
   EXPECT_EQ(outputs["file_count"], 1);
-  EXPECT_THAT(Unpack(ContentOf("x.zip")), ElementsAre(std::pair("bare/", ""), std::pair("d/a-/", ""), std::pair("d/a/empty/", ""),
-                                                      std::pair("d/a/file", "1")));
+  EXPECT_THAT(Unpack(ContentOf("x.zip")),
+              ElementsAre(std::pair("bare/", ""), std::pair("d/a-/", ""), std::pair("d/a/empty/", ""), std::pair("d/a/file", "1")));
 }
 
 TEST_F(Archive, ABackslashIsRefused) {  // zip 6.3.10, 4.4.17.1: only forward slashes; others read it as a folder

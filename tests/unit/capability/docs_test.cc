@@ -61,7 +61,8 @@ TEST(Docs, EffectsAndRisksAreThoseOfTheTable) {
     ASSERT_TRUE(spec) << id;
     EXPECT_EQ(spec->effect, effect) << id;
     // Whatever changes files of the run gives them back.
-    const bool changes_files = std::set<std::string_view>{"sys.exec.run", "io.fs.delete", "io.fs.write_file", "sys.archive.zip"}.contains(id);
+    const bool changes_files =
+        std::set<std::string_view>{"sys.exec.run", "io.fs.delete", "io.fs.write_file", "sys.archive.zip"}.contains(id);
     EXPECT_EQ(spec->undo == UndoKind::kFiles, changes_files) << id;
     EXPECT_EQ(spec->risk, risk) << id;
   }

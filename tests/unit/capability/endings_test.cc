@@ -42,7 +42,8 @@ class EndingsTable : public CapabilityTest {
       std::ifstream(ready).get();  // opening it waits for the other side
       stop.Stop();
     });
-    StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "echo >\"$1\"; sleep 1000", "sh", ready}}, {"timeout", 600}}, stop);
+    StepResult result =
+        Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "echo >\"$1\"; sleep 1000", "sh", ready}}, {"timeout", 600}}, stop);
     stopper.join();
     return result;
   }
@@ -101,15 +102,29 @@ class EndingsTable : public CapabilityTest {
     ::chmod((programs_.path + "/no-program").c_str(), 0755);
     return {
         {{what, "the program is not on the worker's list or not installed, or a parameter is wrong"},
-         [this] { return Call("sys.exec.run", {{"command", "not-installed-anywhere"}}); }},
-        {{what, "the program cannot be started"}, [this] { return Call("sys.exec.run", {{"command", "no-program"}}); }},
-        {{what, "its time is over before the program is begun"}, [this] { return Shell("exit 0", {{"timeout", 1e-9}}); }},
+         [this] {
+           return Call("sys.exec.run", {{"command", "not-installed-anywhere"}});
+         }},
+        {{what, "the program cannot be started"},
+         [this] {
+           return Call("sys.exec.run", {{"command", "no-program"}});
+         }},
+        {{what, "its time is over before the program is begun"},
+         [this] {
+           return Shell("exit 0", {{"timeout", 1e-9}});
+         }},
         {{what, "stopped while it waits for its turn"}, [this] { return StoppedInTheQueue(); }},
         {{what, "exit code 0"}, [this] { return Shell("exit 0"); }},
         {{what, "any other exit code"}, [this] { return Shell("exit 3"); }},
         {{what, "ended by a signal that the worker did not send (exit code 128 + n)"}, [this] { return Shell("kill -KILL $$"); }},
-        {{what, "any other exit code, or such a signal, with `check: true`"}, [this] { return Shell("kill -KILL $$", {{"check", true}}); }},
-        {{what, "killed at its timeout"}, [this] { return Shell("sleep 1000", {{"timeout", 0.2}}); }},
+        {{what, "any other exit code, or such a signal, with `check: true`"},
+         [this] {
+           return Shell("kill -KILL $$", {{"check", true}});
+         }},
+        {{what, "killed at its timeout"},
+         [this] {
+           return Shell("sleep 1000", {{"timeout", 0.2}});
+         }},
         {{what, "stopped while the program runs"}, [this] { return StoppedProgram(); }},
         {{what, "the process that watches over the program is killed"}, [this] { return Shell("kill -KILL $PPID; sleep 1000"); }},
         {{what, "ended, and its files break a limit of the run"}, [this] { return Shell("touch a b c d e"); }},
@@ -126,18 +141,25 @@ class EndingsTable : public CapabilityTest {
   Rows Posts() {
     const std::string what = "net.http.post";
     return {
-        {{what, "a parameter is wrong, or the address is not allowed"}, [this] { return Call("net.http.post", {{"url", "ftp://x"}}); }},
+        {{what, "a parameter is wrong, or the address is not allowed"},
+         [this] {
+           return Call("net.http.post", {{"url", "ftp://x"}});
+         }},
         {{what, "connection refused, or no such host"}, [this] { return Refused("net.http.post"); }},
         {{what, "stopped before anything was sent"},
          [this] {
            StopToken stop;
            stop.Stop();
-           return To("net.http.post", [](const std::string&) { return std::nullopt; }, Json::object(), stop);
+           return To(
+               "net.http.post", [](const std::string&) { return std::nullopt; }, Json::object(), stop);
          }},
         {{what, "any status, 5xx too"}, [this] { return Status("net.http.post", "503 Service Unavailable"); }},
         {{what, "connection closed or reset after sending"},
          [this] { return To("net.http.post", [](const std::string&) { return std::nullopt; }); }},
-        {{what, "its time is over after sending"}, [this] { return Unanswered("net.http.post", {{"timeout", 0.5}}, false); }},
+        {{what, "its time is over after sending"},
+         [this] {
+           return Unanswered("net.http.post", {{"timeout", 0.5}}, false);
+         }},
         {{what, "stopped after sending"}, [this] { return Unanswered("net.http.post", Json::object(), true); }},
         {{what, "the answer is larger than allowed"}, [this] { return Status("net.http.post", "200 OK", 20'000); }},
     };
@@ -146,9 +168,15 @@ class EndingsTable : public CapabilityTest {
   Rows Reads(const std::string& id) {
     const std::string what = "net.http.get, net.http.put";
     return {
-        {{what, "a parameter is wrong, or the address is not allowed"}, [this, id] { return Call(id, {{"url", "ftp://x"}}); }},
+        {{what, "a parameter is wrong, or the address is not allowed"},
+         [this, id] {
+           return Call(id, {{"url", "ftp://x"}});
+         }},
         {{what, "connection refused, closed or reset"}, [this, id] { return Refused(id); }},
-        {{what, "its time is over"}, [this, id] { return Unanswered(id, {{"timeout", 0.5}}, false); }},
+        {{what, "its time is over"},
+         [this, id] {
+           return Unanswered(id, {{"timeout", 0.5}}, false);
+         }},
         {{what, "any status, 5xx too"}, [this, id] { return Status(id, "503 Service Unavailable"); }},
         {{what, "the answer is larger than allowed"}, [this, id] { return Status(id, "200 OK", 20'000); }},
     };
@@ -157,7 +185,10 @@ class EndingsTable : public CapabilityTest {
   Rows Others() {
     const std::string what = "any other";
     return {
-        {{what, "bad input, a missing file, a limit"}, [this] { return Call("io.fs.read_file", {{"path", "nope"}}); }},
+        {{what, "bad input, a missing file, a limit"},
+         [this] {
+           return Call("io.fs.read_file", {{"path", "nope"}});
+         }},
         {{what, "the store of contents is away"},
          [this] {
            contents_.fail_put = true;

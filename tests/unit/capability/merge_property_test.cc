@@ -111,7 +111,8 @@ class MergeProperty : public CapabilityTest {
     switch (op.kind) {
       case Op::kWrite: return Call("io.fs.write_file", {{"path", op.path}, {"content", op.content}, {"create_dirs", op.flag}});
       case Op::kWriteNew:
-        return Call("io.fs.write_bytes", {{"path", op.path}, {"content_base64", op.content == "one" ? "b25l" : "dHdv"}, {"create_dirs", op.flag}});
+        return Call("io.fs.write_bytes",
+                    {{"path", op.path}, {"content_base64", op.content == "one" ? "b25l" : "dHdv"}, {"create_dirs", op.flag}});
       case Op::kMakeDir: return Call("io.fs.make_dir", {{"path", op.path}, {"parents", op.flag}});
       case Op::kDelete: return Call("io.fs.delete", {{"path", op.path}, {"recursive", op.flag}});
       case Op::kCopy: return Call("io.fs.copy", {{"source", op.source}, {"destination", op.path}, {"overwrite", op.flag}});
@@ -119,9 +120,9 @@ class MergeProperty : public CapabilityTest {
       case Op::kZip: return Call("sys.archive.zip", {{"source_paths", {op.source}}, {"output_path", op.path}});
       case Op::kProgram: {
         const std::string folders = op.flag ? "mkdir -p \"$(dirname \"$1\")\" && " : "";
-        return Call("sys.exec.run", {{"command", "sh"},
-                                     {"args", {"-c", folders + "printf %s \"$2\" >\"$1\"", "sh", op.path, op.content}},
-                                     {"check", true}});
+        return Call(
+            "sys.exec.run",
+            {{"command", "sh"}, {"args", {"-c", folders + "printf %s \"$2\" >\"$1\"", "sh", op.path, op.content}}, {"check", true}});
       }
     }
     return {};

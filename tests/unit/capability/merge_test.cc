@@ -35,14 +35,14 @@ class Merge : public CapabilityTest {
 
 TEST_F(Merge, AFileInPlaceOfADirectoryIntoWhichAnotherStepWrites) {
   const StepResult copy = Copies("k", "d"), write = Writes("d/y");
-  EXPECT_THAT(ConflictOf(copy, write), HasSubstr("another step made /workspace/d a file"));
+  EXPECT_THAT(ConflictOf(copy, write), HasSubstr("it relied on /workspace/d, which another step changed"));
   EXPECT_THAT(ConflictOf(write, copy), HasSubstr("replaced /workspace/d, in which another step made /workspace/d/y"));
 }
 
 TEST_F(Merge, ADirectoryRemovedOrMovedAwayIntoWhichAnotherStepWrites) {
   const StepResult write = Writes("d/y"), made = Call("io.fs.make_dir", {{"path", "d/s/t"}, {"parents", true}});
   for (const StepResult& away : {Removes("d"), Call("io.fs.move", {{"source", "d"}, {"destination", "m"}})}) {
-    EXPECT_THAT(ConflictOf(away, write), HasSubstr("another step removed /workspace/d"));
+    EXPECT_THAT(ConflictOf(away, write), HasSubstr("it relied on /workspace/d, which another step removed"));
     EXPECT_THAT(ConflictOf(write, away), HasSubstr("made /workspace/d/y"));
     EXPECT_THAT(ConflictOf(away, made), HasSubstr("another step"));
     EXPECT_THAT(ConflictOf(made, away), HasSubstr("made /workspace/d/s"));
@@ -60,7 +60,7 @@ TEST_F(Merge, ATreeThatReplacedAnotherHoldsNothingElse) {
 TEST_F(Merge, WhatAStepFoundAsItWantedItIsReliedOn) {
   const StepResult there = Call("io.fs.make_dir", {{"path", "d"}}), same = Call("io.fs.write_file", {{"path", "k"}, {"content", "a file"}});
   EXPECT_THAT(ConflictOf(Removes("d"), there), HasSubstr("/workspace/d"));
-  EXPECT_THAT(ConflictOf(Removes("k"), same), HasSubstr("it changed /workspace/k"));
+  EXPECT_THAT(ConflictOf(Removes("k"), same), HasSubstr("it relied on /workspace/k, which another step removed"));
   EXPECT_TRUE(RealChanges(state_, there.files).empty());
   EXPECT_TRUE(RealChanges(state_, same.files).empty());
 }
@@ -103,7 +103,7 @@ TEST(Undo, BringsBackWhatAFileSystemCanHold) {
 
   const auto above = UndoFiles(state, {{"gone/x", Entry(3)}});
   ASSERT_TRUE(above);
-  EXPECT_EQ(*above, Json({{"gone", Directory()}, {"gone/x", Entry(3)}})) << "the folder comes back with it";
+  EXPECT_EQ(*above, Json({{"gone/x", Entry(3)}, {"gone", Directory()}})) << "the folder comes back with it";
   EXPECT_THAT(UndoFiles(state, {{"made/other/x", Entry(3)}}).message(), HasSubstr("/workspace/made/other has been made a file since"));
 }
 
