@@ -29,9 +29,10 @@ struct Change;
 // Deepest nesting inside one entry. Above ParseJson's limit, so that any accepted input fits in with a kind's own levels around it.
 inline constexpr int kMaxEntryDepth = 96;
 // How stored text (payloads, snapshots) is read back: it holds entries, so it may be deeper and larger than an input.
-inline constexpr JsonLimits kStoredJson{.max_bytes = std::size_t(1) << 30, .max_depth = kMaxEntryDepth + 8};
+inline constexpr JsonLimits kStoredJson{
+    .max_bytes = std::size_t(1) << 30, .max_depth = kMaxEntryDepth + 8, .max_values = kAnyNumberOfValues};
 // What one entry may be.
-inline constexpr JsonLimits kEntryLimits{.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth};
+inline constexpr JsonLimits kEntryLimits{.max_bytes = kStoredJson.max_bytes, .max_depth = kMaxEntryDepth, .max_values = kAnyNumberOfValues};
 
 class Document {
  public:
@@ -40,8 +41,9 @@ class Document {
   // nullptr if there is no such entry. The pointer lives as long as any Document that holds the entry.
   const Json* Find(std::string_view key) const;
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
-  std::size_t size() const;          // entries
-  std::size_t stored_bytes() const;  // text of the entries ("key":value and a comma): what a snapshot would write
+  std::size_t stored_bytes(std::string_view key) const;  // of the one entry, 0 if there is none; its value is not read
+  std::size_t size() const;                              // entries
+  std::size_t stored_bytes() const;                      // text of the entries ("key":value and a comma): what a snapshot would write
 
   // The entry must be storable (CheckStorable, kMaxEntryDepth); Apply and FromJson check it, Set aborts.
   void Set(std::string_view key, Json value);

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
+#include <random>
 
 namespace acl {
 namespace {
@@ -145,6 +147,65 @@ TEST(DumpJson, EscapesWhereverItStands) {
       }
     }
   }
+}
+
+// Of any value, in characters that are escaped and bytes that are replaced too.
+TEST(DumpJson, ItsLengthIsKnownWithoutMakingIt) {
+  std::mt19937 random(7);
+  const auto text = [&] {
+    static const std::vector<std::string> kPieces = {"a", "\"", "\\", "\n", "\x01", "\x7f", "\xff", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xc3"};
+    std::string out;
+    for (unsigned n = random() % 12; n > 0; --n) out += kPieces[random() % kPieces.size()];
+    return out;
+  };
+  const std::function<Json(int)> value = [&](int depth) -> Json {
+    switch (random() % (depth > 0 ? 8 : 6)) {
+      case 0: return nullptr;
+      case 1: return random() % 2 == 0;
+      case 2: return std::int64_t(random()) * (random() % 2 == 0 ? 1 : -1);
+      case 3: return std::uint64_t(random()) << (random() % 33);
+      case 4: return double(random()) / (1 + random() % 1000) * (random() % 2 == 0 ? 1e-9 : 1e12);
+      case 5: return text();
+      case 6: {
+        Json list = Json::array();
+        for (unsigned n = random() % 4; n > 0; --n) list.push_back(value(depth - 1));
+        return list;
+      }
+      default: {
+        Json map = Json::object();
+        for (unsigned n = random() % 4; n > 0; --n) map[text()] = value(depth - 1);
+        return map;
+      }
+    }
+  };
+  for (int i = 0; i < 2'000; ++i) {
+    const Json one = value(4);
+    ASSERT_EQ(DumpedBytes(one), DumpJson(one).size()) << DumpJson(one);
+  }
+}
+
+// Two characters of text take fifty bytes of memory: the number of values is bounded, and counted before anything is made of them.
+TEST(ParseJson, ManyValuesAreRefusedBeforeTheyAreMade) {
+  const auto list = [](int values, const std::string& each) {
+    std::string text = "[" + each;
+    for (int i = 1; i < values; ++i) text += "," + each;
+    return text + "]";
+  };
+  EXPECT_THAT(Refusal(list(5'600'000, "[]")), HasSubstr("more than 1000000 values"));
+  EXPECT_THAT(Refusal(list(1'000'000, "1")), HasSubstr("line 1, column"));
+  EXPECT_TRUE(ParseJson(list(999'999, "1")).ok()) << "with the list itself";
+  EXPECT_TRUE(ParseJson(list(1'000'000, "1"), {.max_values = kAnyNumberOfValues}).ok());
+  EXPECT_TRUE(ParseJson("[\"" + std::string(3'000'000, ',') + "\\\"[{,\"]").ok()) << "commas of a text are no values";
+  EXPECT_TRUE(ParseJson("[" + list(9, "1") + "]", {.max_values = 11}).ok());
+  EXPECT_FALSE(ParseJson("[" + list(10, "1") + "]", {.max_values = 11}).ok());
+  EXPECT_FALSE(ParseJson(R"({"a":{"b":1},"c":[2,3]})", {.max_values = 5}).ok());
+  EXPECT_TRUE(ParseJson(R"({"a":{"b":1},"c":[2,3]})", {.max_values = 6}).ok());
+}
+
+TEST(CheckStorable, ManyValuesAreRefused) {
+  const Json list = Json(std::vector<int>(10, 1));
+  EXPECT_TRUE(CheckStorable(list, {.max_values = 11}).ok());
+  EXPECT_THAT(CheckStorable(list, {.max_values = 10}).message(), HasSubstr("more than 10 values"));
 }
 
 TEST(DumpJson, NeverThrowsOnBadBytes) { EXPECT_EQ(DumpJson(Json("a\xff")), "\"a\xef\xbf\xbd\""); }
