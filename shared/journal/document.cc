@@ -26,6 +26,11 @@ const Json* Document::Find(std::string_view key) const {
 
 std::shared_ptr<const trie::Leaf> Document::LeafOf(std::string_view key) const { return trie::FindShared(root_, trie::PathOf(key)); }
 
+std::size_t Document::stored_bytes(std::string_view key) const {
+  const trie::Leaf* leaf = trie::Find(root_, trie::PathOf(key));
+  return leaf ? leaf->Measured().bytes : 0;
+}
+
 std::size_t Document::size() const { return trie::Leaves(root_); }
 
 std::size_t Document::stored_bytes() const { return root_ ? root_->Measured().bytes : 0; }

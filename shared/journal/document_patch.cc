@@ -155,7 +155,7 @@ std::optional<Json> Take(Working& working, const std::string& key, const std::st
   return taken;
 }
 
-bool ApplyOp(Working& working, DeltaOp& op, std::string& why) {
+bool ApplyOp(Working& working, DeltaOp& op, patch::Copies& copies, std::string& why) {
   switch (op.kind) {
     case Kind::kAdd: return op.below.empty() ? Add(working, op, std::move(op.value), why, &op) : Add(working, op, Json(op.value), why);
     case Kind::kReplace: return Replace(working, op, why);
@@ -167,7 +167,7 @@ bool ApplyOp(Working& working, DeltaOp& op, std::string& why) {
         why = "\"from\": " + why;
         return false;
       }
-      if (op.kind == Kind::kCopy) return Add(working, op, Json(*from), why);
+      if (op.kind == Kind::kCopy) return copies.Take(*from, why) && Add(working, op, Json(*from), why);
       if (op.from_entry == op.entry && op.from_below == op.below) return true;
       auto moved = Take(working, op.from_entry, op.from_below, why);
       return moved && Add(working, op, std::move(*moved), why);
@@ -204,8 +204,9 @@ Status Document::Apply(Delta& delta) {
   if (delta.broken) return *delta.broken;
   Working working(*this);
   std::string why;
+  patch::Copies copies;
   for (std::size_t i = 0; i < delta.ops.size(); ++i) {
-    if (!ApplyOp(working, delta.ops[i], why)) return At(i, delta.ops[i], why);
+    if (!ApplyOp(working, delta.ops[i], copies, why)) return At(i, delta.ops[i], why);
   }
   for (const Changed& changed : working.changed()) {
     if (Status storable = CheckChanged(changed); !storable) return storable;

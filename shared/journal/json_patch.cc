@@ -12,7 +12,7 @@ namespace acl {
 namespace {
 
 // False, with the reason; the document is then thrown away.
-bool ApplyOp(Json& document, const patch::Op& op, std::string& why) {
+bool ApplyOp(Json& document, const patch::Op& op, patch::Copies& copies, std::string& why) {
   switch (op.kind) {
     case patch::OpKind::kAdd: return patch::Add(document, op.path, *op.value, why);
     case patch::OpKind::kReplace: return patch::Replace(document, op.path, *op.value, why);
@@ -28,7 +28,7 @@ bool ApplyOp(Json& document, const patch::Op& op, std::string& why) {
         why = "\"from\": " + why;
         return false;
       }
-      if (op.kind == patch::OpKind::kCopy) return patch::Add(document, op.path, Json(*from), why);
+      if (op.kind == patch::OpKind::kCopy) return copies.Take(*from, why) && patch::Add(document, op.path, Json(*from), why);
       if (op.from == op.path) return true;
       auto moved = patch::Take(document, op.from, why);
       return moved && patch::Add(document, op.path, std::move(*moved), why);
@@ -49,8 +49,9 @@ Result<Json> ApplyPatch(Json document, const Json& patch) {
   auto ops = patch::Parse(patch);
   if (!ops) return ops.error();
   std::string why;
+  patch::Copies copies;
   for (std::size_t i = 0; i < ops->size(); ++i) {
-    if (!ApplyOp(document, (*ops)[i], why)) return patch::At(i, (*ops)[i], why);
+    if (!ApplyOp(document, (*ops)[i], copies, why)) return patch::At(i, (*ops)[i], why);
   }
   return document;
 }

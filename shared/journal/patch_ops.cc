@@ -222,4 +222,14 @@ bool Equal(const Json& a, const Json& b) {
 
 bool IsProperPrefix(Path from, Path path) { return from.size() < path.size() && std::equal(from.begin(), from.end(), path.begin()); }
 
+bool Copies::Take(const Json& value, std::string& why) {
+  const std::size_t bytes = SizeOf(value, left_);
+  if (bytes > left_) {
+    why = fmt::format("the copies of this patch make more than {} bytes", limits::kPatchCopyBytes);
+    return false;
+  }
+  left_ -= bytes;
+  return true;
+}
+
 }  // namespace acl::patch

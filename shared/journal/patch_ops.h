@@ -46,6 +46,15 @@ bool Replace(Json& root, Path path, Json value, std::string& why);
 // The path is not empty. Moves the value out.
 std::optional<Json> Take(Json& root, Path path, std::string& why);
 
+// The copies of one patch, which are bounded: a copy of the whole below itself doubles it. False, with the reason, if this one is too much.
+class Copies {
+ public:
+  bool Take(const Json& value, std::string& why);
+
+ private:
+  std::size_t left_ = limits::kPatchCopyBytes;
+};
+
 // RFC 6902, 4.6: numbers by value (1 equals 1.0, exactly, also beyond 2^53), objects whatever the order of their keys.
 bool Equal(const Json& a, const Json& b);
 // True if `path` lies below `from`: nothing can be moved into itself.

@@ -90,5 +90,19 @@ TEST(Builders, MakeOperationsThatApply) {
   EXPECT_EQ(DumpJson(*ApplyPatch(Json::object(), patch)), R"({"c":"x"})");
 }
 
+// Each operation doubles what is there: sixty of them would fill any memory.
+TEST(JsonPatch, CopiesAreBoundedByBytes) {
+  Json patch = Json::array();
+  for (int i = 0; i < 60; ++i) patch.push_back({{"op", "copy"}, {"from", "/a"}, {"path", "/a/c" + std::to_string(i)}});
+  const auto doubled = ApplyPatch({{"a", {{"text", std::string(1'000, 'x')}}}}, patch);
+  ASSERT_FALSE(doubled.ok());
+  EXPECT_NE(doubled.message().find("the copies of this patch make more than"), std::string::npos) << doubled.message();
+  Document document;
+  document.Set("a", {{"text", std::string(1'000, 'x')}});
+  const Hash256 root = document.Root();
+  EXPECT_FALSE(document.Apply(patch).ok());
+  EXPECT_EQ(document.Root(), root);
+}
+
 }  // namespace
 }  // namespace acl
