@@ -1,40 +1,19 @@
 #include "shared/spec/template.h"
 
+#include <unordered_map>
+#include <unordered_set>
+
+#include "shared/base/json_object.h"
 #include "shared/spec/template_scan.h"
 
 namespace acl {
 
 namespace {
 
-// The value at a dotted path; nullopt if it is missing or null.
-std::optional<Json> Look(std::string_view path, const TemplateScope& scope) {
-  std::string_view first = FirstToken(path);
-  const Json* at = first.empty() ? nullptr : scope(first);
-  std::string_view rest = path.substr(first.size());
-  while (at && !rest.empty()) {
-    rest.remove_prefix(1);
-    std::string_view key = FirstToken(rest);
-    rest.remove_prefix(key.size());
-    if (!at->is_object()) return std::nullopt;
-    auto it = at->find(std::string(key));
-    at = it == at->end() ? nullptr : &*it;
-  }
-  return at && !at->is_null() ? std::optional<Json>(*at) : std::nullopt;
-}
-
-std::size_t SizeOf(const Json& value) {
-  if (value.is_string()) return value.get_ref<const std::string&>().size() + 2;
-  std::size_t size = 8;
-  if (value.is_array())
-    for (const Json& item : value) size += SizeOf(item);
-  if (value.is_object())
-    for (const auto& [key, item] : value.items()) size += key.size() + SizeOf(item);
-  return size;
-}
-
 class Expander {
  public:
-  Expander(const TemplateScope& scope, const TemplateLimits& limits) : scope_(scope), limits_(limits) {}
+  Expander(const TemplateScope& scope, const TemplateLimits& limits)
+      : scope_(scope), budget_(limits.max_output_bytes, limits.max_work_bytes) {}
 
   Result<Json> Expand(const Json& value) {
     if (value.is_string()) return Text(value);
@@ -46,7 +25,7 @@ class Expander {
       if (value.is_array())
         out.push_back(std::move(*item));
       else
-        out[it.key()] = std::move(*item);
+        AddMember(out, it.key(), std::move(*item));
     }
     return out;
   }
@@ -54,65 +33,92 @@ class Expander {
   std::vector<std::string> missing;
 
  private:
-  Status Spend(std::size_t bytes) {
-    spent_ += bytes;
-    if (spent_ <= limits_.max_output_bytes) return {};
-    return Error{Code::kInvalid,
-                 "templates expand to more than " + std::to_string(limits_.max_output_bytes) + " bytes; pass large data by file"};
-  }
-
   Result<Json> Text(const Json& value) {
     const auto& text = value.get_ref<const std::string&>();
     auto pieces = ScanTemplate(text);
     if (pieces.size() == 1 && pieces[0].is_reference) {
       auto found = Reference(pieces[0]);
       if (!found) return found.error();
-      Json out = *found ? **found : value;
-      if (Status spent = Spend(SizeOf(out)); !spent) return spent.error();
-      return out;
+      const Json* at = found->get();
+      if (Status spent = budget_.SpendOutput(SizeOf(at ? *at : value, budget_.output_left())); !spent) return spent.error();
+      if (found->is_made) return std::move(found->made);
+      return at ? *at : value;
     }
     std::string out;
     for (const TemplatePiece& piece : pieces) {
-      std::string spliced(piece.text);
+      const std::size_t before = out.size(), most = before + budget_.output_left();
+      const Json* at = nullptr;
+      Referred referred;
       if (piece.is_reference) {
         auto found = Reference(piece);
         if (!found) return found.error();
-        if (*found) spliced = SpliceText(**found);
+        referred = std::move(*found);
+        at = referred.get();
       }
-      if (Status spent = Spend(spliced.size()); !spent) return spent.error();
-      out += spliced;
+      const bool fits = at ? AppendSpliced(*at, most, &out) : piece.text.size() <= budget_.output_left();
+      if (!fits) return budget_.SpendOutput(budget_.output_left() + 1).error();
+      if (!at) out += piece.text;
+      if (Status spent = budget_.SpendOutput(out.size() - before); !spent) return spent.error();
     }
     return Json(std::move(out));
   }
 
-  Result<std::optional<Json>> Reference(const TemplatePiece& piece) {
-    auto value = ApplyFilters(piece.filters, Look(piece.path, scope_));
-    if (!value) return Error{value.code(), value.message() + " in " + std::string(piece.text)};
-    if (!*value && std::find(missing.begin(), missing.end(), piece.path) == missing.end()) missing.push_back(piece.path);
+  Result<Referred> Reference(const TemplatePiece& piece) {
+    auto looked = Look(piece.path);
+    auto value = looked ? ApplyFilters(piece.filters, *looked, budget_) : looked.error();
+    if (!value) return Error{value.code(), value.message() + " in " + std::string(piece.text.substr(0, kShownBytes))};
+    if (!value->get() && missing_.insert(piece.path).second) missing.push_back(piece.path);
     return value;
   }
 
+  // The value at a dotted path; nullptr if it is missing or null. A map is searched from its front.
+  Result<const Json*> Look(std::string_view path) {
+    std::string_view first = FirstToken(path);
+    const Json* at = first.empty() ? nullptr : scope_(first);
+    std::string_view rest = path.substr(first.size());
+    while (at && !rest.empty()) {
+      rest.remove_prefix(1);
+      std::string_view key = FirstToken(rest);
+      rest.remove_prefix(key.size());
+      if (!at->is_object()) return nullptr;
+      if (Status spent = budget_.SpendWork(at->size()); !spent) return spent.error();
+      auto it = at->find(std::string(key));
+      at = it == at->end() ? nullptr : &*it;
+    }
+    return at && !at->is_null() ? at : nullptr;
+  }
+
+  static constexpr std::size_t kShownBytes = 200;
+
   const TemplateScope& scope_;
-  const TemplateLimits& limits_;
-  std::size_t spent_ = 0;
+  TemplateBudget budget_;
+  std::unordered_set<std::string> missing_;
 };
 
-void Collect(const Json& value, std::vector<TemplateReference>* out) {
-  if (value.is_string()) {
+class Collector {
+ public:
+  void Collect(const Json& value) {
+    if (value.is_structured()) {
+      for (const Json& item : value) Collect(item);
+    }
+    if (!value.is_string()) return;
     for (TemplatePiece& piece : ScanTemplate(value.get_ref<const std::string&>())) {
       if (!piece.is_reference) continue;
       const bool has_default =
           std::any_of(piece.filters.begin(), piece.filters.end(), [](auto& filter) { return filter.name == "default"; });
-      auto known = std::find_if(out->begin(), out->end(), [&](const TemplateReference& one) { return one.path == piece.path; });
-      if (known == out->end())
-        out->push_back({std::move(piece.path), has_default});
+      const auto [known, fresh] = index_.emplace(piece.path, out.size());
+      if (fresh)
+        out.push_back({std::move(piece.path), has_default});
       else
-        known->has_default &= has_default;
+        out[known->second].has_default &= has_default;
     }
-  } else if (value.is_structured()) {
-    for (const Json& item : value) Collect(item, out);
   }
-}
+
+  std::vector<TemplateReference> out;
+
+ private:
+  std::unordered_map<std::string, std::size_t> index_;
+};
 
 }  // namespace
 
@@ -124,9 +130,9 @@ Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, 
 }
 
 std::vector<TemplateReference> References(const Json& value) {
-  std::vector<TemplateReference> out;
-  Collect(value, &out);
-  return out;
+  Collector collector;
+  collector.Collect(value);
+  return std::move(collector.out);
 }
 
 bool HasTemplate(const Json& value) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shared/base/json.h"
@@ -15,7 +16,8 @@ namespace acl {
 using TemplateScope = std::function<const Json*(std::string_view name)>;
 
 struct TemplateLimits {
-  std::size_t max_output_bytes = 8u << 20;
+  std::size_t max_output_bytes = limits::kTemplateBytes;
+  std::size_t max_work_bytes = limits::kTemplateWorkBytes;  // read and written on the way: a deciding thread gives up there
 };
 
 struct Expanded {
@@ -23,7 +25,8 @@ struct Expanded {
   std::vector<std::string> missing;  // references left literal
 };
 
-// Applied to string values at any depth, never to map keys. kInvalid: bad filter arguments, output too large.
+// Applied to string values at any depth, never to map keys. kInvalid: bad filter arguments, output or what lies between too
+// large (nothing that large is made).
 Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, const TemplateLimits& limits = {});
 
 // The references (full dotted paths) a value mentions, for checks at load.

@@ -31,35 +31,52 @@ std::string FloatText(double value) {
   return sign + digits.substr(0, whole) + "." + (fraction.empty() ? "0" : fraction);
 }
 
-void Write(const Json& value, int indent, std::string* out) {
-  auto line = [&](int level) { *out += "\n" + std::string(static_cast<std::size_t>(level) * 2, ' '); };
-  if (value.is_number_float()) {
-    *out += FloatText(value.get<double>());
-  } else if (value.is_object() && !value.empty()) {
-    *out += '{';
-    bool first = true;
-    for (const auto& [key, item] : value.items()) {
-      if (!std::exchange(first, false)) *out += ',';
-      line(indent + 1);
-      *out += DumpJson(Json(key)) + ": ";
-      Write(item, indent + 1, out);
+// Appends, unless the text would become longer than it may.
+class Splicer {
+ public:
+  Splicer(std::size_t most, std::string* out) : most_(most), out_(out) {}
+
+  bool Write(const Json& value, int indent) {
+    if (value.is_number_float()) return Put(FloatText(value.get<double>()));
+    if (value.is_object() && !value.empty()) {
+      bool first = true;
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        if (!Put(std::exchange(first, false) ? "{" : ",") || !Line(indent + 1) || !Dump(Json(key)) || !Put(": ") ||
+            !Write(member, indent + 1))
+          return false;
+      }
+      return Line(indent) && Put("}");
     }
-    line(indent);
-    *out += '}';
-  } else if (value.is_array() && !value.empty()) {
-    *out += '[';
-    bool first = true;
-    for (const Json& item : value) {
-      if (!std::exchange(first, false)) *out += ',';
-      line(indent + 1);
-      Write(item, indent + 1, out);
+    if (value.is_array() && !value.empty()) {
+      bool first = true;
+      for (const Json& item : value.get_ref<const Json::array_t&>()) {
+        if (!Put(std::exchange(first, false) ? "[" : ",") || !Line(indent + 1) || !Write(item, indent + 1)) return false;
+      }
+      return Line(indent) && Put("]");
     }
-    line(indent);
-    *out += ']';
-  } else {
-    *out += DumpJson(value);
+    return Dump(value);
   }
-}
+
+  bool Put(std::string_view text) {
+    if (out_->size() > most_ || text.size() > most_ - out_->size()) return false;
+    out_->append(text);
+    return true;
+  }
+
+ private:
+  bool Line(int level) {
+    static const std::string kLine = "\n" + std::string(2 * 128, ' ');
+    return Put(std::string_view(kLine).substr(0, 1 + 2 * std::size_t(std::min(level, 128))));
+  }
+  bool Dump(const Json& value) {
+    if (out_->size() > most_ || DumpedBytes(value) > most_ - out_->size()) return false;
+    AppendJson(value, *out_);
+    return true;
+  }
+
+  const std::size_t most_;
+  std::string* const out_;
+};
 
 // ASCII letters only; other scripts stay as they are.
 std::string Cased(std::string text, bool upper) {
@@ -99,35 +116,90 @@ Error Wrong(const TemplateFilter& filter, const std::string& why) {
   return {Code::kInvalid, "template filter '" + filter.name + "': " + why};
 }
 
-Result<std::optional<Json>> Apply(const TemplateFilter& filter, const std::optional<Json>& input) {
-  const std::string& name = filter.name;
-  if (std::string wrong = WrongArguments(filter); !wrong.empty()) return Error{Code::kInvalid, "template " + wrong};
-  if (name == "default") return input ? input : std::optional<Json>(filter.arguments[0]);
-  if (!input) return input;  // missing stays missing
-  const Json& value = *input;
-  if (name == "json") return std::optional<Json>(DumpJson(value));
-  if (name == "join") {
-    if (!value.is_array()) return Wrong(filter, "needs a list");
-    const std::string separator = filter.arguments.empty() ? "," : filter.arguments[0].get<std::string>();
-    std::string out;
-    for (std::size_t i = 0; i < value.size(); ++i) out += (i ? separator : "") + SpliceText(value[i]);
-    return std::optional<Json>(std::move(out));
-  }
-  if (name == "length") {
-    if (value.is_string()) return std::optional<Json>(CodePoints(value.get_ref<const std::string&>()));
-    if (value.is_structured()) return std::optional<Json>(value.size());
-    return Wrong(filter, "needs a text, a list or a map");
-  }
-  if (name == "first" || name == "last") {
-    if (value.is_string()) return std::optional<Json>(EndOf(value.get<std::string>(), name == "first"));
-    if (!value.is_array()) return Wrong(filter, "needs a list or a text");
-    if (value.empty()) return std::optional<Json>();
-    return std::optional<Json>(name == "first" ? value.front() : value.back());
-  }
-  if (!value.is_string()) return Wrong(filter, "needs a text");
-  const auto text = value.get<std::string>();
-  return std::optional<Json>(name == "trim" ? Trimmed(text) : Cased(text, name == "upper"));
+Error TooLarge(std::size_t most) {
+  return {Code::kInvalid, "templates expand to more than " + std::to_string(most) + " bytes; pass large data by file"};
 }
+
+// One filter after the other on one value.
+class Chain {
+ public:
+  Chain(const Json* value, TemplateBudget& budget) : budget_(budget) { on_.at = value; }
+
+  Status Apply(const TemplateFilter& filter) {
+    const std::string& name = filter.name;
+    if (std::string wrong = WrongArguments(filter); !wrong.empty()) return Error{Code::kInvalid, "template " + wrong};
+    const Json* value = on_.get();
+    if (name == "default") return value ? Status() : Point(filter.arguments[0]);
+    if (!value) return {};  // missing stays missing
+    if (name == "json") return Dump(*value);
+    if (name == "join") return Join(filter, *value);
+    if (name == "length") return Length(filter, *value);
+    if (name == "first" || name == "last") return End(filter, *value);
+    if (!value->is_string()) return Wrong(filter, "needs a text");
+    const auto& text = value->get_ref<const std::string&>();
+    if (Status spent = budget_.SpendWork(text.size()); !spent) return spent;
+    return Make(name == "trim" ? Trimmed(text) : Cased(text, name == "upper"));
+  }
+
+  Result<Referred> Take() && { return std::move(on_); }
+
+ private:
+  // A null counts as missing.
+  Status Point(const Json& value) {
+    if (!on_.is_made) {
+      on_.at = value.is_null() ? nullptr : &value;
+      return {};
+    }
+    return Make(Json(value));  // it may stand in what was made
+  }
+  Status Make(Json value) {
+    on_.is_made = !value.is_null();
+    on_.at = nullptr;
+    on_.made = std::move(value);
+    return {};
+  }
+
+  Status Dump(const Json& value) {
+    const std::size_t bytes = DumpedBytes(value);
+    if (Status spent = budget_.SpendWork(bytes); !spent) return spent;
+    if (bytes > budget_.output_left()) return TooLarge(budget_.output());
+    return Make(DumpJson(value));
+  }
+
+  Status Join(const TemplateFilter& filter, const Json& value) {
+    if (!value.is_array()) return Wrong(filter, "needs a list");
+    static const std::string kComma = ",";
+    const std::string& separator = filter.arguments.empty() ? kComma : filter.arguments[0].get_ref<const std::string&>();
+    std::string joined;
+    Splicer splicer(budget_.output_left(), &joined);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const std::size_t before = joined.size();
+      if (i > 0 && !splicer.Put(separator)) return TooLarge(budget_.output());
+      if (!AppendSpliced(value[i], budget_.output_left(), &joined)) return TooLarge(budget_.output());
+      if (Status spent = budget_.SpendWork(joined.size() - before + 8); !spent) return spent;
+    }
+    return Make(std::move(joined));
+  }
+
+  Status Length(const TemplateFilter& filter, const Json& value) {
+    if (value.is_structured()) return Make(value.size());
+    if (!value.is_string()) return Wrong(filter, "needs a text, a list or a map");
+    const auto& text = value.get_ref<const std::string&>();
+    if (Status spent = budget_.SpendWork(text.size()); !spent) return spent;
+    return Make(CodePoints(text));
+  }
+
+  Status End(const TemplateFilter& filter, const Json& value) {
+    const bool first = filter.name == "first";
+    if (value.is_string()) return Make(EndOf(value.get_ref<const std::string&>(), first));
+    if (!value.is_array()) return Wrong(filter, "needs a list or a text");
+    if (value.empty()) return Make(nullptr);
+    return Point(first ? value.front() : value.back());
+  }
+
+  TemplateBudget& budget_;
+  Referred on_;
+};
 
 }  // namespace
 
@@ -148,21 +220,36 @@ std::string WrongArguments(const TemplateFilter& filter) {
   return "";
 }
 
+bool AppendSpliced(const Json& value, std::size_t most, std::string* out) {
+  Splicer splicer(most, out);
+  return value.is_string() ? splicer.Put(value.get_ref<const std::string&>()) : splicer.Write(value, 0);
+}
+
 std::string SpliceText(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
   std::string out;
-  Write(value, 0, &out);
+  (void)AppendSpliced(value, std::size_t(-1), &out);
   return out;
 }
 
-Result<std::optional<Json>> ApplyFilters(const std::vector<TemplateFilter>& filters, std::optional<Json> value) {
-  for (const TemplateFilter& filter : filters) {
-    auto next = Apply(filter, value);
-    if (!next) return next.error();
-    value = std::move(*next);
-    if (value && value->is_null()) value.reset();
-  }
-  return value;
+Status TemplateBudget::SpendOutput(std::size_t bytes) {
+  if (bytes > output_left_) return TooLarge(output_);
+  output_left_ -= bytes;
+  return {};
+}
+
+Status TemplateBudget::SpendWork(std::size_t bytes) {
+  if (bytes > work_left_)
+    return Error{Code::kInvalid, "templates read and write more than " + std::to_string(work_) +
+                                     " bytes on their way; use fewer filters, or leave it to a step on a file"};
+  work_left_ -= bytes;
+  return {};
+}
+
+Result<Referred> ApplyFilters(const std::vector<TemplateFilter>& filters, const Json* value, TemplateBudget& budget) {
+  Chain chain(value, budget);
+  for (const TemplateFilter& filter : filters)
+    if (Status applied = chain.Apply(filter); !applied) return applied.error();
+  return std::move(chain).Take();
 }
 
 }  // namespace acl

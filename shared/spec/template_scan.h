@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/base/json.h"
+#include "shared/spec/template.h"
 
 namespace acl {
 
@@ -75,10 +75,36 @@ const std::vector<std::string_view>& FilterNames();
 bool IsFilter(std::string_view name);
 // Why the filter fails whatever it is given; empty if it need not.
 std::string WrongArguments(const TemplateFilter& filter);
-// `value` nullopt: the reference is missing (or null). Returns nullopt if it still is after the filters.
-Result<std::optional<Json>> ApplyFilters(const std::vector<TemplateFilter>& filters, std::optional<Json> value);
+
+// What templates may still make and do: asked for before each step of theirs, so that nothing is made that goes beyond it.
+class TemplateBudget {
+ public:
+  TemplateBudget(std::size_t output, std::size_t work) : output_(output), work_(work), output_left_(output), work_left_(work) {}
+  // kInvalid if there is less left.
+  Status SpendOutput(std::size_t bytes);
+  Status SpendWork(std::size_t bytes);
+  std::size_t output() const { return output_; }
+  std::size_t output_left() const { return output_left_; }
+
+ private:
+  const std::size_t output_, work_;
+  std::size_t output_left_, work_left_;
+};
+
+// What a reference comes to: a value that stands elsewhere (the state, the template's text), or one that filters made.
+struct Referred {
+  const Json* at = nullptr;  // nullptr: missing, or null
+  Json made;
+  bool is_made = false;
+
+  const Json* get() const { return is_made ? &made : at; }
+};
+// `value` nullptr: the reference is missing (or null). No filter makes more than the whole output may be.
+Result<Referred> ApplyFilters(const std::vector<TemplateFilter>& filters, const Json* value, TemplateBudget& budget);
+
 // A value spliced into text: strings as they are; maps and lists as JSON with indent 2, key order kept; numbers as Python prints them;
-// true and false (compat.md 1.5).
+// true and false (compat.md 1.5). False: `out` would become longer than `most`; it holds a part then.
+bool AppendSpliced(const Json& value, std::size_t most, std::string* out);
 std::string SpliceText(const Json& value);
 
 }  // namespace acl

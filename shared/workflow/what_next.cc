@@ -40,7 +40,7 @@ class Chooser {
     if (!instance.undo && spec_.step(instance.step).wait) return false;  // decided on when it became ready; nothing is called
     const bool away = spec_.TargetOf(instance).has_value();
     if (away && progress_.tasks.size() + dispatched_ >= kMaxTasksOut) return false;
-    if (away ? !context_.may_dispatch : started_ >= context_.free_slots) return true;
+    if (away ? !context_.may_dispatch || started_bytes_ > limits::kStartedBytes : NoRoom()) return true;
     StartStep start = StartOf(specs_, spec_, instance, state_, run_, context_.now);
     if (start.target) {
       ++dispatched_;
@@ -49,9 +49,13 @@ class Chooser {
     } else {
       ++started_;
     }
+    started_bytes_ += SizeOf(start.call, limits::kStartedBytes);
     next_.start.push_back(std::move(start));
     return true;
   }
+
+  // Large inputs go a few at a time: the rest begins when these are on their way.
+  bool NoRoom() const { return started_ >= context_.free_slots || started_bytes_ > limits::kStartedBytes; }
 
   bool Out(const std::string& step_id) const {
     return std::find(progress_.tasks.begin(), progress_.tasks.end(), step_id) != progress_.tasks.end();
@@ -68,7 +72,7 @@ class Chooser {
     int seen = 0;
     for (auto position = ready.Next(0); position; position = ready.Next(*position + 1)) {
       work |= Start(*spec_.Find(spec_.step_id(spec_.at(*position))));
-      if (work && started_ >= context_.free_slots && (!spec_.dispatches() || ++seen >= kMaxLookedAt)) break;
+      if (work && NoRoom() && (!spec_.dispatches() || ++seen >= kMaxLookedAt)) break;
     }
     if (work) return;
     auto wake = progress_.next_retry;
@@ -111,7 +115,7 @@ class Chooser {
   const RunRecord run_;
   const Progress progress_;
   int started_ = 0;
-  std::size_t dispatched_ = 0;
+  std::size_t dispatched_ = 0, started_bytes_ = 0;
   Next next_;
 };
 

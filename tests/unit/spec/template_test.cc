@@ -113,6 +113,36 @@ TEST(Template, OutputIsBounded) {
   EXPECT_TRUE(ExpandTemplates(text, scope, limits).ok());
 }
 
+// What lies between a value and its text is bounded as the text is: nothing larger is made, whatever the filters would make of it later.
+TEST(Template, WhatFiltersMakeOnTheirWayIsBounded) {
+  const Json quotes = std::string(100'000, '"');
+  const Json list = Json(std::vector<std::string>(20'000, "x"));
+  const Json text = std::string(1'000'000, 'x');
+  const TemplateScope scope = [&](std::string_view name) { return name == "q" ? &quotes : name == "l" ? &list : &text; };
+  std::string many = "{{ q";
+  for (int i = 0; i < 15; ++i) many += " | json";
+  const std::string join = "{{ l | join('" + std::string(500'000, ',') + "') | length }}";
+  std::string often;
+  for (int i = 0; i < 1'000; ++i) often += "{{ t | length }}";
+  for (const std::string& template_text : {many + " }}", many + " | length }}", join, often}) {
+    const auto out = ExpandTemplates(template_text, scope);
+    ASSERT_FALSE(out.ok()) << template_text.substr(0, 60);
+    EXPECT_EQ(out.code(), Code::kInvalid);
+    EXPECT_LT(out.message().size(), 500u);
+  }
+  EXPECT_TRUE(ExpandTemplates("{{ t | length }} {{ q | json | json | length }} {{ l | join('--') | upper }}", scope).ok());
+}
+
+TEST(Template, AMapThatIsSearchedManyTimesIsWork) {
+  Json map = Json::object();
+  for (int i = 0; i < 2'000; ++i) map.get_ref<Json::object_t&>().emplace_back("key" + std::to_string(i), i);
+  const TemplateScope scope = [&](std::string_view) { return &map; };
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "{{ m.key1999 }}";
+  EXPECT_TRUE(ExpandTemplates(text, scope, {.max_work_bytes = 100'000}).ok());
+  EXPECT_FALSE(ExpandTemplates(text + "{{m.key1}}", scope, {.max_work_bytes = 100'000}).ok());
+}
+
 TEST(Template, ReferencesAreListedOnceInOrder) {
   std::vector<std::pair<std::string, bool>> found;
   for (const TemplateReference& one :
