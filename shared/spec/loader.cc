@@ -1,5 +1,6 @@
 #include "shared/spec/loader.h"
 
+#include "shared/base/memory.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/template.h"
 
@@ -126,7 +127,9 @@ std::string FormatFinding(const std::string& file, const Finding& finding) {
          finding.message;
 }
 
-Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
+namespace {
+
+Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
   Loaded out;
   Reader reader(options, &out.findings);
   Draft draft;
@@ -149,12 +152,22 @@ Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilit
     const std::size_t more = out.findings.size() - kMostFindings;
     out.findings.resize(kMostFindings);
     out.findings.push_back({failed ? Finding::Severity::kError : Finding::Severity::kWarning, "more-findings",
-                            "and " + std::to_string(more) + " more", out.findings.back().mark});
+                            "and " + std::to_string(more) + (more + kMostFindings >= limits::kFindingsKept ? " or more" : " more"),
+                            out.findings.back().mark});
   }
   draft.spec.strict_templates = options.strict_templates;
   draft.spec.effects_need_values =
       !failed && !options.strict_templates && !draft.spec.lenient_templates && EffectsNeedValues(capabilities, draft.spec);
   if (!failed) out.spec = std::move(draft.spec);
+  return out;
+}
+
+}  // namespace
+
+Loaded LoadWorkflow(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
+  Loaded out;
+  if (!WithinMemory([&] { out = Load(text, capabilities, options); }))
+    AddError(&out.findings, {1, 1}, "out-of-memory", "there is not enough memory to read this file now; try again");
   return out;
 }
 

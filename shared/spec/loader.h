@@ -27,9 +27,11 @@ struct LoadOptions {
   bool for_submit = false;  // kinds that come later are errors ("not supported yet"), not warnings
   // It was accepted before, perhaps by an older program: what the loader has learnt to refuse since is a warning.
   bool accepted_before = false;
-  std::size_t max_bytes = 1 << 20;
+  std::size_t max_bytes = limits::kWorkflowFileBytes;
   int max_depth = 64;
-  int max_nodes = 200'000;  // after alias expansion
+  // Once aliases are written out; an alias that would go beyond them is not.
+  int max_nodes = 200'000;
+  std::size_t max_expanded_bytes = limits::kWorkflowExpandedBytes;  // texts and keys
 };
 
 struct Loaded {

@@ -1,4 +1,6 @@
 // What needs the whole file: names, dependencies, cycles, capabilities. (What templates name: loader_references.cc.)
+#include <unordered_map>
+
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"
 
@@ -69,18 +71,24 @@ void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std
   const SourceEntry* named = node.Find("capability") ? node.Find("capability") : node.Find("capability_name");
   const CapabilitySpec* spec = capabilities.Find(id);
   if (!spec) {
-    std::string nearest = capabilities.Nearest(id);
+    const std::string nearest = reader->MaySuggest() ? capabilities.Nearest(id) : "";
     reader->Strictly(reader->options().strict, named ? named->value.mark : node.mark, "unknown-capability",
                      "no capability is named '" + id.substr(0, 80) + "'; " + owner + " will fail when it runs" +
                          (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     return;
   }
   const SourceEntry* given = node.Find("inputs");
+  std::unordered_map<std::string_view, SourceMark> keys;
+  if (given) {
+    for (const SourceEntry& entry : given->value.entries) keys.emplace(entry.key, entry.key_mark);
+  }
   // At the parameter itself, if the line names one that is there.
-  auto place = [&](const std::string& line) {
+  auto place = [&](std::string_view line) {
     if (!given) return node.mark;
-    for (const SourceEntry& entry : given->value.entries)
-      if (line.find("'" + entry.key + "'") != std::string::npos) return entry.key_mark;
+    for (auto from = line.find('\''); from != std::string_view::npos; from = line.find('\'', from + 1)) {
+      const auto key = keys.find(line.substr(from + 1, line.find('\'', from + 1) - from - 1));
+      if (key != keys.end()) return key->second;
+    }
     return given->key_mark;
   };
   const SourceEntry* limit = node.Find("timeout_seconds");
@@ -137,7 +145,7 @@ void CheckGraph(Reader* reader, Draft* draft) {
       draft->graph_ok = false;
       reader->Error(one.mark, "unknown-dependency",
                     "step '" + from.substr(0, 80) + "' depends on '" + one.on.substr(0, 80) + "', and no step has that name" +
-                        DidYouMean(one.on, names));
+                        reader->DidYouMean(one.on, names));
     } else if (it->second == one.from) {
       draft->graph_ok = false;
       reader->Error(one.mark, "self-dependency", "step '" + from.substr(0, 80) + "' depends on itself; remove it");

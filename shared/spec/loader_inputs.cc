@@ -1,4 +1,8 @@
 // Typed inputs of a run: their declaration in the file, and a run's values against it.
+#include <unordered_map>
+#include <unordered_set>
+
+#include "shared/base/json_object.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"
 
@@ -6,6 +10,7 @@ namespace acl {
 
 namespace {
 
+constexpr std::size_t kMostWrongBytes = 8 * limits::kKiB;
 const std::vector<std::string_view> kInputTypes = {"string", "integer", "float", "boolean", "array", "object", "any"};
 
 bool Fits(const Json& value, const std::string& type) {
@@ -80,30 +85,39 @@ void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
 Result<Json> CheckInputs(const WorkflowSpec& spec, const Json& given) {
   if (!given.is_object()) return Error{Code::kInvalid, "inputs must be a map of names to values"};
   std::string wrong;
-  auto add = [&](const std::string& line) { wrong += (wrong.empty() ? "" : "; ") + line; };
+  auto add = [&](const std::string& line) {
+    if (wrong.size() <= kMostWrongBytes) wrong += (wrong.empty() ? "" : "; ") + line;
+  };
   if (Status storable = CheckStorable(given); !storable) add(storable.message());
-  Json out = Json::object();
+  // Both may be many: neither is searched for each of the other.
+  std::unordered_map<std::string_view, const Json*> values;
+  for (const auto& [name, value] : given.get_ref<const Json::object_t&>()) values.emplace(name, &value);
+  std::unordered_set<std::string_view> declared;
+  Json out = ObjectFor(std::max(spec.inputs.size(), given.size()));
   for (const InputSpec& input : spec.inputs) {
-    auto it = given.find(input.name);
-    if (it != given.end()) {
-      if (!Fits(*it, input.type)) add("input '" + input.name + "' must be " + Article(input.type) + ", this is " + it->type_name());
-      out[input.name] = *it;
+    if (!declared.insert(input.name).second) continue;
+    if (const auto found = values.find(input.name); found != values.end()) {
+      const Json& value = *found->second;
+      if (!Fits(value, input.type)) add("input '" + input.name + "' must be " + Article(input.type) + ", this is " + value.type_name());
+      AddMember(out, input.name, value);
     } else if (input.default_value) {
-      out[input.name] = *input.default_value;
+      AddMember(out, input.name, *input.default_value);
     } else if (input.required) {
       add("input '" + input.name + "' is missing (" + input.type + (input.description.empty() ? "" : ": " + input.description) + ")");
     }
   }
   // A file that declares no inputs takes any: they stand in the state like initial_state.
   for (const auto& [name, value] : given.items()) {
-    if (FindInput(spec, name)) continue;
+    if (declared.contains(name)) continue;
     if (!spec.inputs.empty())
-      add("there is no input '" + name.substr(0, 80) + "'" + DidYouMean(name, InputNames(spec)));
+      add("there is no input '" + name.substr(0, 80) + "'" +
+          (wrong.size() < kMostWrongBytes / 4 ? DidYouMean(name, InputNames(spec)) : ""));
     else if (!IsReferenceName(name))
       add("the name of an input has 1 to 100 letters, digits, _ and - only: '" + name.substr(0, 80) + "'");
     else
-      out[name] = value;
+      AddMember(out, name, value);
   }
+  if (wrong.size() > kMostWrongBytes) wrong = wrong.substr(0, kMostWrongBytes) + " ... and more";
   if (!wrong.empty()) return Error{Code::kInvalid, wrong};
   return out;
 }

@@ -15,14 +15,16 @@ constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id",
 
 bool RunsCapability(StepType type) { return type == StepType::kAction || type == StepType::kCompensation; }
 
-// For each step the steps that are done whenever it starts, as bits.
+// For each step the steps that are done whenever it starts, as bits: a row for each step while they are few enough, else one for the step
+// that is asked for.
 class Closure {
  public:
-  explicit Closure(const WorkflowSpec& spec) : words_((spec.steps.size() + 63) / 64), bits_(spec.steps.size() * words_) {
-    const auto waits = EffectiveDependencies(spec);
+  explicit Closure(const WorkflowSpec& spec) : waits_(EffectiveDependencies(spec)), words_((waits_.size() + 63) / 64) {
+    if (waits_.size() * words_ > kMostWords) return;
+    bits_.resize(waits_.size() * words_);
     for (int index : PlanOrder(spec)) {
       std::uint64_t* own = Row(index);
-      for (int on : waits[static_cast<std::size_t>(index)]) {
+      for (int on : waits_[static_cast<std::size_t>(index)]) {
         const std::uint64_t* others = Row(on);
         for (std::size_t w = 0; w < words_; ++w) own[w] |= others[w];
         own[static_cast<std::size_t>(on) / 64] |= std::uint64_t{1} << (on % 64);
@@ -30,14 +32,35 @@ class Closure {
     }
   }
 
-  bool Before(int step, int later) const { return Row(later)[static_cast<std::size_t>(step) / 64] >> (step % 64) & 1; }
+  bool Before(int step, int later) const {
+    if (!bits_.empty()) return bits_[static_cast<std::size_t>(later) * words_ + static_cast<std::size_t>(step) / 64] >> (step % 64) & 1;
+    if (asked_ != later) Ask(later);
+    return done_[static_cast<std::size_t>(step)];
+  }
 
  private:
-  std::uint64_t* Row(int step) { return bits_.data() + static_cast<std::size_t>(step) * words_; }
-  const std::uint64_t* Row(int step) const { return bits_.data() + static_cast<std::size_t>(step) * words_; }
+  static constexpr std::size_t kMostWords = 2 * limits::kMiB;  // 16 MiB: 11 000 steps
 
-  std::size_t words_;
-  std::vector<std::uint64_t> bits_;
+  std::uint64_t* Row(int step) { return bits_.data() + static_cast<std::size_t>(step) * words_; }
+
+  void Ask(int later) const {
+    asked_ = later;
+    done_.assign(waits_.size(), false);
+    std::vector<int> left = waits_[static_cast<std::size_t>(later)];
+    while (!left.empty()) {
+      const auto step = static_cast<std::size_t>(left.back());
+      left.pop_back();
+      if (done_[step]) continue;
+      done_[step] = true;
+      left.insert(left.end(), waits_[step].begin(), waits_[step].end());
+    }
+  }
+
+  const std::vector<std::vector<int>> waits_;
+  const std::size_t words_;
+  std::vector<std::uint64_t> bits_;  // empty: too many
+  mutable int asked_ = -1;
+  mutable std::vector<bool> done_;  // of the step that was asked for
 };
 
 // Whose inputs are looked at, and so what is done by then.
@@ -56,7 +79,10 @@ class ReferenceCheck {
       : reader_(reader), registry_(capabilities), spec_(draft.spec), before_(draft.spec) {
     for (std::string_view name : kBuiltIns) known_.emplace(name);
     for (const auto& [key, value] : spec_.initial_state.items()) known_.insert(key);
-    for (const InputSpec& input : spec_.inputs) known_.insert(input.name);
+    for (const InputSpec& input : spec_.inputs) {
+      known_.insert(input.name);
+      inputs_.insert(input.name);
+    }
     for (const DraftName& one : draft.names) steps_.emplace(one.name, one.top);
     for (const StepSpec& step : spec_.steps)
       capabilities_.push_back(RunsCapability(step.type) ? capabilities.Find(step.capability) : nullptr);
@@ -181,17 +207,16 @@ class ReferenceCheck {
     std::string all;
     for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
     Report(reference, place, "unknown-output",
-           "names no output of " + capability->id + " (" + all + "); " + Would(place) + DidYouMean(part, names));
+           "names no output of " + capability->id + " (" + all + "); " + Would(place) + reader_->DidYouMean(part, names));
   }
 
   // {{inputs.x}}: of a file that declares its inputs.
   void CheckInput(const TemplateReference& reference, const Place& place) {
     if (spec_.inputs.empty() || spec_.initial_state.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
     const std::string part(FirstToken(std::string_view(reference.path).substr(kInputs.size() + 1)));
-    std::vector<std::string_view> names;
-    for (const InputSpec& input : spec_.inputs) names.push_back(input.name);
-    if (std::find(names.begin(), names.end(), part) != names.end() || std::find(names.begin(), names.end(), kInputs) != names.end()) return;
-    Report(reference, place, "unknown-reference", "names no input of the workflow; " + Would(place) + DidYouMean(part, names));
+    if (inputs_.contains(part) || inputs_.contains(kInputs)) return;
+    const std::vector<std::string_view> names(inputs_.begin(), inputs_.end());
+    Report(reference, place, "unknown-reference", "names no input of the workflow; " + Would(place) + reader_->DidYouMean(part, names));
   }
 
   void ReportUnknown(const TemplateReference& reference, const std::string& token, const Place& place) {
@@ -203,13 +228,16 @@ class ReferenceCheck {
                         step.name.substr(0, 80) + "' to 'depends_on'");
     }
     if (AnyDone(open_, place)) return;
-    std::vector<std::string_view> names(known_.begin(), known_.end());
-    for (const auto& [name, step] : steps_)
-      if (Done(step, place)) names.push_back(name);
-    for (const auto& [name, by] : outputs_)
-      if (AnyDone(by, place)) names.push_back(name);
+    std::vector<std::string_view> names;
+    if (reader_->MaySuggest()) {
+      names.assign(known_.begin(), known_.end());
+      for (const auto& [name, step] : steps_)
+        if (Done(step, place)) names.push_back(name);
+      for (const auto& [name, by] : outputs_)
+        if (AnyDone(by, place)) names.push_back(name);
+    }
     Report(reference, place, "unknown-reference",
-           "names nothing known by then (no step, input, key of initial_state or output); " + Would(place) + DidYouMean(token, names));
+           "names nothing known by then (no step, input, key of initial_state or output); " + Would(place) + reader_->DidYouMean(token, names));
   }
 
   Reader* reader_;
@@ -217,6 +245,7 @@ class ReferenceCheck {
   const WorkflowSpec& spec_;
   const Closure before_;
   std::set<std::string, std::less<>> known_;         // variables from the start
+  std::set<std::string, std::less<>> inputs_;        // those of them that are inputs
   std::map<std::string, int, std::less<>> steps_;    // name -> the top-level step it is, or belongs to
   std::vector<const CapabilitySpec*> capabilities_;  // of each step; nullptr: its outputs are not known
   std::map<std::string, std::vector<int>> outputs_;  // name -> the steps that answer it

@@ -185,8 +185,9 @@ class StepReader {
     const SourceNode* node = fields.Get("depends_on");
     if (!node) return;
     const int from = static_cast<int>(draft_->names.size()) - 1;
+    std::set<std::string> seen;
     for (Reader::Placed& on : reader_->Strings(*node, fields.What("depends_on"))) {
-      if (std::find(step->depends_on.begin(), step->depends_on.end(), on.text) != step->depends_on.end()) {
+      if (!seen.insert(on.text).second) {
         reader_->Warning(on.mark, "repeated-dependency", fields.What("depends_on") + " names '" + on.text.substr(0, 80) + "' twice");
         continue;
       }

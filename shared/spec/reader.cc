@@ -9,13 +9,19 @@
 namespace acl {
 
 void Reader::Error(SourceMark mark, std::string code, std::string message) {
-  findings_->push_back({Finding::Severity::kError, std::move(code), std::move(message), mark});
+  AddFinding(findings_, {Finding::Severity::kError, std::move(code), std::move(message), mark});
 }
 void Reader::Warning(SourceMark mark, std::string code, std::string message) {
-  findings_->push_back({Finding::Severity::kWarning, std::move(code), std::move(message), mark});
+  AddFinding(findings_, {Finding::Severity::kWarning, std::move(code), std::move(message), mark});
 }
 void Reader::Strictly(bool strict, SourceMark mark, std::string code, std::string message) {
   findings_->push_back({strict ? Finding::Severity::kError : Finding::Severity::kWarning, std::move(code), std::move(message), mark});
+}
+
+std::string Reader::DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  if (!MaySuggest()) return "";
+  ++suggestions_;
+  return acl::DidYouMean(word, candidates);
 }
 
 void Reader::WrongType(const SourceNode& node, const std::string& what, std::string_view wanted) {
@@ -148,7 +154,7 @@ Fields::Fields(Reader* reader, const SourceNode& map, std::string owner, std::ve
     }
     auto hint = kHints.find(entry.key);
     bool fits = hint != kHints.end() && std::find(known.begin(), known.end(), hint->second) != known.end();
-    std::string suggestion = fits ? "; did you mean '" + std::string(hint->second) + "'?" : DidYouMean(entry.key, known);
+    std::string suggestion = fits ? "; did you mean '" + std::string(hint->second) + "'?" : reader->DidYouMean(entry.key, known);
     reader->Strictly(reader->options().strict, entry.key_mark, "unknown-key",
                      "'" + entry.key.substr(0, 80) + "' is not a key of " + owner_ + " and is ignored" + suggestion);
   }

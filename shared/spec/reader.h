@@ -19,6 +19,10 @@ class Reader {
   // A warning, an error if the option is set.
   void Strictly(bool strict, SourceMark mark, std::string code, std::string message);
 
+  // "; did you mean 'x'?" or "": each is looked for among all candidates, so only the first findings have one.
+  std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates);
+  bool MaySuggest() const { return suggestions_ < kMostSuggestions; }
+
   // `what` names the value in messages: "'name' of step 'fetch'".
   std::optional<std::string> String(const SourceNode& node, const std::string& what);
   std::optional<std::int64_t> Integer(const SourceNode& node, const std::string& what, std::int64_t low, std::int64_t high);
@@ -39,8 +43,11 @@ class Reader {
  private:
   void WrongType(const SourceNode& node, const std::string& what, std::string_view wanted);
 
+  static constexpr int kMostSuggestions = 200;
+
   const LoadOptions& options_;
   std::vector<Finding>* findings_;
+  int suggestions_ = 0;
 };
 
 // The keys of one map. Keys that are not known are reported once, with what may have been meant (deciding_keys.h); keys "x-..." are

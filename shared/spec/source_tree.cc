@@ -146,7 +146,20 @@ PlainScalar ResolvePlain(const std::string& text) {
 }
 
 void AddError(std::vector<Finding>* findings, SourceMark mark, std::string code, std::string message) {
-  findings->push_back({Finding::Severity::kError, std::move(code), std::move(message), mark});
+  AddFinding(findings, {Finding::Severity::kError, std::move(code), std::move(message), mark});
+}
+
+void AddFinding(std::vector<Finding>* findings, Finding finding) {
+  const bool warning = finding.severity == Finding::Severity::kWarning;
+  if (findings->size() >= limits::kFindingsKept * (warning ? 1 : 2)) return;
+  if (finding.message.size() > limits::kFindingBytes) {
+    std::size_t end = limits::kFindingBytes;
+    while (end > 0 && (static_cast<unsigned char>(finding.message[end]) & 0xC0) == 0x80) --end;
+    finding.message.resize(end);
+    finding.message += " ...";
+    finding.message.shrink_to_fit();
+  }
+  findings->push_back(std::move(finding));
 }
 
 void AddEntry(SourceNode* map, SourceEntry entry, std::vector<Finding>* findings) {

@@ -61,5 +61,8 @@ PlainScalar ResolvePlain(const std::string& text);
 // Shared by both readers: adds an entry or reports the duplicate.
 void AddEntry(SourceNode* map, SourceEntry entry, std::vector<Finding>* findings);
 void AddError(std::vector<Finding>* findings, SourceMark mark, std::string code, std::string message);
+// Everything that is found goes through here: a message that quotes a large value is cut, and beyond limits::kFindingsKept only errors are
+// kept, up to as many again.
+void AddFinding(std::vector<Finding>* findings, Finding finding);
 
 }  // namespace acl

@@ -23,15 +23,16 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Complete(Scalar(mark, {SourceNode::Kind::kNull, nullptr, {}}), anchor, 1, 1);
+    Complete(Scalar(mark, {SourceNode::Kind::kNull, nullptr, {}}), anchor, {});
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto it = anchors_.find(anchor);
     if (it == anchors_.end()) Fatal(MarkOf(mark), "cyclic-alias", "this alias names a value that contains it; write the value out");
-    if (depth() + it->second.height > options_.max_depth) Fatal(MarkOf(mark), "too-deep", DepthMessage());
-    Count(MarkOf(mark), it->second.nodes);
-    Complete(it->second.node, 0, it->second.nodes, it->second.height, false);
+    const Extent& extent = it->second.extent;
+    if (depth() + extent.height > options_.max_depth) Fatal(MarkOf(mark), "too-deep", DepthMessage());
+    Count(MarkOf(mark), extent);
+    Complete(it->second.node, 0, extent, false);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
@@ -40,12 +41,12 @@ class TreeBuilder final : public YAML::EventHandler {
       PlainScalar plain = ResolvePlain(value);
       if (!plain.error.empty()) AddError(findings_, MarkOf(mark), "bad-number", plain.error);
       plain_merge_ = value == "<<";
-      Complete(Scalar(mark, std::move(plain)), anchor, 1, 1);
+      Complete(Scalar(mark, std::move(plain)), anchor, {.bytes = value.size()});
       return;
     }
     if (value.find('\0') != std::string::npos)
       AddError(findings_, MarkOf(mark), "nul-character", "the text holds the NUL character, which cannot be stored; remove it");
-    Complete(Scalar(mark, {SourceNode::Kind::kString, value, {}}), anchor, 1, 1);
+    Complete(Scalar(mark, {SourceNode::Kind::kString, value, {}}), anchor, {.bytes = value.size()});
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
@@ -58,11 +59,15 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
+  // What a value takes, with all that is in it.
+  struct Extent {
+    std::size_t nodes = 1, bytes = 0;  // of texts and keys
+    int height = 1;
+  };
   struct Frame {
     SourceNode node;
     YAML::anchor_t anchor = 0;
-    std::size_t nodes = 1;
-    int height = 1;
+    Extent extent;
     bool has_key = false, skip_value = false;
     std::string key;
     SourceMark key_mark;
@@ -70,8 +75,7 @@ class TreeBuilder final : public YAML::EventHandler {
   };
   struct Anchored {
     SourceNode node;
-    std::size_t nodes;
-    int height;
+    Extent extent;
   };
 
   int depth() const { return static_cast<int>(stack_.size()); }
@@ -96,17 +100,22 @@ class TreeBuilder final : public YAML::EventHandler {
              "the tag " + tag.substr(0, 80) + " is not accepted; remove it (quote a value to make it text)");
   }
 
-  void Count(SourceMark mark, std::size_t nodes) {
-    count_ += nodes;
-    if (count_ > static_cast<std::size_t>(options_.max_nodes))
+  void Count(SourceMark mark, const Extent& more) {
+    nodes_ += more.nodes;
+    bytes_ += more.bytes;
+    if (nodes_ > static_cast<std::size_t>(options_.max_nodes))
       Fatal(mark, "too-many-values",
             "the file has more than " + std::to_string(options_.max_nodes) + " values once its aliases are written out");
+    if (bytes_ > options_.max_expanded_bytes)
+      Fatal(mark, "too-large",
+            "the file has more than " + std::to_string(options_.max_expanded_bytes) +
+                " bytes once its aliases are written out; move data into files of the run");
   }
 
   void Open(SourceNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     CheckTag(mark, tag);
     if (depth() >= options_.max_depth) Fatal(MarkOf(mark), "too-deep", DepthMessage());
-    Count(MarkOf(mark), 1);
+    Count(MarkOf(mark), {});
     Frame frame;
     frame.node.kind = kind;
     frame.node.mark = MarkOf(mark);
@@ -117,23 +126,24 @@ class TreeBuilder final : public YAML::EventHandler {
   void Close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    Complete(std::move(frame.node), frame.anchor, frame.nodes, frame.height, false);
+    Complete(std::move(frame.node), frame.anchor, frame.extent, false);
   }
 
-  void Complete(SourceNode node, YAML::anchor_t anchor, std::size_t nodes, int height, bool count = true) {
+  void Complete(SourceNode node, YAML::anchor_t anchor, const Extent& extent, bool count = true) {
     bool merge = std::exchange(plain_merge_, false);
-    if (count) Count(node.mark, nodes);
+    if (count) Count(node.mark, extent);
     if (anchor != 0) {
-      Count(node.mark, nodes);  // the copy that aliases are made of
-      anchors_.insert_or_assign(anchor, Anchored{node, nodes, height});
+      Count(node.mark, extent);  // the copy that aliases are made of
+      anchors_.insert_or_assign(anchor, Anchored{node, extent});
     }
     if (stack_.empty()) {
       root = std::move(node);
       return;
     }
     Frame& frame = stack_.back();
-    frame.nodes += nodes;
-    frame.height = std::max(frame.height, height + 1);
+    frame.extent.nodes += extent.nodes;
+    frame.extent.bytes += extent.bytes;
+    frame.extent.height = std::max(frame.extent.height, extent.height + 1);
     if (frame.node.is_list()) {
       frame.node.items.push_back(std::move(node));
     } else if (!frame.has_key) {
@@ -169,7 +179,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Finding>* findings_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
-  std::size_t count_ = 0;
+  std::size_t nodes_ = 0, bytes_ = 0;
   bool plain_merge_ = false;
 };
 
@@ -228,6 +238,8 @@ std::optional<SourceNode> ReadYaml(const std::string& text, const LoadOptions& o
     AddError(findings, error.mark.is_null() ? SourceMark{1, 1} : MarkOf(error.mark), SyntaxCode(error.msg),
              "not readable as YAML: " + Plain(error.msg));
     return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    throw;  // nothing is wrong with the file
   } catch (const std::exception& error) {
     AddError(findings, {1, 1}, "syntax", std::string("not readable as YAML: ") + error.what());
     return std::nullopt;

@@ -388,5 +388,23 @@ TEST(Inputs, CheckedAndDefaulted) {
   EXPECT_EQ(*CheckInputs(Good(kOne), *ParseJson(R"({"any":1})")), *ParseJson(R"({"any":1})"));
 }
 
+// What is found is bounded too: a message shows the beginning of what it quotes, and of very many only so many are kept.
+TEST(Loader, FindingsAreBounded) {
+  std::string many = kOne + "    inputs: {";
+  for (int i = 0; i < 40'000; ++i) many += "k" + std::to_string(i) + ": 1, ";
+  const Loaded unknown = Load(many + "}\n");
+  EXPECT_TRUE(unknown.ok());
+  EXPECT_EQ(unknown.findings.back().code, "more-findings");
+  const Loaded strict = Load(many + "}\n", {.strict = true});
+  EXPECT_FALSE(strict.ok());
+  std::string large = kOne + "    inputs: {\"" + std::string(500'000, 'k') + "\": 1}\n";
+  const Loaded long_key = Load(large);
+  ASSERT_FALSE(long_key.findings.empty());
+  for (const Finding& finding : long_key.findings) EXPECT_LT(finding.message.size(), 1'200u);
+  std::string references = "name: w\nsteps:\n  - {name: a, capability: test.fail, inputs: {message: \"";
+  for (int i = 0; i < 30'000; ++i) references += "{{nobody" + std::to_string(i) + "}}";
+  EXPECT_EQ(Load(references + "\"}}\n").findings.back().code, "more-findings");
+}
+
 }  // namespace
 }  // namespace acl

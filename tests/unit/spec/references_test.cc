@@ -57,6 +57,18 @@ TEST(References, AStepSeesOnlyWhatItWaitsFor) {
   EXPECT_THAT(loaded.findings[1].message, HasSubstr("names the step itself"));
 }
 
+// Of so many steps no table of all is kept; the answers are the same.
+TEST(References, VeryManyStepsAreCheckedAsFewAre) {
+  std::string more;
+  for (int i = 0; i < 12'000; ++i) more += "  - {name: n" + std::to_string(i) + ", capability: test.fail, depends_on: [d]}\n";
+  const Loaded sound = LoadTemplates(Diamond("{{a.content}}", "{{b.stdout}} {{c}}") + more, true);
+  EXPECT_TRUE(sound.findings.empty()) << sound.findings[0].message;
+  const Loaded loaded = LoadTemplates(Diamond("{{b.stdout}} {{d}}", "x") + more);
+  ASSERT_THAT(CodesByLine(loaded), ElementsAre("W template-order 5", "W template-order 5"));
+  EXPECT_THAT(loaded.findings[0].message, HasSubstr("add 'b' to 'depends_on'"));
+  EXPECT_THAT(loaded.findings[1].message, HasSubstr("runs after it"));
+}
+
 TEST(References, AStepWithoutDependenciesWaitsForTheOneBefore) {
   const std::string text =
       "name: w\nsteps:\n  - {name: a, capability: io.fs.read_file, inputs: {path: x}}\n  - {name: b, capability: test.fail}\n"

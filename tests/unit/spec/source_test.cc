@@ -78,6 +78,24 @@ TEST(Source, RefusedWithPlace) {
   EXPECT_TRUE(ReadText("---\na: |+\n  x\n\n").findings.empty());
 }
 
+// One 500 KB text, five thousand times: an alias is written out only as far as the whole may go.
+TEST(Source, AliasesAreBoundedByBytesBeforeTheyAreWrittenOut) {
+  std::string text = "big: &b \"" + std::string(500'000, 'x') + "\"\nlist:\n";
+  for (int i = 0; i < 5'000; ++i) text += "- *b\n";
+  const Read read = ReadText(text);
+  EXPECT_FALSE(read.tree);
+  EXPECT_EQ(read.First(), "too-large@9:3");
+  EXPECT_LT(read.findings[0].message.size(), 200u);
+  // The keys of maps and what stands inside of nested anchors count too.
+  const std::string key(1'000, 'k');
+  std::string nested = "a0: &a0 {" + key + ": 1}\n";
+  for (int i = 1; i < 20; ++i)
+    nested +=
+        "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + ", *a" + std::to_string(i - 1) + "]\n";
+  EXPECT_EQ(ReadText(nested).First().substr(0, 10), "too-large@");
+  EXPECT_TRUE(ReadText("a: &a " + std::string(500'000, 'x') + "\nb: [*a, *a, *a]\n").findings.empty());
+}
+
 TEST(Source, AllDuplicatesAreReportedAndTheRestIsStillThere) {
   Read read = ReadText("a: 1\na: 2\nb: {c: 1, c: 2}\nd: 4\n");
   ASSERT_TRUE(read.tree);
