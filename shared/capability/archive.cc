@@ -18,7 +18,8 @@ struct Member {
 };
 
 // Name in the archive -> file. A file goes in by its base name, a directory with its own name in front.
-Result<std::map<std::string, Member>> Members(const Json& sources, bool recursive, const std::string& output, Workspace& files) {
+Result<std::map<std::string, Member>> Members(const Json& sources, bool recursive, const std::string& output, const CallContext& context) {
+  Workspace& files = *context.workspace;
   std::map<std::string, Member> members;
   auto add = [&](const std::string& name, const std::string& path, const FileEntry& entry) -> Status {
     if (path == output) return {};  // the archive itself, of an earlier run of the step
@@ -51,6 +52,7 @@ Result<std::map<std::string, Member>> Members(const Json& sources, bool recursiv
     std::set<std::string> holding;  // directories in which something lies
     for (const auto& [name, child] : *listed) holding.insert(ParentPath(name));
     for (const auto& [name, child] : *listed) {
+      if (Late(context, "packing")) return Error{Code::kCancelled, "stopped while packing"};
       if (child.is_dir) {
         if (holding.contains(name) || !recursive) continue;
         if (auto added = add(prefix + name.substr(path->empty() ? 0 : path->size() + 1) + "/", name, child); !added) return added.error();
@@ -92,8 +94,7 @@ Result<std::string> Pack(const std::map<std::string, Member>& members, int level
   contents.reserve(members.size());  // libzip reads them when the archive is closed
   std::int64_t total = 0;
   for (const auto& [name, member] : members) {
-    if (context.stop.stopped() || std::chrono::steady_clock::now() >= context.deadline)
-      return Error{Code::kCancelled, "stopped while packing"};
+    if (Late(context, "packing")) return Error{Code::kCancelled, "stopped while packing"};
     if (member.is_dir) {
       const zip_int64_t index = ::zip_dir_add(archive.get(), name.c_str(), ZIP_FL_ENC_UTF_8);
       if (index < 0) return Error{Code::kInvalid, fmt::format("zip: '{}': {}", name, ::zip_strerror(archive.get()))};
@@ -119,7 +120,12 @@ Result<std::string> Pack(const std::map<std::string, Member>& members, int level
     ::zip_set_file_compression(archive.get(), at, store ? ZIP_CM_STORE : ZIP_CM_DEFLATE, store ? 0 : zip_uint32_t(level));
     SetPlain(archive.get(), at, 0100000u | zip_uint32_t(member.mode), 0);
   }
-  if (::zip_close(archive.get()) != 0) return Error{Code::kInternal, fmt::format("zip: {}", ::zip_strerror(archive.get()))};
+  // Compressing is done now: it is asked whether to go on.
+  const auto late = [](zip_t*, void* of) { return Late(*static_cast<const CallContext*>(of), "packing") ? 1 : 0; };
+  ::zip_register_cancel_callback_with_state(archive.get(), late, nullptr, const_cast<CallContext*>(&context));
+  const bool closed = ::zip_close(archive.get()) == 0;
+  if (!closed && Late(context, "packing")) return Error{Code::kCancelled, "stopped while packing"};
+  if (!closed) return Error{Code::kInternal, fmt::format("zip: {}", ::zip_strerror(archive.get()))};
   (void)archive.release();  // closed
   zip_stat_t stat;
   ::zip_stat_init(&stat);
@@ -138,9 +144,9 @@ StepResult Zip(const Json& parameters, CallContext& context) {
   if (!output) return Failed(output.error());
   auto level = std::int64_t(NumberOf(parameters, "compression_level", 6));
   if (level < 0 || level > 9) return Failed("compression_level must be 0 (store) to 9");
-  auto members = Members(parameters.at("source_paths"), FlagOf(parameters, "recursive"), *output, *context.workspace);
-  if (!members) return Failed(members.error());
-  auto packed = Pack(*members, int(level), *context.workspace, context);
+  auto members = Members(parameters.at("source_paths"), FlagOf(parameters, "recursive"), *output, context);
+  if (!members && members.code() != Code::kCancelled) return Failed(members.error());
+  auto packed = members ? Pack(*members, int(level), *context.workspace, context) : Result<std::string>(members.error());
   if (!packed && packed.code() == Code::kCancelled) {
     return Ended(context.stop.stopped() ? StepResult::Outcome::kCancelled : StepResult::Outcome::kTimedOut, packed.message());
   }

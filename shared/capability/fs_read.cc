@@ -48,8 +48,12 @@ StepResult ListDir(const Json& parameters, CallContext& context) {
   if (!listed) return Failed(listed.error());
   bool include_hidden = FlagOf(parameters, "include_hidden");
   Json entries = Json::array();
+  std::size_t bytes = 0;
   for (const auto& [name, entry] : *listed) {
+    if (auto late = Late(context, "listing")) return *late;
     if (!include_hidden && IsHidden(name, path->empty() ? 0 : path->size() + 1)) continue;
+    constexpr std::size_t kAround = 48;  // an entry's own words
+    if ((bytes += 2 * name.size() + kAround) > limits::kStepOutputBytes) return TooMuchOutput();
     entries.push_back({{"name", BaseName(name)}, {"path", LogicalPath(name)}, {"is_dir", entry.is_dir}, {"size", entry.size}});
   }
   return Done({{"entries", std::move(entries)}, {"success", true}});

@@ -56,6 +56,18 @@ inline StepResult Ended(StepResult::Outcome outcome, std::string error) {
   return result;
 }
 
+// Asked in each slice of what computes for long: it stops there. `doing`: "packing".
+inline std::optional<StepResult> Late(const CallContext& context, std::string_view doing) {
+  if (context.stop.stopped()) return Ended(StepResult::Outcome::kCancelled, "stopped while " + std::string(doing));
+  if (std::chrono::steady_clock::now() >= context.deadline)
+    return Ended(StepResult::Outcome::kTimedOut, "timed out while " + std::string(doing));
+  return std::nullopt;
+}
+inline StepResult TooMuchOutput() {
+  return Failed("the result becomes larger than " + std::to_string(limits::kStepOutputBytes) +
+                " bytes; write large results to a file of the run");
+}
+
 // ---- checked parameters (CheckParameters and WithDefaults ran before)
 
 inline std::string StringOf(const Json& parameters, const char* name) {

@@ -22,13 +22,23 @@ StepResult DoneWith(Json outputs, const Json& value) {
   return Done(std::move(outputs));
 }
 
-StepResult Parse(const Json& parameters, CallContext&) {
-  auto value = ParseParameter(parameters, "json_string");
-  if (!value) return Failed(value.error());
-  return DoneWith({{"data", PythonJson(*value)}, {"success", true}}, *value);
+// The text of a value, or why there is none: it would be larger than outputs may be.
+StepResult Written(const char* name, const Json& value, PythonJsonStyle style) {
+  style.most = limits::kStepOutputBytes;
+  std::string text = PythonJson(value, style);
+  if (text.size() > style.most) return TooMuchOutput();
+  return Done({{name, std::move(text)}, {"success", true}});
 }
 
-StepResult Stringify(const Json& parameters, CallContext&) {
+StepResult Parse(const Json& parameters, CallContext& context) {
+  auto value = ParseParameter(parameters, "json_string");
+  if (!value) return Failed(value.error());
+  if (auto late = Late(context, "reading")) return *late;
+  StepResult written = Written("data", *value, {});
+  return written.outcome == StepResult::Outcome::kSucceeded ? DoneWith(std::move(written.outputs), *value) : written;
+}
+
+StepResult Stringify(const Json& parameters, CallContext& context) {
   // The table says a JSON string; a template that is one whole reference hands over the value itself, which serves as well.
   const Json& data = parameters.at("data");
   Result<Json> value = data.is_string() ? ParseParameter(parameters, "data") : Result<Json>(data);
@@ -36,7 +46,8 @@ StepResult Stringify(const Json& parameters, CallContext&) {
   PythonJsonStyle style;
   style.ascii = false;
   style.indent = FlagOf(parameters, "pretty") ? 2 : 0;
-  return Done({{"json_string", PythonJson(*value, style)}, {"success", true}});
+  if (auto late = Late(context, "reading")) return *late;
+  return Written("json_string", *value, style);
 }
 
 bool ParseIndex(std::string_view text, std::int64_t& index) {

@@ -44,6 +44,7 @@ void Write(const Json& value, const PythonJsonStyle& style, int level, std::stri
   auto line = [&](int depth) {
     if (style.indent > 0) out += '\n' + std::string(std::size_t(style.indent * depth), ' ');
   };
+  if (out.size() > style.most) return;
   std::string_view comma = style.indent > 0 ? "," : ", ";
   if (value.is_object() || value.is_array()) {
     bool object = value.is_object();

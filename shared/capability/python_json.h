@@ -9,8 +9,9 @@
 namespace acl {
 
 struct PythonJsonStyle {
-  bool ascii = true;  // non-ASCII as \uXXXX
-  int indent = 0;     // 0: one line, ", " and ": "
+  bool ascii = true;                   // non-ASCII as \uXXXX
+  int indent = 0;                      // 0: one line, ", " and ": "
+  std::size_t most = std::size_t(-1);  // a text that becomes longer is not finished
 };
 
 std::string PythonJson(const Json& value, const PythonJsonStyle& style = {});

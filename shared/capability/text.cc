@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <functional>
+#include <map>
+#include <set>
+
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/python_json.h"
+#include "shared/capability/regex_search.h"
 
 namespace acl {
 
 namespace {
-
-constexpr std::size_t kMaxMatches = 10'000;
-constexpr std::size_t kMaxPatternBytes = 10'000;
 
 // Python writes the end of the text \Z, RE2 \z.
 std::string ToRe2(std::string_view pattern) {
@@ -38,10 +40,46 @@ class CodePoints {
   std::size_t byte_ = 0, points_ = 0;
 };
 
+// The matches as outputs, within their bounds.
+class MatchList {
+ public:
+  explicit MatchList(std::string_view text) : text_(text), points_(text) {}
+
+  // False: nothing more is taken.
+  bool Add(const std::vector<RegexSpan>& spans) {
+    if (matches_.size() >= limits::kRegexMatches) {
+      wrong_ = Failed(fmt::format("more than {} matches; narrow the pattern or the text", limits::kRegexMatches));
+      return false;
+    }
+    constexpr std::size_t kAround = 64;  // a match's own words
+    for (const RegexSpan& span : spans) bytes_ += kAround + (span.begin == std::string_view::npos ? 0 : span.end - span.begin);
+    if (bytes_ > limits::kStepOutputBytes) {
+      wrong_ = TooMuchOutput();
+      return false;
+    }
+    const auto piece = [&](const RegexSpan& span) { return std::string(text_.substr(span.begin, span.end - span.begin)); };
+    Json captured = Json::array();
+    for (std::size_t i = 1; i < spans.size(); ++i)
+      captured.push_back(spans[i].begin == std::string_view::npos ? Json(nullptr) : Json(piece(spans[i])));
+    const std::size_t first = points_.At(spans[0].begin), last = points_.At(spans[0].end);
+    matches_.push_back({{"match", piece(spans[0])}, {"groups", std::move(captured)}, {"start", first}, {"end", last}});
+    return true;
+  }
+
+  StepResult Result() && { return wrong_ ? *std::move(wrong_) : Done({{"matches", std::move(matches_)}, {"success", true}}); }
+
+ private:
+  const std::string_view text_;
+  CodePoints points_;
+  std::size_t bytes_ = 0;
+  Json matches_ = Json::array();
+  std::optional<StepResult> wrong_;
+};
+
 StepResult Match(const Json& parameters, CallContext& context) {
   std::string text = StringOf(parameters, "text"), pattern = StringOf(parameters, "pattern");
-  if (pattern.size() > kMaxPatternBytes)
-    return Failed(fmt::format("pattern has {} bytes, {} are allowed", pattern.size(), kMaxPatternBytes));
+  if (pattern.size() > limits::kRegexPatternBytes)
+    return Failed(fmt::format("pattern has {} bytes, {} are allowed", pattern.size(), limits::kRegexPatternBytes));
   std::string letters;
   bool global = false;
   for (const auto& flag : parameters.at("flags")) {
@@ -62,34 +100,22 @@ StepResult Match(const Json& parameters, CallContext& context) {
   if (!letters.empty()) source.insert(0, "(?" + letters + ")");
   RE2::Options options;
   options.set_log_errors(false);
-  options.set_max_mem(32 << 20);
+  options.set_max_mem(std::int64_t(limits::kRegexProgramBytes));
   RE2 expression(source, options);
   if (!expression.ok()) {
     return Failed(fmt::format("pattern does not work: {} (look-around and back-references are not supported; they can take for ever)",
                               expression.error()));
   }
-  std::vector<re2::StringPiece> groups(std::size_t(expression.NumberOfCapturingGroups()) + 1);
-  CodePoints points(text);
-  Json matches = Json::array();
-  std::size_t at = 0;
-  while (at <= text.size() && expression.Match(text, at, text.size(), RE2::UNANCHORED, groups.data(), int(groups.size()))) {
-    if (context.stop.stopped()) return Ended(StepResult::Outcome::kCancelled, "stopped while matching");
-    if (std::chrono::steady_clock::now() >= context.deadline) return Ended(StepResult::Outcome::kTimedOut, "timed out while matching");
-    auto start = std::size_t(groups[0].data() - text.data()), end = start + groups[0].size();
-    Json captured = Json::array();
-    for (std::size_t i = 1; i < groups.size(); ++i) captured.push_back(groups[i].data() ? Json(std::string(groups[i])) : Json(nullptr));
-    std::size_t first = points.At(start), last = points.At(end);
-    matches.push_back({{"match", std::string(groups[0])}, {"groups", std::move(captured)}, {"start", first}, {"end", last}});
-    if (!global) break;
-    if (matches.size() > kMaxMatches) return Failed(fmt::format("more than {} matches; narrow the pattern or the text", kMaxMatches));
-    at = end;
-    if (start == end) {  // an empty match: go on after the next character
-      do {
-        ++at;
-      } while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
-    }
+  if (expression.NumberOfCapturingGroups() > limits::kRegexGroups) {
+    return Failed(fmt::format("pattern has {} groups, {} are allowed; write (?:...) where nothing is to be captured",
+                              expression.NumberOfCapturingGroups(), limits::kRegexGroups));
   }
-  return Done({{"matches", std::move(matches)}, {"success", true}});
+  MatchList list(text);
+  const Status searched = SearchRegex(expression, text, global, context, [&](const auto& spans) { return list.Add(spans); });
+  if (!searched && searched.code() == Code::kCancelled) return Ended(StepResult::Outcome::kCancelled, searched.message());
+  if (!searched && searched.code() == Code::kTimeout) return Ended(StepResult::Outcome::kTimedOut, searched.message());
+  if (!searched) return Failed(searched.error());
+  return std::move(list).Result();
 }
 
 // What a name is written as in the template.
@@ -113,26 +139,37 @@ StepResult Render(const Json& parameters, CallContext& context) {
   if (!variables.is_object()) return Failed("variables must be a JSON object (as text), for example '{\"name\": \"Ada\"}'");
   // One pass: the longest marker at each place; a value is never looked into again.
   std::map<std::string, std::string, std::greater<>> markers;
-  for (const auto& [name, value] : variables.items()) markers[Marker(name, syntax)] = Spliced(value);
-  std::string start = Marker("", syntax).substr(0, syntax == "mustache" || syntax == "jinja2" ? 2 : 1);
+  std::set<std::size_t, std::greater<>> lengths;  // of the markers
+  std::size_t spliced_bytes = 0;
+  for (const auto& [name, value] : variables.items()) {
+    if (auto late = Late(context, "rendering")) return *late;
+    std::string marker = Marker(name, syntax);
+    lengths.insert(marker.size());
+    std::string& spliced = markers[std::move(marker)] = Spliced(value);
+    if ((spliced_bytes += spliced.size()) > 4 * limits::kStepOutputBytes) return TooMuchOutput();
+  }
+  const std::string start = Marker("", syntax).substr(0, syntax == "mustache" || syntax == "jinja2" ? 2 : 1);
+  constexpr std::size_t kLookEvery = 1024;
   std::string out;
-  constexpr std::size_t kMaxRendered = 8u << 20;
+  std::size_t looks = 0;
   for (std::size_t at = 0; at < text.size();) {
+    if (++looks % kLookEvery == 0) {
+      if (auto late = Late(context, "rendering")) return *late;
+    }
     auto next = std::min(text.find(start, at), text.size());
     out.append(text, at, next - at);
     at = next;
     if (at == text.size()) break;
-    std::string_view rest = std::string_view(text).substr(at);
-    auto hit = std::find_if(markers.begin(), markers.end(),
-                            [&](const auto& marker) { return rest.substr(0, marker.first.size()) == marker.first; });
+    auto hit = markers.end();
+    for (auto length = lengths.lower_bound(text.size() - at); length != lengths.end() && hit == markers.end(); ++length)
+      hit = markers.find(std::string_view(text).substr(at, *length));
     if (hit == markers.end()) {
       out += text[at++];
-    } else {
-      out += hit->second;
-      at += hit->first.size();
+      continue;
     }
-    if (out.size() > kMaxRendered) return Failed(fmt::format("the text becomes larger than {} bytes", kMaxRendered));
-    if (context.stop.stopped()) return Ended(StepResult::Outcome::kCancelled, "stopped while rendering");
+    if (out.size() + hit->second.size() > limits::kStepOutputBytes) return TooMuchOutput();
+    out += hit->second;
+    at += hit->first.size();
   }
   return Done({{"rendered", std::move(out)}, {"success", true}});
 }
@@ -145,7 +182,8 @@ void AddText(CapabilityRegistry& registry) {
   match.summary = "Find a regular expression in a text.";
   match.docs =
       "Python's syntax as far as it can be matched in linear time (RE2): no look-around, no back-references. \\d, \\w and \\b mean ASCII. "
-      "Without the flag `global` only the first match.";
+      "Without the flag `global` only the first match. At most 10 000 bytes of pattern, 100 groups, 10 000 matches and 8 MiB of results; "
+      "the step's time limit holds, however long a single match takes.";
   match.parameters = {
       {.name = "text", .type = "string", .description = "where to look", .required = true},
       {.name = "pattern", .type = "string", .description = "the expression", .required = true},
@@ -160,7 +198,7 @@ void AddText(CapabilityRegistry& registry) {
   render.summary = "Put values into a text.";
   render.docs =
       "mustache replaces exactly `{{name}}`, jinja2 exactly `{{ name }}`, other `$name`; unknown names stay. Note that the workflow's own "
-      "templates in `template` are expanded before this runs.";
+      "templates in `template` are expanded before this runs. At most 8 MiB come out.";
   render.parameters = {{.name = "template", .type = "string", .description = "the text", .required = true},
                        {.name = "variables", .type = "any", .description = "a JSON object as text, or a map", .required = true},
                        {.name = "syntax", .type = "string", .description = "mustache, jinja2 or other", .default_value = Json("mustache")}};

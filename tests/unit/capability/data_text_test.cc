@@ -1,3 +1,7 @@
+#include <sys/wait.h>
+
+#include <thread>
+
 #include "shared/capability/python_json.h"
 #include "tests/unit/capability/fixture.h"
 
@@ -130,6 +134,62 @@ TEST_F(DataText, InfoCapabilities) {
   EXPECT_THAT(FailureOf("sys.info.get_time", {{"timezone", "Mars/Olympus"}}), HasSubstr("IANA"));
   EXPECT_THAT(FailureOf("sys.info.get_time", {{"timezone", "../../etc/passwd"}}), HasSubstr("unknown timezone"));
   EXPECT_THAT(FailureOf("sys.info.get_time", {{"format", "rfc822"}}), HasSubstr("one of iso8601, unix, rfc3339"));
+}
+
+// 90 groups around a text of 8 MB take hours: the step ends at its time, and nothing computes on behind it.
+TEST_F(DataText, AMatchThatTakesForEverEndsAtItsDeadline) {
+  std::string pattern = "(?:x?)*";
+  for (int i = 0; i < 90; ++i) pattern = "(x*" + pattern + ")";
+  StepCall call = MakeCall("text.regex.match", {{"text", std::string(8'000'000, 'x')}, {"pattern", pattern}});
+  call.step.timeout = std::chrono::milliseconds(50);
+  const StepResult late = runner_->Call(call, {});
+  EXPECT_EQ(late.outcome, Outcome::kTimedOut) << late.error;
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+  call.step.timeout = std::chrono::milliseconds(0);
+  StopToken stop;
+  std::thread stopper([&] { stop.Stop(); });
+  EXPECT_THAT(runner_->Call(call, stop).outcome, testing::AnyOf(Outcome::kCancelled, Outcome::kNotStarted));
+  stopper.join();
+}
+
+TEST_F(DataText, RegexesAreBoundedInGroupsAndInWhatTheyGive) {
+  std::string nested = "x";
+  for (int i = 0; i < 200; ++i) nested = "(" + nested + ")";
+  EXPECT_THAT(FailureOf("text.regex.match", {{"text", std::string(1'000'000, 'x')}, {"pattern", nested}}), HasSubstr("200 groups, 100"));
+  std::string groups = "x*";
+  for (int i = 0; i < 20; ++i) groups = "(" + groups + ")";
+  EXPECT_THAT(FailureOf("text.regex.match", {{"text", std::string(450'000, 'x')}, {"pattern", groups}}), HasSubstr("larger than"));
+  const Json flags = {"global"};
+  EXPECT_THAT(FailureOf("text.regex.match", {{"text", std::string(10'001, 'x')}, {"pattern", "x"}, {"flags", flags}}),
+              HasSubstr("more than 10000 matches"));
+}
+
+// What is done by a child is what would be done here.
+TEST_F(DataText, LongTextsAreMatchedAsShortOnes) {
+  std::string text;
+  for (int i = 0; i < 9'000; ++i) text += "é" + std::string(1'000, '-') + "k" + std::to_string(i) + "=v;";
+  const Json outputs = Outputs("text.regex.match", {{"text", text}, {"pattern", "(k\\d+)=(v)?(w)?"}, {"flags", {"global"}}});
+  ASSERT_EQ(outputs["matches"].size(), 9'000u);
+  EXPECT_EQ(outputs["matches"][0].dump(), R"({"match":"k0=v","groups":["k0","v",null],"start":1001,"end":1005})");
+  EXPECT_EQ(outputs["matches"][8'999]["groups"][0], "k8999");
+}
+
+TEST_F(DataText, RenderingAndWritingStopAtTheLargestOutput) {
+  const Json variables = {{"v", std::string(1'000'000, 'x')}};
+  std::string text;
+  for (int i = 0; i < 9; ++i) text += "{{v}}";
+  EXPECT_THAT(FailureOf("text.template.render", {{"template", text}, {"variables", variables}}), HasSubstr("larger than"));
+  EXPECT_THAT(FailureOf("data.json.parse", {{"json_string", "\"" + std::string(2'000'000, '\x7f') + "\""}}), HasSubstr("larger than"));
+  std::string many = "[[]";
+  for (int i = 0; i < 1'000'000; ++i) many += ",[]";
+  EXPECT_THAT(FailureOf("data.json.get", {{"json_string", many + "]"}, {"path", "0"}}), HasSubstr("more than 1000000 values"));
+}
+
+TEST_F(DataText, WhatComputesForLongLooksAtItsDeadline) {
+  StepCall call =
+      MakeCall("text.template.render", {{"template", std::string(4'000'000, '$')}, {"variables", {{"v", 1}}}, {"syntax", "other"}});
+  call.step.timeout = std::chrono::milliseconds(1);
+  EXPECT_EQ(runner_->Call(call, {}).outcome, Outcome::kTimedOut);
 }
 
 }  // namespace
