@@ -16,6 +16,7 @@
 
 namespace acl::coordinator {
 
+class AnswerBudget;
 class EndWatch;
 class EventFeed;
 class KnownContents;
@@ -37,6 +38,8 @@ struct Bell {
   }
 };
 
+std::shared_ptr<AnswerBudget> MakeAnswerBudget();  // answer_budget.h
+
 // What handlers use; all of it outlives the router.
 struct ApiContext {
   KernelStore& store;
@@ -53,7 +56,8 @@ struct ApiContext {
   std::function<void()> schedules_changed;  // may be empty
   Bell bell;
   Counter idempotency_hits;
-  std::string jaeger_url = {};  // links to traces begin with it; empty: no links
+  std::string jaeger_url = {};                                 // links to traces begin with it; empty: no links
+  std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();  // memory for what answers are made of
   Counter runs_created = {};
 };
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "coordinator/api/forms.h"
+#include "shared/base/memory.h"
 #include "shared/http/sse.h"
 
 namespace acl::coordinator {
@@ -81,7 +82,10 @@ void EventFeed::RunUntilStopped() {
     const SteadyTime started = clock_.Steady();
     const auto ended = std::remove_if(followers_.begin(), followers_.end(), [&](Follower& follower) {
       const bool called = std::find(nudged.begin(), nudged.end(), follower.subject) != nudged.end();
-      return (called || follower.due <= started) && !Look(follower);
+      if (!called && follower.due > started) return false;
+      bool stays = false;
+      if (!WithinMemory([&] { stays = Look(follower); })) follower.stream->End();  // its reader comes again, from where it was
+      return !stays;
     });
     const auto gone = std::size_t(followers_.end() - ended);
     followers_.erase(ended, followers_.end());
@@ -120,7 +124,8 @@ bool EventFeed::Look(Follower& follower) {
   }
   // Asked before the events: an event that comes between the two is found next time.
   auto view = queries_.GetSubject(follower.subject);
-  auto page = view ? queries_.Events(follower.subject, follower.after_seq, options_.page) : Result<std::vector<Event>>(view.error());
+  auto page = view ? queries_.Events(follower.subject, follower.after_seq, options_.page, limits::kPageBytes)
+                   : Result<std::vector<Event>>(view.error());
   if (!page) {
     // The database is away: the stream waits as everybody does. A subject that is gone ends it.
     if (page.code() != Code::kNotFound) return true;
@@ -134,7 +139,7 @@ bool EventFeed::Look(Follower& follower) {
   }
   if (!page->empty()) {
     follower.pause = options_.busy;
-    follower.due = clock_.Steady() + (int(page->size()) == options_.page ? milliseconds(0) : follower.pause);
+    follower.due = clock_.Steady() + (follower.after_seq < view->head.seq ? milliseconds(0) : follower.pause);
   }
   if (view->state == OpenState::kClosed && follower.after_seq >= view->head.seq) {
     const std::string status = view->listing ? view->listing->status : "";

@@ -1,6 +1,7 @@
 // GET /v1/workflows/{id}/events: a page of the journal as JSON, or the journal as it grows as server-sent events.
 #include <charconv>
 
+#include "coordinator/api/answer_budget.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
@@ -54,8 +55,12 @@ HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
   if (WantsStream(request)) return Stream(api, request, ValueOf(id), ValueOf(after));
   auto view = api.queries.GetSubject(ValueOf(id));  // an unknown run is 404, not an empty page
   if (!view) return ProblemOf(view.error());
-  auto events = api.queries.Events(ValueOf(id), ValueOf(after), int(ValueOf(limit)));
+  AnswerBudget::Part memory(api.answers);
+  auto events = api.queries.Events(ValueOf(id), ValueOf(after), int(ValueOf(limit)), limits::kPageBytes);
   if (!events) return ProblemOf(events.error());
+  std::size_t bytes = 0;
+  for (const auto& event : *events) bytes += event.payload ? event.payload->size() : 0;
+  if (Status taken = memory.Take(bytes); !taken) return ProblemOf(taken.error());
   Json list = Json::array();
   for (const auto& event : *events) list.push_back(EventToJson(event));
   Json answer = {{"events", std::move(list)}, {"head_seq", std::max(view->head.seq, events->empty() ? 0 : events->back().seq)}};

@@ -36,9 +36,12 @@ OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::st
   Json errors = Json::array();
   for (const auto& [key, value] : parsed->items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    constexpr std::size_t kMostNamed = 20;
+    if (errors.size() >= kMostNamed) break;
     const auto near = Nearest(key, known);
     errors.push_back(ErrorItem(
-        "unknown-member", fmt::format("'{}' is not known here{}", key, near.empty() ? "" : "; did you mean '" + near + "'?"), "/" + key));
+        "unknown-member", fmt::format("'{}' is not known here{}", key.substr(0, 200), near.empty() ? "" : "; did you mean '" + near + "'?"),
+        "/" + key.substr(0, 200)));
   }
   if (!errors.empty()) return Problem(422, "invalid-request", "the body has members that are not known", std::move(errors));
   return std::move(*parsed);

@@ -1,4 +1,4 @@
-// GET /v1/workflows, /v1/workflows/{id}, /v1/workflows/{id}/files, /v1/workflows/{id}/files/{path}.
+// GET /v1/workflows, /v1/workflows/{id}, /{id}/inputs, /{id}/steps/{step_id}/outputs, /{id}/files, /{id}/files/{path}.
 #include "coordinator/api/activity.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/cursor.h"
@@ -96,6 +96,16 @@ void AddAttempts(Json& steps, const std::vector<AttemptView>& attempts) {
   }
 }
 
+// Where a value is that was too large to stand here.
+void AddAddresses(Json& answer, const workflow::RunView& view, const std::string& run) {
+  const auto outputs_of = [&](const std::string& step) { return run + "/steps/" + PercentEncode(step) + "/outputs"; };
+  if (view.inputs_cut > 0) answer["inputs"]["url"] = run + "/inputs";
+  if (view.outputs_cut > 0) answer["outputs"]["url"] = outputs_of(view.outputs_of);
+  for (std::size_t i = 0; i < view.steps.size(); ++i) {
+    if (view.steps[i].outputs_cut > 0) answer["steps"][i]["outputs"]["url"] = outputs_of(view.steps[i].step_id);
+  }
+}
+
 HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
@@ -103,12 +113,13 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   if (!run) return ProblemOf(run.error());
   Json answer = SubjectToJson(run->listed);
   if (run->damage.empty()) {
-    auto view = workflow::ViewOf(run->state);
+    auto view = workflow::ViewOf(run->state, {.each = limits::kViewOutputBytes, .all = limits::kViewOutputsBytes});
     if (!view) {
       run->damage = view.message();
     } else {
-      const Json state = workflow::ViewToJson(*view);
-      for (const auto& [key, value] : state.items()) answer[key] = value;
+      Json state = workflow::ViewToJson(*view);
+      AddAddresses(state, *view, "/v1/workflows/" + run->listed.subject.ToString());
+      for (auto& [key, value] : state.get_ref<Json::object_t&>()) answer[key] = std::move(value);
       if (!api.jaeger_url.empty() && !view->trace_id.empty()) answer["trace_url"] = api.jaeger_url + "/trace/" + view->trace_id;
     }
   }
@@ -134,19 +145,37 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
 }
 
 // The restored state, or the refusal: for routes that have nothing to say about a damaged run.
-OrRefusal<Document> StateOf(const ApiContext& api, const HttpRequest& request) {
+OrRefusal<ReadRunState> SoundRun(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
   auto run = ReadRun(api, ValueOf(id));
   if (!run) return ProblemOf(run.error());
   if (!run->damage.empty()) return Problem(500, "corrupt", run->damage);
-  return std::move(run->state);
+  return std::move(*run);
+}
+
+// Whole, however large: what the view of a run only names.
+HttpResponse GetOutputs(const ApiContext& api, const HttpRequest& request) {
+  auto run = SoundRun(api, request);
+  if (const auto* refusal = RefusalOf(run)) return *refusal;
+  const std::string step = request.Param("step_id");
+  const Json* outputs = workflow::OutputsOf(ValueOf(run).state, step);
+  if (outputs == nullptr)
+    return Problem(404, "no-outputs", "the run has no outputs of a step '" + step + "': no such step, or it has not completed");
+  return HttpResponse::OfJson(200, *outputs);
+}
+
+HttpResponse GetInputs(const ApiContext& api, const HttpRequest& request) {
+  auto run = SoundRun(api, request);
+  if (const auto* refusal = RefusalOf(run)) return *refusal;
+  const Json* inputs = workflow::InputsOf(ValueOf(run).state);
+  return HttpResponse::OfJson(200, inputs != nullptr ? *inputs : Json(Json::object()));
 }
 
 HttpResponse ListFiles(const ApiContext& api, const HttpRequest& request) {
-  auto state = StateOf(api, request);
-  if (const auto* refusal = RefusalOf(state)) return *refusal;
-  auto manifest = ReadManifest(ValueOf(state));
+  auto run = SoundRun(api, request);
+  if (const auto* refusal = RefusalOf(run)) return *refusal;
+  auto manifest = ReadManifest(ValueOf(run).state);
   if (!manifest) return ProblemOf(manifest.error());
   Json files = Json::array();
   for (const auto& [path, entry] : *manifest) {
@@ -165,9 +194,9 @@ HttpResponse ListFiles(const ApiContext& api, const HttpRequest& request) {
 HttpResponse GetFile(const ApiContext& api, const HttpRequest& request) {
   auto path = NormalisePath(request.Param("path"));
   if (!path) return Problem(400, "bad-path", path.message());
-  auto state = StateOf(api, request);
-  if (const auto* refusal = RefusalOf(state)) return *refusal;
-  auto entry = FindFile(ValueOf(state), *path);
+  auto run = SoundRun(api, request);
+  if (const auto* refusal = RefusalOf(run)) return *refusal;
+  auto entry = FindFile(ValueOf(run).state, *path);
   if (!entry) return ProblemOf(entry.error());
   if (!*entry) return Problem(404, "no-such-file", "the run has no file '" + *path + "'");
   if ((*entry)->is_dir) return Problem(409, "is-a-directory", "'" + *path + "' is a directory");
@@ -185,6 +214,8 @@ HttpResponse GetFile(const ApiContext& api, const HttpRequest& request) {
 void AddRunRoutes(Router& router, const ApiContext& api) {
   router.Add("GET", "/v1/workflows", {}, [api](const HttpRequest& r) { return ListRuns(api, r); });
   router.Add("GET", "/v1/workflows/{id}", {}, [api](const HttpRequest& r) { return GetRun(api, r); });
+  router.Add("GET", "/v1/workflows/{id}/inputs", {}, [api](const HttpRequest& r) { return GetInputs(api, r); });
+  router.Add("GET", "/v1/workflows/{id}/steps/{step_id}/outputs", {}, [api](const HttpRequest& r) { return GetOutputs(api, r); });
   router.Add("GET", "/v1/workflows/{id}/files", {}, [api](const HttpRequest& r) { return ListFiles(api, r); });
   router.Add("GET", "/v1/workflows/{id}/files/{path...}", {}, [api](const HttpRequest& r) { return GetFile(api, r); });
 }

@@ -65,8 +65,12 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
     restored.head_seq = snapshot->last_event_seq;
     restored.chain = snapshot->chain;
   }
-  Token last_token;
-  for (const Event& given : later_events) {
+  if (Status rest = GoOnRestoring(subject, later_events, read_chunk, restored); !rest) return rest.error();
+  return restored;
+}
+
+Status GoOnRestoring(const SubjectId& subject, const std::vector<Event>& events, const ChunkReader& read_chunk, Restored& restored) {
+  for (const Event& given : events) {
     std::optional<Event> fetched;
     if (given.apart && !given.payload) {
       auto bytes = read_chunk(given.content_hash);
@@ -76,16 +80,16 @@ Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>
       fetched->payload = std::move(*bytes);
     }
     const Event& event = fetched ? *fetched : given;
-    if (auto place = CheckPlace(event, subject, restored.head_seq + 1, last_token); !place) return place.error();
-    if (Status sealed = VerifySeal(event, restored.chain); !sealed) return sealed.error();
-    if (Status replayed = ReadAndReplay(event, restored.state); !replayed) return replayed.error();
+    if (auto place = CheckPlace(event, subject, restored.head_seq + 1, restored.last_token); !place) return place;
+    if (Status sealed = VerifySeal(event, restored.chain); !sealed) return sealed;
+    if (Status replayed = ReadAndReplay(event, restored.state); !replayed) return replayed;
     restored.head_seq = event.seq;
     restored.chain = event.chain;
     restored.delta_bytes_since_snapshot += event.payload->size();
     ++restored.replayed;
-    last_token = event.token;
+    restored.last_token = event.token;
   }
-  return restored;
+  return {};
 }
 
 std::optional<int> NewerVersionOf(const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events) {

@@ -53,9 +53,13 @@ struct Restored {
   Hash256 chain{};
   std::int64_t replayed = 0;                   // events after the snapshot
   std::size_t delta_bytes_since_snapshot = 0;  // payload text of those events
+  Token last_token;                            // of the last of them
 };
 Result<Restored> Restore(const SubjectId& subject, const std::optional<Snapshot>& snapshot, const std::vector<Event>& later_events,
                          const ChunkReader& read_chunk);
+
+// The same a page at a time: goes on with the events that follow what was restored. After an error what was restored is of no use.
+Status GoOnRestoring(const SubjectId& subject, const std::vector<Event>& events, const ChunkReader& read_chunk, Restored& restored);
 
 // The event schema that a reader must know, if what it does not know is what a newer program left at the journal's end: its newest
 // snapshot, or its last events without a known one behind them. Such a journal is for a newer worker, nothing is wrong with it. nullopt:

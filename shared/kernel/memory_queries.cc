@@ -113,12 +113,16 @@ Result<std::vector<SubjectView>> MemoryQueries::List(const ListFilter& filter) {
   return found;
 }
 
-Result<std::vector<Event>> MemoryQueries::Events(const SubjectId& id, std::int64_t after_seq, int limit) {
+Result<std::vector<Event>> MemoryQueries::Events(const SubjectId& id, std::int64_t after_seq, int limit, std::size_t most_bytes) {
   auto subject = Get(id);
   if (!subject) return subject.error();
   std::vector<Event> page;
+  std::size_t bytes = 0;
   for (const Event& event : subject->events) {
-    if (event.seq > after_seq && int(page.size()) < limit) page.push_back(event);
+    if (event.seq <= after_seq) continue;
+    if (int(page.size()) >= limit || bytes > most_bytes) break;
+    bytes += event.payload ? event.payload->size() : 0;
+    page.push_back(event);
   }
   return page;
 }

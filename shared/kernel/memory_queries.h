@@ -14,7 +14,8 @@ class MemoryQueries : public Queries {
   Result<std::vector<SubjectId>> FindByPart(const std::string& part) override;
   Result<std::vector<SubjectView>> List(const ListFilter& filter) override;
   Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) override;
-  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) override;
+  using Queries::Events;
+  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) override;
   Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) override;
   Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) override;
   Result<std::vector<TaskView>> Tasks(const SubjectId& subject) override;

@@ -116,6 +116,7 @@ struct Backlog {
 };
 
 inline constexpr int kMaxGrants = 100;
+inline constexpr std::size_t kAnyBytes = std::size_t(-1);
 
 class Queries {
  public:
@@ -127,7 +128,11 @@ class Queries {
   virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
   // Of those that exist; in no order.
   virtual Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) = 0;
-  virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) = 0;
+  // At most `limit`, and none behind the one whose payload goes beyond so many bytes in all: a page may be short of both.
+  virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) = 0;
+  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) {
+    return Events(subject, after_seq, limit, kAnyBytes);
+  }
   virtual Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) = 0;
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
   virtual Result<std::vector<TaskView>> Tasks(const SubjectId& subject) = 0;  // in the order of their offering

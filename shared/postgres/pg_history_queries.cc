@@ -79,8 +79,8 @@ Params Of(const SubjectId& subject) {
 
 }  // namespace
 
-Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int64_t after_seq, int limit) {
-  auto events = ReadAll<Event>(pool_, kEvents, Of(subject).Int64("after", after_seq).Int32("limit", limit), [&](const Rows& r, int i) {
+Result<std::vector<Event>> PgQueries::ReadEvents(const SubjectId& subject, std::int64_t after_seq, int limit) {
+  return ReadAll<Event>(pool_, kEvents, Of(subject).Int64("after", after_seq).Int32("limit", limit), [&](const Rows& r, int i) {
     Event event;
     event.subject = subject;
     event.seq = r.Int(i, 0);
@@ -97,17 +97,39 @@ Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int6
     event.apart = r.Bool(i, 11);
     return event;
   });
-  for (std::size_t i = 0; events && i < events->size(); ++i) {
-    Event& event = (*events)[i];
-    if (!event.apart) continue;
-    auto payload = store_.GetContent(event.content_hash);
-    if (!payload) return Error{payload.code(), fmt::format("event {} of {}: {}", event.seq, subject.ToString(), payload.message())};
-    event.payload = std::move(*payload);
+}
+
+Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) {
+  // Payloads in rows are bounded, so a few rows tell what the next ones may be.
+  constexpr int kFirst = 64;
+  std::vector<Event> page;
+  std::size_t bytes = 0;
+  bool more = true;
+  while (more && int(page.size()) < limit && bytes <= most_bytes) {
+    int wanted = limit - int(page.size());
+    if (most_bytes != kAnyBytes) {
+      const std::size_t each = page.empty() ? 0 : bytes / page.size() + 1;
+      const std::size_t fit = page.empty() ? std::size_t(kFirst) : (most_bytes - bytes) / each + 1;
+      wanted = int(std::min<std::size_t>(std::size_t(wanted), fit));
+    }
+    auto events = ReadEvents(subject, page.empty() ? after_seq : page.back().seq, wanted);
+    if (!events) return events.error();
+    more = int(events->size()) == wanted;
+    for (Event& event : *events) {
+      if (bytes > most_bytes) break;
+      if (event.apart) {
+        auto payload = store_.GetContent(event.content_hash);
+        if (!payload) return Error{payload.code(), fmt::format("event {} of {}: {}", event.seq, subject.ToString(), payload.message())};
+        event.payload = std::move(*payload);
+      }
+      bytes += event.payload ? event.payload->size() : 0;
+      page.push_back(std::move(event));
+    }
   }
-  if (events && events->empty()) {
+  if (page.empty()) {
     if (Status exists = Exists(subject); !exists) return exists.error();
   }
-  return events;
+  return page;
 }
 
 Result<std::optional<Snapshot>> PgQueries::NewestSnapshot(const SubjectId& subject) {

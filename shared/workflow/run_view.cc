@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/base/utf8.h"
 #include "shared/capability/capability.h"
 #include "shared/kernel/call_format.h"
 #include "shared/spec/workflow_spec.h"
@@ -14,7 +15,34 @@ namespace acl::workflow {
 
 namespace {
 
-StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
+// What may still be shown.
+class Shown {
+ public:
+  explicit Shown(const ViewLimits& limits) : each_(limits.each), left_(limits.all) {}
+
+  // The entry's value, or its size if that is too much.
+  const Json* Take(const Document& state, std::string_view key, std::size_t* cut) {
+    const std::size_t bytes = state.stored_bytes(key);
+    if (bytes > each_ || bytes > left_) {
+      *cut = bytes;
+      return nullptr;
+    }
+    left_ -= bytes;
+    return state.Find(key);
+  }
+  std::string Text(std::string text) {
+    constexpr std::size_t kShort = 200;
+    if (text.size() > left_ && text.size() > kShort) text = StorableText(std::string_view(text).substr(0, kShort)) + " ...";
+    left_ -= std::min(left_, text.size());
+    return text;
+  }
+
+ private:
+  const std::size_t each_;
+  std::size_t left_;
+};
+
+StepView ViewStep(const Document& state, const StepSpec& step, bool closed, Shown& shown) {
   StepView view;
   view.step_id = StepIdOf(step.name);
   view.name = step.name;
@@ -31,7 +59,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.due_at = closed ? std::nullopt : record.due_at;
   view.started_at = record.started_at;
   view.completed_at = TimeOf(record.json, "completed_at");
-  view.error = record.error;
+  view.error = shown.Text(record.error);
   view.execution_order = record.order;
   view.queue = TextOf(record.task, "queue");
   view.dispatched_at = TimeOf(record.task, "since");
@@ -39,7 +67,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed) {
   view.hidden = ListOf(record.json, "hidden");
   if (record.status == StepStatus::kCompleted) {
     // The step's own entry. In runs of older programs an output of its name may have replaced it.
-    if (const Json* outputs = state.Find(VarKey(step.name))) view.outputs = *outputs;
+    if (const Json* outputs = shown.Take(state, VarKey(step.name), &view.outputs_cut)) view.outputs = *outputs;
   }
   return view;
 }
@@ -134,7 +162,20 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
 
 }  // namespace
 
-Result<RunView> ViewOf(const Document& state) {
+const Json* OutputsOf(const Document& state, std::string_view step) {
+  const Json* spec_json = state.Find(kSpecKey);
+  auto spec = spec_json ? SpecFromJson(*spec_json) : Result<WorkflowSpec>(Code::kCorrupt, "");
+  if (!spec) return nullptr;
+  for (const StepSpec& one : spec->steps) {
+    if (one.name != step && StepIdOf(one.name) != step) continue;
+    return ReadStep(state, StepIdOf(one.name)).status == StepStatus::kCompleted ? state.Find(VarKey(one.name)) : nullptr;
+  }
+  return nullptr;
+}
+
+const Json* InputsOf(const Document& state) { return state.Find(kInputsKey); }
+
+Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   auto run = ReadRun(state);
   const Json* spec_json = state.Find(kSpecKey);
   if (!run || !spec_json) return Error{Code::kCorrupt, "the state is not that of a workflow run: no run record or no spec"};
@@ -158,14 +199,17 @@ Result<RunView> ViewOf(const Document& state) {
   view.deadline = run->deadline;
   view.steps_total = int(spec->steps.size());
   view.steps_completed = progress.done;
-  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed));
+  Shown shown(limits);
+  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed, shown));
   AddCompensations(state, *spec, *run, view);
   MarkReady(state, *spec, *run, progress, view);
   AddWarnings(state, view);
   if (run->status == RunStatus::kCompleted) {
-    if (const Json* outputs = state.Find(VarKey(TextOf(run->json, "outputs_of"))); outputs && outputs->is_object()) view.outputs = *outputs;
+    view.outputs_of = TextOf(run->json, "outputs_of");
+    const Json* outputs = shown.Take(state, VarKey(view.outputs_of), &view.outputs_cut);
+    if (outputs && outputs->is_object()) view.outputs = *outputs;
   }
-  if (const Json* inputs = state.Find(kInputsKey)) view.inputs = *inputs;
+  if (const Json* inputs = shown.Take(state, kInputsKey, &view.inputs_cut)) view.inputs = *inputs;
   view.uncertain = progress.uncertain;
   view.waiting = WaitingOf(*run, progress, view);
   return view;
@@ -179,6 +223,8 @@ void AddText(Json& json, const char* key, const std::string& text) {
 void AddTime(Json& json, const char* key, const std::optional<WallTime>& time) {
   if (time) json[key] = FormatWallTime(*time);
 }
+
+Json Cut(std::size_t bytes) { return {{"truncated", true}, {"bytes", bytes}}; }
 
 Json StepJson(const StepView& step) {
   Json json = {{"step_id", step.step_id}, {"name", step.name}, {"capability", step.capability}};
@@ -198,6 +244,7 @@ Json StepJson(const StepView& step) {
   AddText(json, "error", step.error);
   if (!step.missing.empty()) json["missing"] = step.missing;
   if (step.outputs) json["outputs"] = *step.outputs;
+  if (step.outputs_cut > 0) json["outputs"] = Cut(step.outputs_cut);
   return json;
 }
 
@@ -231,8 +278,11 @@ Json ViewToJson(const RunView& view) {
   AddTime(json, "deadline", view.deadline);
   json["steps_total"] = view.steps_total;
   json["steps_completed"] = view.steps_completed;
-  json["inputs"] = view.inputs;
-  if (!view.outputs.empty()) json["outputs"] = view.outputs;
+  json["inputs"] = view.inputs_cut > 0 ? Cut(view.inputs_cut) : view.inputs;
+  if (view.outputs_cut > 0)
+    json["outputs"] = Cut(view.outputs_cut);
+  else if (!view.outputs.empty())
+    json["outputs"] = view.outputs;
   json["steps"] = Json::array();
   for (const StepView& step : view.steps) json["steps"].push_back(StepJson(step));
   json["compensations"] = Json::array();

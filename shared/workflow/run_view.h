@@ -25,6 +25,7 @@ struct StepView {
   std::string queue;               // while a task of it is out: where; since when
   std::optional<WallTime> dispatched_at;
   std::optional<Json> outputs;  // completed steps
+  std::size_t outputs_cut = 0;  // their bytes, if they are too large to stand here
   int execution_order = 0;      // 1-based among completed steps; 0 = not completed
   // PENDING, and nothing has to end before it runs on the run's own queue: whoever holds the run's lease runs it now, or next if all its
   // slots are taken. Attempts of pure and read steps leave no event at their start.
@@ -62,7 +63,9 @@ struct RunView {
   std::vector<StepView> steps;                  // file order
   std::vector<CompensationView> compensations;  // in the order they run
   Json outputs = Json::object();                // of the run, once completed
+  std::string outputs_of;                       // the step whose outputs they are, if they are one's
   Json inputs = Json::object();
+  std::size_t outputs_cut = 0, inputs_cut = 0;  // their bytes, if they are too large to stand here
   // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT
   // step's time); empty if it could run or is closed.
   std::string waiting;
@@ -70,10 +73,21 @@ struct RunView {
   std::vector<std::string> warnings;   // what went on all the same but was hardly meant: one line each
 };
 
-// kCorrupt if the document is not a workflow run's state.
-Result<RunView> ViewOf(const Document& state);
+// How much of inputs and outputs a view shows: values beyond it are named with their size, and not read.
+struct ViewLimits {
+  std::size_t each = std::size_t(-1), all = std::size_t(-1);  // bytes of stored text
+};
 
-// The same as JSON, times as text, absent values left out: the body of GET /v1/workflows/{id} and of `airun workflow status -o json`.
+// kCorrupt if the document is not a workflow run's state.
+Result<RunView> ViewOf(const Document& state, const ViewLimits& limits = {});
+
+// The outputs of a completed step, by its name or id; nullptr if there are none.
+const Json* OutputsOf(const Document& state, std::string_view step);
+// What the run was given.
+const Json* InputsOf(const Document& state);
+
+// The same as JSON, times as text, absent values left out: the body of GET /v1/workflows/{id} and of `airun workflow status -o json`. In
+// the place of a value that was cut stands {"truncated": true, "bytes": n}.
 Json ViewToJson(const RunView& view);
 
 }  // namespace acl::workflow
