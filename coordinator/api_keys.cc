@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "shared/base/memory.h"
 #include "shared/base/sha256.h"
 #include "shared/http/problem.h"
 
@@ -27,7 +28,7 @@ Status ApiKeys::Start() {
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "api-keys");
     for (;;) {
-      (void)Refresh();  // logged; the keys known so far stay in force
+      (void)WithinMemory([this] { (void)Refresh(); });  // logged; the keys known so far stay in force
       std::unique_lock waiting(mutex_);
       if (stop_.wait_for(waiting, refresh_, [this] { return stopping_; })) return;
     }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "shared/base/memory.h"
 #include "shared/base/redact.h"
 #include "shared/telemetry/names.h"
 
@@ -88,7 +89,7 @@ void DatabaseWatch::RunUntilStopped() {
       std::lock_guard lock(mutex_);
       suspected_ = false;  // one that comes while the probe is under way is followed too
     }
-    Note(probe_());
+    (void)WithinMemory([this] { Note(probe_()); });
     std::unique_lock lock(mutex_);
     if (standing_ == Standing::kReady) backoff.Reset();
     const auto pause = standing_ == Standing::kReady ? healthy_period_ : backoff.Next() + milliseconds(50);

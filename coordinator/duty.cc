@@ -2,11 +2,16 @@
 
 #include <pthread.h>
 
+#include "shared/base/memory.h"
 #include "shared/telemetry/names.h"
 
 namespace acl::coordinator {
 
 using std::chrono::milliseconds;
+
+namespace {
+constexpr std::chrono::seconds kOutOfMemoryPause{1};
+}  // namespace
 
 Duty::Duty(Options options, LoopLeases& leases, DatabaseWatch& database, const Clock& clock, Metrics* metrics)
     : name_(options.name),
@@ -62,8 +67,11 @@ bool Duty::Pause(std::chrono::nanoseconds time) {
 }
 
 void Duty::RunUntilStopped() {
-  while (Pause(core_.Pass(database_.AwaitReady(milliseconds(200))))) {
-  }
+  std::chrono::nanoseconds pause{0};
+  do {
+    const auto pass = [&] { pause = core_.Pass(database_.AwaitReady(milliseconds(200))); };
+    if (!WithinMemory(pass)) pause = kOutOfMemoryPause;
+  } while (Pause(pause));
 }
 
 void Duty::Held(Token token) {

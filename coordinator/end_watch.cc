@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "shared/base/memory.h"
+
 namespace acl::coordinator {
 
 using std::chrono::milliseconds;
@@ -152,11 +154,12 @@ void EndWatch::RunUntilStopped() {
     wake_at_ = 0;  // nobody has to
     if (stopping_) return;
     const SteadyTime now = clock_.Steady();
-    const std::vector<SubjectId> due = TakeDue(now);
+    std::vector<SubjectId> due;
+    UntilThereIsMemory([&] { due = TakeDue(now); });
     lock.unlock();
-    if (!due.empty()) Look(due);
+    if (!due.empty()) (void)WithinMemory([&] { Look(due); });
     if (now >= give_up_at) {
-      GiveUp(now);
+      (void)WithinMemory([&] { GiveUp(now); });
       give_up_at = now + kTryAgain;
     }
     lock.lock();

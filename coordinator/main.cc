@@ -12,6 +12,13 @@
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 
+// Read by jemalloc when the program starts: what a burst of large requests took goes back to the system within seconds, also if nothing
+// more is asked for. Without its thread it is given back only while others allocate.
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0";
+}
+
 namespace acl::coordinator {
 namespace {
 

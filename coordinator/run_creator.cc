@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shared/base/fail_point.h"
+#include "shared/base/memory.h"
 
 namespace acl::coordinator {
 
@@ -70,7 +71,7 @@ void RunCreator::RunUntilStopped() {
     }
     wake_at_ = 0;  // nobody has to
     lock.unlock();
-    Make(std::move(asked));
+    (void)WithinMemory([&] { Make(std::move(asked)); });  // who asked is told that nobody knows: their answers end with it
     lock.lock();
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/base/fail_point.h"
+#include "shared/base/memory.h"
 #include "shared/kernel/stored_chunks.h"
 
 namespace acl {
@@ -35,7 +36,10 @@ std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> g
     }
     if (cache != nullptr) cache->Forget(claimed.subject);
     const SteadyTime began = context.clock.Steady();
-    auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
+    Result<Restored> restored = Error{Code::kUnavailable, std::string(kOutOfMemory)};
+    (void)WithinMemory([&] {
+      restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
+    });
     if (context.on_restore && restored) {
       context.on_restore(std::chrono::duration<double, std::milli>(context.clock.Steady() - began).count(), restored->replayed);
     }
@@ -105,6 +109,58 @@ Result<Snapshot> DoSnapshot(CarryOutContext& context, const SubjectRun::Snapshot
 }
 
 }  // namespace
+
+Report NotCarriedOut(const Command& command, SteadyTime sent) {
+  const Error away{Code::kUnavailable, std::string(kOutOfMemory)}, unknown{Code::kOutcomeUnknown, std::string(kOutOfMemory)};
+  return std::visit(
+      Overloaded{
+          [&](const command::OpenSession&) -> Report { return [=](WorkerCore& c, SteadyTime now) { c.OnSessionOpened(now, sent, away); }; },
+          [&](const command::Heartbeat& of) -> Report {
+            return [=, session = of.session](WorkerCore& c, SteadyTime now) { c.OnHeartbeat(now, sent, session, away); };
+          },
+          [&](const command::Claim& of) -> Report {
+            return [=, session = of.request.session](WorkerCore& c, SteadyTime now) { c.OnClaimed(now, session, unknown); };
+          },
+          [&](const command::ReadGrants& of) -> Report {
+            return [=, session = of.session](WorkerCore& c, SteadyTime now) { c.OnGrantsRead(now, session, away); };
+          },
+          [&](const command::Commit& of) -> Report {
+            return [=, batch = of.batch](WorkerCore& c, SteadyTime now) { c.OnCommitted(now, batch, unknown); };
+          },
+          [&](const command::ReadBack& of) -> Report {
+            return [=, batch = of.batch](WorkerCore& c, SteadyTime now) { c.OnReadBack(now, batch, away); };
+          },
+          [&](const command::ReadInbox& of) -> Report {
+            return [=, subject = of.subject, token = of.token](WorkerCore& c, SteadyTime now) { c.OnInbox(now, subject, token, away); };
+          },
+          [&](const command::TakeSnapshot& of) -> Report {
+            return [=, subject = of.subject, token = of.token](WorkerCore& c, SteadyTime now) { c.OnSnapshot(now, subject, token, away); };
+          },
+          [&](const command::Stash& of) -> Report {
+            return [=, subject = of.subject, token = of.token](WorkerCore& c, SteadyTime now) { c.OnStashed(now, subject, token, away); };
+          },
+          [&](const command::Reconcile& of) -> Report {
+            return [=, session = of.session](WorkerCore& c, SteadyTime now) { c.OnReconciled(now, session, away); };
+          },
+          [&](const command::ReconcileTasks& of) -> Report {
+            return [=, session = of.session](WorkerCore& c, SteadyTime now) { c.OnTasksHeld(now, session, away); };
+          },
+          [&](const command::FinishTask& of) -> Report {
+            return [=, task = of.report.task, token = of.report.token](WorkerCore& c, SteadyTime now) {
+              c.OnTaskDelivered(now, task, token, away);
+            };
+          },
+          [&](const command::SettleTasks& of) -> Report {
+            return [=, subject = of.subject](WorkerCore& c, SteadyTime now) { c.OnTasksSettled(now, subject, away); };
+          },
+          [&](const command::CloseSession&) -> Report { return [](WorkerCore& c, SteadyTime now) { c.OnSessionClosed(now); }; },
+          // What was claimed is on its way between two owners: all is let go of.
+          [&](const command::Restore&) -> Report { return [](WorkerCore& c, SteadyTime now) { c.LoseAll(now, kOutOfMemory); }; },
+          // If it did not land, the lease ends with the session, or the next reconciliation gives it back.
+          [&](const auto&) -> Report { return [](WorkerCore&, SteadyTime) {}; },
+      },
+      command);
+}
 
 Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sent) {
   KernelStore& store = context.store;

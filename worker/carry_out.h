@@ -26,4 +26,7 @@ struct CarryOutContext {
 // `sent`: when the request left the process, on its steady clock.
 Report CarryOut(CarryOutContext& context, const Command& command, SteadyTime sent);
 
+// Of a command that could not be carried out for want of memory, whether or not it was sent.
+Report NotCarriedOut(const Command& command, SteadyTime sent);
+
 }  // namespace acl

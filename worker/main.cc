@@ -14,6 +14,12 @@
 #include "shared/telemetry/log.h"
 #include "worker/app.h"
 
+// As the coordinator's (coordinator/main.cc).
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0";
+}
+
 namespace {
 
 // Every call over HTTP has a connection: as many as the system lets us have. Programs that steps run get a limit of their own.

@@ -7,6 +7,8 @@ namespace acl {
 
 // What a run waits before it is claimed again when its contents cannot be read: each claim writes, and an outage may be long.
 inline constexpr milliseconds kContentsAwayPause{3'000};
+// The same when there is not enough memory to decide on it.
+inline constexpr milliseconds kOutOfMemoryPause{3'000};
 
 // Appends nothing: the next holder decides.
 inline CommitItem ReleaseOf(const Claimed& claimed, const SessionId& session) {

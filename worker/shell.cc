@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/base/memory.h"
+
 namespace acl {
 
 namespace {
@@ -132,7 +134,20 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::o
   deciding_ = true;
   std::deque<Report> reports = std::exchange(reports_, {});
   lock.unlock();
-  for (Report& report : reports) report(core_, clock_.Steady());
+  bool enough = true;
+  for (Report& report : reports) enough = WithinMemory([&] { report(core_, clock_.Steady()); }) && enough;
+  enough = enough && WithinMemory([&] { HandOut(takes, mine); });
+  // A run that cannot be decided on is given up inside. Here something between them was left half done: all of them are.
+  if (!enough) UntilThereIsMemory([this] { core_.LoseAll(clock_.Steady(), kOutOfMemory); });
+  const SteadyTime wake = core_.NextWake(clock_.Steady());
+  lock.lock();
+  deciding_ = false;
+  wake_ = wake;
+  status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
+  if (status_.finished || stopping_) changed_.notify_all();
+}
+
+void WorkerShell::HandOut(Takes takes, std::optional<Command>& mine) {
   std::vector<Command> commands = core_.TakeCommands(clock_.Steady());
   std::vector<StepRunner::Job> steps;
   for (Command& command : commands) {
@@ -145,12 +160,6 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::o
     }
   }
   if (!steps.empty()) runner_.RunMany(std::move(steps));
-  const SteadyTime wake = core_.NextWake(clock_.Steady());
-  lock.lock();
-  deciding_ = false;
-  wake_ = wake;
-  status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.live(), core_.finished(), core_.session()};
-  if (status_.finished || stopping_) changed_.notify_all();
 }
 
 bool WorkerShell::Fits(Takes takes, const Command& command) {
@@ -166,7 +175,7 @@ bool WorkerShell::Fits(Takes takes, const Command& command) {
 std::optional<Command> WorkerShell::DecideHere(Report report, Takes takes) {
   std::optional<Command> mine;
   std::unique_lock lock(mutex_);
-  reports_.push_back(std::move(report));
+  UntilThereIsMemory([&] { reports_.push_back(std::move(report)); });
   if (deciding_) return mine;
   while (!stopping_ && !mine && (!reports_.empty() || core_.waits_a_round())) {
     Decide(lock, takes, mine);
@@ -181,9 +190,12 @@ StepRunner::Job WorkerShell::JobOf(command::RunStep step) {
   const Token token = step.call.token;
   const std::string step_id = step.call.step.step_id;
   const int attempt_id = step.call.attempt_id;
-  return {std::move(step.call), step.stop, [this, subject, token, step_id, attempt_id](StepResult result) {
-            auto given = std::make_shared<StepResult>(std::move(result));
-            Post([=](WorkerCore& core, SteadyTime now) { core.OnStepDone(now, subject, token, step_id, attempt_id, std::move(*given)); });
+  auto given = std::make_shared<StepResult>();
+  return {std::move(step.call), step.stop, [this, subject, token, step_id, attempt_id, given](StepResult result) {
+            *given = std::move(result);
+            UntilThereIsMemory([&] {
+              Post([=](WorkerCore& core, SteadyTime now) { core.OnStepDone(now, subject, token, step_id, attempt_id, std::move(*given)); });
+            });
           }};
 }
 
@@ -192,7 +204,9 @@ void WorkerShell::Dispatch(Command command) {
                            ? heartbeats_
                        : IsCommit(command) ? commits_
                                            : others_;
-  bool taken = pool.Post([this, &pool, first = std::move(command)]() mutable { GoOn(std::move(first), pool); });
+  auto first = std::make_shared<Command>(std::move(command));
+  bool taken = false;
+  UntilThereIsMemory([&] { taken = pool.Post([this, &pool, first] { GoOn(std::move(*first), pool); }); });
   ACL_CHECK(taken, "the core has a bounded number of commands in flight");
 }
 
@@ -208,11 +222,14 @@ WorkerShell::Takes WorkerShell::TakesOf(const BlockingPool& pool, bool& lent) {
 void WorkerShell::GoOn(std::optional<Command> next, BlockingPool& pool) {
   bool lent = false;
   while (next) {
-    Report report = CarryOut(carry_out_, *next, clock_.Steady());
+    Report report;
+    const SteadyTime sent = clock_.Steady();
+    if (!WithinMemory([&] { report = CarryOut(carry_out_, *next, sent); }))
+      UntilThereIsMemory([&] { report = NotCarriedOut(*next, sent); });
     const bool large = IsLarge(*next);
     next.reset();  // what it shares with the core is the core's alone again, and freed by who decides
     if (large) {
-      Post(std::move(report));
+      UntilThereIsMemory([&] { Post(std::move(report)); });
     } else {
       next = DecideHere(std::move(report), TakesOf(pool, lent));
     }

@@ -58,6 +58,7 @@ class WorkerShell {
   // What a thread carries out itself of what it decided, instead of waking one that sleeps. Who takes commits stays for round after round;
   // there are few threads for the rest, and each has its own work to go on with.
   enum class Takes { kNothing, kReads, kSmallCommits, kCommits };
+  void HandOut(Takes takes, std::optional<Command>& mine);
   static bool Fits(Takes takes, const Command& command);
   // One round: what was reported, what follows. Under the lock, which is not held meanwhile; nobody may be deciding. `mine`: where the
   // first that the thread takes goes.

@@ -69,7 +69,7 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
     const auto [known, fresh] = seen_inbox_.emplace(row.id, kNotConsumed);
     if (!fresh && (known->second == kNotConsumed || known->second > read_from_)) continue;
     known->second = kNotConsumed;
-    auto parsed = ParseJson(row.payload);
+    auto parsed = ParseJson(row.payload, kStoredJson);
     Json payload = parsed ? std::move(*parsed) : Json::object();
     if (row.kind == kTaskResultKind) {
       if (settled) SettleDamage(payload);

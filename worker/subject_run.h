@@ -80,6 +80,9 @@ class SubjectRun {
   // kInternal: the kind contradicts itself; quarantine the subject.
   Result<std::optional<CommitItem>> BuildItem(const BuildContext& given);
 
+  // Without what was heard since the last commit: gives the lease back, to be claimed a little later.
+  CommitItem ReleaseUntilLater(WallTime now) const;
+
   enum class After { kGoOn, kGone, kReject };
   // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
   After OnOutcome(const CommitOutcome& outcome);

@@ -1,5 +1,6 @@
 // Snapshots of a leased subject: when one is due, what it is of, and what is known of the last.
 
+#include "worker/release_items.h"
 #include "worker/subject_run.h"
 
 namespace acl {
@@ -35,6 +36,22 @@ std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now)
   if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
   snapshot_running_ = true;
   return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
+}
+
+CommitItem SubjectRun::ReleaseUntilLater(WallTime now) const {
+  CommitItem item;
+  item.subject = subject_;
+  item.session = session_;
+  item.token = token_;
+  item.base_seq = head_seq_;
+  item.chain = chain_;
+  item.state_root = state_.Root();
+  item.last_timestamp = last_timestamp_;
+  item.disposition = Disposition::kRelease;
+  item.expected_wake = read_wake_;
+  item.requeue = true;
+  item.not_before = now + kOutOfMemoryPause;
+  return item;
 }
 
 }  // namespace acl

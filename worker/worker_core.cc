@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shared/base/memory.h"
 #include "shared/base/mutant.h"
 
 namespace acl {
@@ -74,7 +75,9 @@ std::vector<Result<std::optional<CommitItem>>> WorkerCore::BuildItems(const std:
   std::vector<Result<std::optional<CommitItem>>> built(runs.size(), std::optional<CommitItem>());
   BuildContext share = context;  // of the free slots: who wants more says so again when this item is committed
   share.free_slots /= int(runs.size());
-  SideBySide(runs.size(), [&](std::size_t i) { built[i] = runs[i]->BuildItem(share); });
+  SideBySide(runs.size(), [&](std::size_t i) {
+    if (!WithinMemory([&] { built[i] = runs[i]->BuildItem(share); })) built[i] = Error{Code::kUnavailable, {}};
+  });
   return built;
 }
 
@@ -106,6 +109,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
   // One pass, beginning where the last batch ended. Who drains gives all of them back.
   const std::vector<SubjectRun*> waiting = subjects_.InTurn(next_in_turn_, context.draining);
   std::vector<std::pair<SubjectId, std::string>> broken;
+  std::vector<SubjectId> too_large;
   std::size_t seen = 0;
   std::optional<std::size_t> last_to_start;
   while (seen < waiting.size() && room() > 0) {
@@ -119,7 +123,9 @@ void WorkerCore::FormBatch(SteadyTime now) {
     auto built = BuildItems(runs, context);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       SubjectRun& run = *runs[i];
-      if (!built[i]) {
+      if (!built[i] && built[i].code() == Code::kUnavailable) {
+        too_large.push_back(run.subject());
+      } else if (!built[i]) {
         broken.emplace_back(run.subject(), built[i].message());
       } else if (built[i]->has_value()) {
         CommitItem& item = **built[i];
@@ -146,6 +152,7 @@ void WorkerCore::FormBatch(SteadyTime now) {
     next_in_turn_ = waiting[(*last_to_start + 1) % waiting.size()]->subject();
   }
   for (const auto& [subject, detail] : broken) QuarantineSubject(subject, "the kind contradicts itself", detail);
+  for (const SubjectId& subject : too_large) GiveUp(subject, context.now);
   if (items.empty()) return;
   std::sort(items.begin(), items.end(), [](const CommitItem& a, const CommitItem& b) { return a.subject < b.subject; });
   batch.items = std::make_shared<const std::vector<CommitItem>>(std::move(items));

@@ -187,6 +187,9 @@ class WorkerCore {
   void OnHeartbeat(SteadyTime now, SteadyTime sent, const SessionId& session, Result<HeartbeatAnswer> answer);
   void OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer);
   void OnRestored(const SessionId& session, std::vector<LoadedSubject> loaded);
+  // Drops everything at once, as if it had never been held, and opens a new session: something could not be done and nobody knows what was
+  // left half done. The journals say what is true.
+  void LoseAll(SteadyTime now, std::string_view why);
   void OnNotRestored(SteadyTime now, const command::Restore& restore, const Status& why);  // asked for again
   void OnGrantsRead(SteadyTime now, const SessionId& session, Result<std::vector<LoadedSubject>> answer);
   void OnCommitted(SteadyTime now, std::int64_t batch, Result<std::vector<CommitOutcome>> answer);
@@ -274,6 +277,7 @@ class WorkerCore {
   void Lose(const SubjectId& subject, const char* why);
   void TakeOn(LoadedSubject& loaded);
   void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
+  void GiveUp(const SubjectId& subject, WallTime now);
   void QuarantineIfDamaged(const SubjectRun& run);
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
   void DispatchStarts(SteadyTime now, SubjectRun& run);

@@ -143,6 +143,16 @@ void WorkerCore::Lose(const SubjectId& subject, const char* why) {
   Drop(subject, true);
 }
 
+// What was decided is gone with it; whoever holds it next, when others have given memory back, decides again from the journal.
+void WorkerCore::GiveUp(const SubjectId& subject, WallTime now) {
+  const SubjectRun* run = subjects_.Find(subject);
+  if (!run) return;
+  ++counts_.given_back;
+  observer_.OnGiveBack(subject, run->token(), "there is not enough memory to decide on it");
+  commands_.push_back(command::GiveBack{subject, session_, run->token(), run->ReleaseUntilLater(now)});
+  Drop(subject, true);
+}
+
 void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {
   if (run.damaged().empty()) return;
   QuarantineSubject(SubjectId(run.subject()), "content damaged", std::string(run.damaged()));  // copies: both go with the run

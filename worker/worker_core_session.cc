@@ -101,6 +101,17 @@ void WorkerCore::LoseSession(SteadyTime now, const std::string& why) {
   tasks_.StopRunning();
 }
 
+void WorkerCore::LoseAll(SteadyTime now, std::string_view why) {
+  if (state_ == State::kOpening) {  // whether it was asked for is not known: an answer of it is not heard
+    state_ = State::kNoSession;
+    open_at_ = now;
+  }
+  if (state_ == State::kClosing) state_ = State::kFinished;  // the session expires by itself
+  if (state_ != State::kLive && state_ != State::kDraining) return;
+  LoseSession(now, std::string(why));
+  FinishLoss(now);
+}
+
 void WorkerCore::FinishLoss(SteadyTime now) {
   while (!subjects_.empty()) Lose(SubjectId(subjects_.first().subject()), "the session was lost");
   batches_.clear();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "shared/base/check.h"
+#include "shared/base/memory.h"
 
 namespace acl {
 
@@ -104,9 +105,10 @@ int CurlMulti::OnSocket(CURL* easy, curl_socket_t socket, int what, void* self, 
 #ifdef ACL_MUTANT_RESTING_UNWATCHED
     event.events = 0;
 #endif
-    if (known != nullptr && ::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0) multi.resting_.insert(socket);
+    if (known != nullptr && ::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0)
+      UntilThereIsMemory([&] { multi.resting_.insert(socket); });  // no exception goes through libcurl
     ::curl_multi_assign(multi.multi_, socket, nullptr);
-    multi.closed_.push_back(easy);
+    UntilThereIsMemory([&] { multi.closed_.push_back(easy); });
     return 0;
   }
   const bool there = multi.resting_.erase(socket) > 0 || known != nullptr;

@@ -2,6 +2,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/fail_point.h"
+#include "shared/base/memory.h"
 #include "shared/capability/egress.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/http_answer.h"
@@ -122,7 +123,13 @@ void Send(const HttpConfig& config, HttpClient& client, const std::string& metho
   FailPoint("step.before_effect");
   client.Start(std::move(*call), [method, wanted = std::move(*wanted), done = std::move(done)](HttpAnswer answer) {
     FailPoint("effect.after_reply");
-    done(ToResult(std::move(answer), method, wanted));
+    const bool unsafe = method == "POST" && answer.sent;
+    StepResult result;
+    if (!WithinMemory([&] { result = ToResult(std::move(answer), method, wanted); })) {
+      UntilThereIsMemory(
+          [&] { result = unsafe ? Ended(Outcome::kUnknown, std::string(kOutOfMemory)) : Failed(std::string(kOutOfMemory), true); });
+    }
+    done(std::move(result));
   });
 }
 

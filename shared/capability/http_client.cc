@@ -17,6 +17,7 @@
 
 #include "shared/base/check.h"
 #include "shared/base/fail_point.h"
+#include "shared/base/memory.h"
 #include "shared/capability/curl_multi.h"
 #include "shared/capability/egress.h"
 
@@ -98,10 +99,12 @@ curl_socket_t OpenSocket(void* user, curlsocktype purpose, curl_sockaddr* addres
   std::string_view what = NotPublic(&address->addr);
   if (purpose != CURLSOCKTYPE_IPCXN || (!what.empty() && !exchange->config.allow_private_networks)) {
     exchange->refused = true;
-    exchange->refusal = fmt::format(
-        "the host resolves to an address that is not public ({}); such addresses are refused unless the worker is configured to allow "
-        "private networks",
-        what);
+    (void)WithinMemory([&] {
+      exchange->refusal = fmt::format(
+          "the host resolves to an address that is not public ({}); such addresses are refused unless the worker is configured to allow "
+          "private networks",
+          what);
+    });
     return CURL_SOCKET_BAD;
   }
   exchange->refused = false;  // another of the host's addresses is public
@@ -120,12 +123,11 @@ std::size_t TakeBody(char* data, std::size_t, std::size_t size, void* user) {
     exchange->too_large = true;
     return 0;
   }
-  exchange->answer.body.append(data, size);
-  return size;
+  // No exception goes through libcurl: it ends the transfer for a callback that took less.
+  return WithinMemory([&] { exchange->answer.body.append(data, size); }) ? size : 0;
 }
 
-std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
-  auto* exchange = static_cast<Exchange*>(user);
+std::size_t TakeHeaderLine(Exchange* exchange, const char* data, std::size_t size) {
   std::string_view line(data, size);
   if (exchange->header_bytes == 0) FailPoint("effect.after_send");  // it was sent and answered, and nothing of the answer is read yet
   exchange->header_bytes += size;
@@ -156,6 +158,12 @@ std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
   }
   exchange->last_header = std::size_t(same - headers.begin());
   return size;
+}
+
+std::size_t TakeHeader(char* data, std::size_t, std::size_t size, void* user) {
+  std::size_t taken = 0;
+  (void)WithinMemory([&] { taken = TakeHeaderLine(static_cast<Exchange*>(user), data, size); });
+  return taken;
 }
 
 void SetUp(Exchange& exchange, bool same_origin, bool keep) {
@@ -263,20 +271,29 @@ class HttpClient::Loop {
       for (auto& exchange : incoming) {
         next_look_ = std::min({next_look_, exchange->call.deadline, steady_clock::now() + kLookEvery});
         HttpExchange* begun = exchange.get();
-        active_.emplace(begun, std::move(exchange));
-        Begin(*begun);
+        UntilThereIsMemory([&] { active_[begun] = std::move(exchange); });
+        Go(*begun, [&] { Begin(*begun); });
       }
       int queued = 0;
       while (CURLMsg* message = ::curl_multi_info_read(multi_->handle(), &queued)) {
         if (message->msg != CURLMSG_DONE) continue;
         void* exchange = nullptr;
         ::curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
-        OnEnded(*static_cast<HttpExchange*>(exchange), message->data.result);
+        auto& ended = *static_cast<HttpExchange*>(exchange);
+        Go(ended, [&, code = message->data.result] { OnEnded(ended, code); });
       }
       Look(stopping);
       if (stopping && active_.empty()) return;
       multi_->Act(next_look_);
     }
+  }
+
+  // A call for which there is not enough memory ends, and no other. It has not been finished: that is the last thing done with it.
+  template <class Piece>
+  void Go(HttpExchange& exchange, const Piece& piece) {
+    if (WithinMemory(piece)) return;
+    UntilThereIsMemory([&] { EndWith(exchange, exchange.sent ? End::kLost : End::kNotSent, std::string(kOutOfMemory)); });
+    Finish(exchange);
   }
 
   void Begin(HttpExchange& exchange) {
@@ -345,12 +362,13 @@ class HttpClient::Loop {
     next_look_ = now + (active_.empty() ? kLookEvery * 600 : kLookEvery);
     std::vector<HttpExchange*> ended;
     for (auto& [exchange, owned] : active_) {
-      if (stopping || (exchange->call.stopped && exchange->call.stopped())) {
-        EndWith(*exchange, End::kStopped, "stopped during the call");
-        ended.push_back(exchange);
-      } else if (exchange->call.deadline <= now) {
-        EndWith(*exchange, End::kTimedOut, "the deadline passed during the call");
-        ended.push_back(exchange);
+      const bool stopped = stopping || (exchange->call.stopped && exchange->call.stopped());
+      if (stopped || exchange->call.deadline <= now) {
+        UntilThereIsMemory([&] {
+          EndWith(*exchange, stopped ? End::kStopped : End::kTimedOut,
+                  stopped ? "stopped during the call" : "the deadline passed during the call");
+          ended.push_back(exchange);
+        });
       } else {
         next_look_ = std::min(next_look_, exchange->call.deadline);
       }
@@ -366,7 +384,7 @@ class HttpClient::Loop {
   void Finish(HttpExchange& exchange) {
     Remove(exchange);
     auto node = active_.extract(&exchange);
-    exchange.done(std::move(exchange.answer));
+    (void)WithinMemory([&] { exchange.done(std::move(exchange.answer)); });
   }
 
   const HttpConfig config_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "shared/base/memory.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/kernel/call_format.h"
@@ -88,10 +89,20 @@ bool LittleIsLeft(const Workspace& workspace, const StepResult& result) {
   return !workspace.folder_asked() && IsWithin(result.outputs, left);
 }
 
+// Of a call that was begun. What it did outside is nobody's to say; what may be repeated is worth another attempt, when others have given
+// memory back.
+StepResult OutOfMemory(const CapabilitySpec& spec) {
+  std::string error = fmt::format("{}: {}", spec.id, kOutOfMemory);
+  if (spec.effect == EffectClass::kNonIdempotent) return Ended(Outcome::kUnknown, std::move(error));
+  return Failed(std::move(error), true);
+}
+
 StepResult Guarded(const CapabilitySpec& spec, const CapabilityHandler& handler, const Json& parameters, CallContext& context) {
   std::string what;
   try {
-    return handler(parameters, context);
+    StepResult result;
+    if (!WithinMemory([&] { result = handler(parameters, context); })) return OutOfMemory(spec);
+    return result;
   } catch (const std::exception& error) {
     what = error.what();
   } catch (...) {
@@ -206,16 +217,23 @@ CapabilityRunner::Pace CapabilityRunner::PaceOf(const StepCall& call) const {
 
 std::uint64_t CapabilityRunner::Begin(const Work& work) {
   const std::uint64_t number = next_number_;
+  UntilThereIsMemory([&] {
+    for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
+  });
   next_number_ += work.size();
-  for (std::size_t i = 0; i < work.size(); ++i) running_.emplace(number + i, work[i].stop);
   return number;
 }
 
 // What is done here comes back together: the worker commits it together.
 void CapabilityRunner::CarryOutAll(Work& work, std::uint64_t number) {
   std::vector<std::optional<StepResult>> results;
-  results.reserve(work.size());
-  for (std::size_t i = 0; i < work.size(); ++i) results.push_back(CarryOut(work[i], number + i));
+  UntilThereIsMemory([&] { results.reserve(work.size()); });
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    std::optional<StepResult> result;
+    if (!WithinMemory([&] { result = CarryOut(work[i], number + i); }))  // before it was begun: what is begun has its own answer
+      UntilThereIsMemory([&] { result = Failed(std::string(kOutOfMemory), true); });
+    results.push_back(std::move(result));
+  }
   for (std::size_t i = 0; i < work.size(); ++i) {
     if (results[i]) End(number + i, work[i].done, std::move(*results[i]));
   }
@@ -289,12 +307,16 @@ std::optional<StepResult> CapabilityRunner::CarryOut(Job& job, std::uint64_t num
   // What is left to do when it has ended is done by who answers if it is little, else on a thread of ours: he has others to answer.
   const auto ended = [this, attempt, number, done = job.done](StepResult result) {
     if (LittleIsLeft(*attempt->workspace, result)) return End(number, done, Finish(*attempt, std::move(result)));
-    auto kept = std::make_shared<StepResult>(std::move(result));
+    std::shared_ptr<StepResult> kept;
+    UntilThereIsMemory([&] { kept = std::make_shared<StepResult>(); });
+    *kept = std::move(result);
     std::lock_guard lock(mutex_);
-    ended_.push_back([this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); });
+    UntilThereIsMemory(
+        [&] { ended_.push_back([this, attempt, number, done, kept] { End(number, done, Finish(*attempt, std::move(*kept))); }); });
     if (!ending_ && ended_.size() == 1) WakeAThread();  // else one has been woken, and takes all
   };
-  (*registry_.Starter(attempt->capability))(attempt->parameters, *attempt->context, ended);
+  const CapabilityStarter& starter = *registry_.Starter(attempt->capability);
+  if (!WithinMemory([&] { starter(attempt->parameters, *attempt->context, ended); })) return Finish(*attempt, OutOfMemory(*attempt->spec));
   return std::nullopt;
 }
 
@@ -337,16 +359,17 @@ std::optional<StepResult> CapabilityRunner::Prepare(Attempt& attempt, StepCall c
 }
 
 StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
-  if (attempt.workspace) {
+  const bool enough = !attempt.workspace || WithinMemory([&] {
     if (attempt.workspace->folder_asked()) RemoveFolder(attempt.workspace->folder());
     if (result.outcome == Outcome::kSucceeded) CheckSuccess(*attempt.spec, result);
     if (result.outcome == Outcome::kSucceeded) CheckOutputs(*attempt.spec, config_.max_output_bytes, result);
     if (result.outcome == Outcome::kSucceeded) result.files = attempt.workspace->Changes();
-  }
+  });
+  if (!enough) result = OutOfMemory(*attempt.spec);
   if (result.outcome != Outcome::kSucceeded) {
     result.outputs = Json::object();
     result.files.clear();
-    result.error = StorableText(std::string_view(result.error).substr(0, kMaxErrorBytes));
+    if (!WithinMemory([&] { result.error = StorableText(std::string_view(result.error).substr(0, kMaxErrorBytes)); })) result.error.clear();
   }
   const auto took = steady_clock::now() - attempt.begin;
   result.duration = std::chrono::duration_cast<milliseconds>(took);

@@ -78,7 +78,7 @@ std::string OfferToText(const StartStep& step, const TraceContext& trace, const 
 }
 
 Result<TaskOffer> OfferFromText(const std::string& step_id, const std::string& text) {
-  auto json = ParseJson(text);
+  auto json = ParseJson(text, kStoredJson);
   if (!json || !json->is_object() || !json->contains("call"))
     return Error{Code::kInvalid, fmt::format("the task of step '{}' cannot be read", step_id)};
   if (Number(*json, "v") > kTaskVersion) {

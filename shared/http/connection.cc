@@ -10,6 +10,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "shared/base/memory.h"
 #include "shared/http/problem.h"
 #include "shared/http/request_context.h"
 #include "shared/http/response_head.h"
@@ -38,7 +39,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     peer_ = HostPort{endpoint.address().to_string(), endpoint.port()}.ToString();
   }
 
-  void Start() override { ReadHead(core_.options.head_timeout); }
+  void Start() override {
+    Safely([this] { ReadHead(core_.options.head_timeout); });
+  }
 
   void Drain() override {
     if (phase_ == Phase::kHead) return Close();
@@ -59,6 +62,12 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
  private:
   enum class Phase { kHead, kBody, kHandling, kWriting, kStreaming, kLingering, kClosed };
+
+  // Everything on the server's thread goes through here: without memory for it this connection ends, and no other.
+  template <class Piece>
+  void Safely(const Piece& piece) {
+    if (!WithinMemory(piece)) Close();
+  }
 
   // ---- the head
   void ReadHead(std::chrono::milliseconds timeout) {
@@ -85,10 +94,12 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     stream_.async_read_some(buffer_.prepare(std::min<std::size_t>(limit - have.size(), 4096)),
                             [self = shared_from_this()](error_code error, std::size_t size) {
                               if (self->phase_ != Phase::kHead) return;
-                              if (error) return self->OnHead(error, 0);
-                              const std::size_t before = self->buffer_.size();
-                              self->buffer_.commit(size);
-                              self->ReadMoreHead(before);
+                              self->Safely([&] {
+                                if (error) return self->OnHead(error, 0);
+                                const std::size_t before = self->buffer_.size();
+                                self->buffer_.commit(size);
+                                self->ReadMoreHead(before);
+                              });
                             });
   }
 
@@ -164,13 +175,14 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     if (!head_.has_body()) return Dispatch();
     // A body that cannot be kept is refused before it is sent; what it takes of the budget is taken as it comes.
     if (core_.body_bytes + head_.content_length > core_.options.max_bodies) return RespondTooManyBodies();
+    GrowBody(head_.content_length);
     phase_ = Phase::kBody;
     buffer_.max_size(std::max(kReadAhead, buffer_.size() + 1));
     stream_.expires_after(core_.options.body_timeout);
     if (!head_.expect_continue) return ReadRest();
     asio::async_write(stream_, asio::buffer(kContinue), [self = shared_from_this()](error_code failed, std::size_t) {
       if (failed) return self->Close();
-      self->ReadRest();
+      self->Safely([&] { self->ReadRest(); });
     });
   }
 
@@ -181,11 +193,21 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
   void ReadRest() {
     http::async_read_some(stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
-      if (self->phase_ != Phase::kBody) return;
-      if (error || self->parser_->is_done()) return self->OnBody(error);
-      if (!self->ReserveBody()) return self->RespondTooManyBodies();
-      self->ReadRest();
+      self->Safely([&] {
+        if (self->phase_ != Phase::kBody) return;
+        if (error || self->parser_->is_done()) return self->OnBody(error);
+        if (!self->ReserveBody()) return self->RespondTooManyBodies();
+        self->GrowBody(0);
+        self->ReadRest();
+      });
     });
+  }
+
+  // Room for what is read next: asked for here, where it may fail; reading never asks for more.
+  void GrowBody(std::size_t whole) {
+    std::string& body = parser_->get().body();
+    const std::size_t next = body.size() + kReadAhead;
+    if (body.capacity() < next || body.capacity() < whole) body.reserve(std::max({whole, next, 2 * body.size()}));
   }
 
   // Of the budget for bodies, what has come of this one.
@@ -242,27 +264,45 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   // until then, also while it stops.
   class Reply {
    public:
-    Reply(std::shared_ptr<Connection> connection, asio::io_context& io) : connection_(std::move(connection)), guard_(io.get_executor()) {}
+    Reply(std::shared_ptr<Connection> connection, asio::io_context& io) : guard_(io.get_executor()) {
+      pending_->connection = std::move(connection);
+    }
     ~Reply() {
-      if (!given_) Give(Problem(503, "unavailable", "the request was given up; try again").With("Retry-After", "1"));
+      if (given_) return;
+      UntilThereIsMemory([this] { Give(Problem(503, "unavailable", "the request was given up; try again").With("Retry-After", "1")); });
     }
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
 
     void Give(HttpResponse response) {
       if (given_.exchange(true)) return;
-      auto posted = std::make_shared<HttpResponse>(std::move(response));
-      asio::post(guard_.get_executor(), [connection = std::move(connection_), posted] { connection->Respond(std::move(*posted)); });
+      pending_->response = std::move(response);
+      UntilThereIsMemory([this] {
+        asio::post(guard_.get_executor(), [pending = pending_] {
+          const auto connection = std::move(pending->connection);  // let go of on its own thread
+          connection->Safely([&] { connection->Respond(std::move(pending->response)); });
+        });
+      });
     }
     // No answer yet: the connection goes on with the request.
     void Continue(std::function<void(Connection&)> with) {
       if (given_.exchange(true)) return;
-      asio::post(guard_.get_executor(), [connection = std::move(connection_), with = std::move(with)] { with(*connection); });
+      UntilThereIsMemory([&] {
+        asio::post(guard_.get_executor(), [pending = pending_, with] {
+          const auto connection = std::move(pending->connection);
+          connection->Safely([&] { with(*connection); });
+        });
+      });
     }
 
    private:
-    std::shared_ptr<Connection> connection_;
+    // Made before it is needed: an answer is never lost for want of memory.
+    struct Pending {
+      std::shared_ptr<Connection> connection;
+      HttpResponse response;
+    };
     asio::executor_work_guard<asio::io_context::executor_type> guard_;
+    const std::shared_ptr<Pending> pending_ = std::make_shared<Pending>();
     std::atomic<bool> given_{false};
   };
   static void Await(const std::shared_ptr<Reply>& reply, const HttpResponse& response) {
@@ -289,10 +329,11 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     asio::async_write(stream_, buffers, [self = shared_from_this(), on_stream = std::move(on_stream), form](error_code error, std::size_t) {
       if (self->phase_ != Phase::kWriting) return;
       if (error) return self->Close();
-      self->out_body_.clear();
-      self->out_body_.shrink_to_fit();
-      if (on_stream) return self->BeginStream(on_stream, form == BodyForm::kChunked);
-      self->keep_alive_ ? self->ReadHead(self->core_.options.idle_timeout) : self->Linger();
+      std::string().swap(self->out_body_);
+      self->Safely([&] {
+        if (on_stream) return self->BeginStream(on_stream, form == BodyForm::kChunked);
+        self->keep_alive_ ? self->ReadHead(self->core_.options.idle_timeout) : self->Linger();
+      });
     });
   }
 
@@ -310,7 +351,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void ReadAway(std::size_t so_far) {
     stream_.async_read_some(asio::buffer(scratch_), [self = shared_from_this(), so_far](error_code error, std::size_t size) {
       if (error || so_far + size > kLingerBytes) return self->Close();
-      self->ReadAway(so_far + size);
+      self->Safely([&] { self->ReadAway(so_far + size); });
     });
   }
 
@@ -321,7 +362,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     std::weak_ptr<Connection> weak = shared_from_this();
     handle_ = std::make_shared<StreamHandle>(chunked, [weak, &io = core_.io] {
       asio::post(io, [weak] {
-        if (auto self = weak.lock()) self->Pump();
+        if (auto self = weak.lock()) self->Safely([&] { self->Pump(); });
       });
     });
     WatchForClose();
@@ -333,7 +374,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     stream_.async_read_some(asio::buffer(scratch_), [self = shared_from_this()](error_code error, std::size_t) {
       if (self->phase_ != Phase::kStreaming) return;
       if (error) return self->Close();
-      self->WatchForClose();  // whatever it says now is not listened to: the head said Connection: close
+      self->Safely([&] { self->WatchForClose(); });  // whatever it says now is not listened to: the head said Connection: close
     });
   }
 
@@ -351,7 +392,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       self->pumping_ = false;
       if (self->phase_ != Phase::kStreaming) return;
       if (error || last) return self->Close();
-      self->Pump();
+      self->Safely([&] { self->Pump(); });
     });
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/base/trace_context.h"
 #include "shared/http/problem.h"
@@ -96,7 +97,11 @@ std::optional<HttpResponse> Guarded(const Logger& log, const Route& route, const
                                     const std::function<std::optional<HttpResponse>(const HttpRequest&)>& call) {
   std::string what = "unknown";
   try {
-    return call(request);
+    std::optional<HttpResponse> answer;
+    if (WithinMemory([&] { answer = call(request); })) return answer;
+    log.Error("a request was given up: not enough memory", {{"route", route.pattern}, {"request_id", request.request_id}});
+    return Problem(503, "out-of-memory", "there is not enough memory for this request now; try again, or ask for less")
+        .With("Retry-After", "5");
   } catch (const std::exception& exception) {
     what = exception.what();
   } catch (...) {  // NOLINT(bugprone-empty-catch): answered below

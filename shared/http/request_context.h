@@ -15,7 +15,7 @@ std::optional<HttpResponse> FillRequest(const HttpHead& head, const Router& rout
 std::optional<HttpResponse> CheckBody(const HttpHead& head, const Route& route);
 // 415, or 400 if a body is needed and there is none.
 std::optional<HttpResponse> CheckContentType(const HttpRequest& request, const Route& route);
-// The handler's answer; 500 if it throws.
+// The handler's answer; 503 if there is not enough memory for it, 500 if it throws anything else.
 HttpResponse CallHandler(const Logger& log, const Route& route, const HttpRequest& request);
 // The same of what the route answers at once; nothing: it is the handler's.
 std::optional<HttpResponse> CallQuick(const Logger& log, const Route& route, const HttpRequest& request);

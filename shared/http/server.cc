@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <thread>
 
+#include "shared/base/memory.h"
 #include "shared/http/connection.h"
 
 namespace acl {
@@ -121,13 +122,13 @@ void HttpServer::Impl::Accept() {
       accepting.Failed({{"error", error.message()}});
       retry.expires_after(std::chrono::milliseconds(50));
       retry.async_wait([this](error_code cancelled) {
-        if (!cancelled && !core.stopping) Accept();
+        if (!cancelled && !core.stopping) UntilThereIsMemory([this] { Accept(); });
       });
       return;
     }
     accepting.Worked();
-    Welcome(std::move(socket));
-    Accept();
+    (void)WithinMemory([&] { Welcome(std::move(socket)); });  // without memory it is closed, as one too many is
+    UntilThereIsMemory([this] { Accept(); });
   });
 }
 
@@ -213,7 +214,8 @@ Status HttpServer::Start() {
   if (impl_->core.options.still_allowed) impl_->RecheckStreams();
   impl_->thread = std::thread([impl = impl_.get()] {
     pthread_setname_np(pthread_self(), impl->core.options.name.substr(0, 15).c_str());
-    impl->core.io.run();  // returns when nothing is left to do: after BeginStop
+    while (!WithinMemory([&] { impl->core.io.run(); })) {  // returns when nothing is left to do: after BeginStop
+    }
   });
   return {};
 }
@@ -221,7 +223,7 @@ Status HttpServer::Start() {
 void HttpServer::Stop() {
   std::lock_guard lock(impl_->mutex);
   if (!impl_->thread.joinable()) return;
-  asio::post(impl_->core.io, [impl = impl_.get()] { impl->BeginStop(); });
+  UntilThereIsMemory([this] { asio::post(impl_->core.io, [impl = impl_.get()] { impl->BeginStop(); }); });
   impl_->thread.join();
 }
 

@@ -7,8 +7,9 @@
 //   if (auto status = server.Start(); !status) ...   // port taken: the message says so
 //   server.address().port
 //
-// A handler that throws is answered with 500 and logged. Stop: no new connections, running requests are answered, streams end, then
-// Stop returns; a handler that never returns holds it up, so handlers have deadlines of their own.
+// A handler that throws is answered with 500 (503 if memory could not be had) and logged; what a connection cannot allocate ends it alone.
+// Stop: no new connections, running requests are answered, streams end, then Stop returns; a handler that never returns holds it up, so
+// handlers have deadlines of their own.
 
 #include <atomic>
 #include <chrono>

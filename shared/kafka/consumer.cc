@@ -1,5 +1,6 @@
 #include "shared/kafka/consumer.h"
 #include "shared/base/fail_point.h"
+#include "shared/base/memory.h"
 
 namespace acl::kafka {
 
@@ -55,8 +56,9 @@ void Consumer::PollUntilStopped() {
     const bool full = out() >= options_.max_out;
     paused_ = full;
     // What came before its partition's queue was turned to ours comes by the first one.
-    HandleMessage(MessageHandle(rd_kafka_consumer_poll(handle_.get(), full ? kPollMs : 0)));
-    if (!full) HandleMessage(MessageHandle(rd_kafka_consume_queue(messages_.get(), kPollMs)));
+    // A message that there is no memory for is a hint less.
+    (void)WithinMemory([&] { HandleMessage(MessageHandle(rd_kafka_consumer_poll(handle_.get(), full ? kPollMs : 0))); });
+    if (!full) (void)WithinMemory([&] { HandleMessage(MessageHandle(rd_kafka_consume_queue(messages_.get(), kPollMs))); });
     if (const SteadyTime now = clock_.Steady(); now >= commit_at) {
       commit_at = now + options_.commit_every;
       Commit(false);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/memory.h"
 #include "shared/kafka/assignment.h"
 
 namespace acl::kafka {
@@ -57,7 +58,8 @@ void GroupWatch::RunUntilStopped() {
       wanted_ = false;
       const int before = forgotten_;
       lock.unlock();
-      const auto answer = Ask();
+      decltype(Ask()) answer;
+      (void)WithinMemory([&] { answer = Ask(); });
       lock.lock();
       if (stopping_ || forgotten_ != before) continue;
       known_ = answer ? answer : std::make_shared<Gathering>();

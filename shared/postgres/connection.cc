@@ -192,6 +192,9 @@ Error Connection::Convert(const std::exception& thrown, bool write, const std::s
     broken_ = true;
     found.error = Error{write ? Code::kOutcomeUnknown : Code::kUnavailable,
                         doing + ": the connection to PostgreSQL broke: " + Trimmed(thrown.what())};
+  } else if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    broken_ = true;  // an answer may be on its way
+    found.error = Error{write ? Code::kOutcomeUnknown : Code::kUnavailable, doing + ": there is not enough memory for the answer"};
   } else {
     broken_ = true;  // its state is not known
     found.error = Error{Code::kInternal, doing + ": " + Trimmed(thrown.what())};

@@ -1,6 +1,7 @@
 #pragma once
 // What every pg_*_store.cc does: take a connection, run one statement, give it back.
 
+#include "shared/base/memory.h"
 #include "shared/postgres/pool.h"
 #include "shared/postgres/statement.h"
 
@@ -24,6 +25,8 @@ template <class T, class F>
 Result<T> Decoded(const char* what, F decode) {
   try {
     return decode();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kUnavailable, std::string(what) + ": " + std::string(kOutOfMemory)};
   } catch (const std::exception& e) {
     return Error{Code::kInternal, std::string(what) + ": " + e.what()};
   }

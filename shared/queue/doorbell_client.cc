@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/queue/doorbell_stream.h"
 #include "shared/runtime/backoff.h"
@@ -256,7 +257,10 @@ Status DoorbellClient::Start() {
   for (const HostPort& coordinator : impl_->options.coordinators) {
     impl_->Add(coordinator, true);
   }
-  impl_->thread = std::thread([this] { impl_->io.run(); });
+  impl_->thread = std::thread([this] {
+    while (!WithinMemory([this] { impl_->io.run(); })) {  // a hint that is lost costs a poll
+    }
+  });
   return {};
 }
 

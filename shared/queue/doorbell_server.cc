@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "shared/base/memory.h"
 #include "shared/queue/doorbell_stream.h"
 #include "shared/telemetry/names.h"
 
@@ -213,7 +214,10 @@ Status DoorbellServer::Start() {
   impl_->address = HostPort{impl_->options.listen.host, impl_->acceptor.local_endpoint().port()};
   impl_->guard.emplace(impl_->io.get_executor());
   impl_->Accept();
-  impl_->thread = std::thread([this] { impl_->io.run(); });
+  impl_->thread = std::thread([this] {
+    while (!WithinMemory([this] { impl_->io.run(); })) {  // a hint that is lost costs a poll
+    }
+  });
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "shared/base/check.h"
+#include "shared/base/memory.h"
 
 namespace acl {
 
@@ -53,8 +54,8 @@ void BlockingPool::RunUntilStopped(int index) {
     Task task = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    task();
-    task = nullptr;  // what it captured ends before the lock is taken
+    (void)WithinMemory([&] { task(); });
+    task = nullptr;  // what it captured ends before the lock is taken, and tells whoever waits for it
     lock.lock();
   }
 }

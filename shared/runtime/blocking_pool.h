@@ -33,7 +33,8 @@ class BlockingPool {
   BlockingPool& operator=(const BlockingPool&) = delete;
 
   // From any thread, never blocks. False, and the task is dropped, if the queue is full or the pool is stopped. A task that was
-  // accepted runs exactly once. Tasks must not throw (the process ends).
+  // accepted runs exactly once. One that cannot have the memory it needs ends there, and what it captured with it; anything else that it
+  // throws ends the process.
   bool Post(Task task);
 
   // No further tasks are taken; those accepted run to their end, then the threads end. Idempotent and from any thread but the pool's

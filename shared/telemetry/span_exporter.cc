@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "shared/base/check.h"
+#include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/base/redact.h"
 #include "shared/telemetry/names.h"
@@ -169,7 +170,7 @@ void SpanExporter::Run() {
   for (;;) {
     const std::vector<Span> batch = NextBatch();
     if (batch.empty()) return;
-    Deliver(batch);
+    (void)WithinMemory([&] { Deliver(batch); });
   }
 }
 

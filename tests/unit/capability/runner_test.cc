@@ -347,5 +347,21 @@ TEST_F(Runner, AWorkFolderThatCannotBeMadeIsSaid) {
   EXPECT_THAT(made.message(), HasSubstr("/proc/nope"));
 }
 
+// As if memory were out: an error of the call alone. What may be repeated is tried again; whether the other reached the outside, nobody
+// knows.
+TEST_F(Runner, ACallThatHasNotEnoughMemoryFailsAlone) {
+  const CapabilityHandler handler = [](const Json&, CallContext&) -> StepResult { throw std::bad_alloc(); };
+  StartWith("my.hungry", handler);
+  const StepResult pure = Call("my.hungry", Json::object());
+  EXPECT_EQ(pure.outcome, Outcome::kFailed);
+  EXPECT_TRUE(pure.retryable);
+  EXPECT_THAT(pure.error, HasSubstr("not enough memory"));
+  StartWith("my.hungry", handler, EffectClass::kNonIdempotent);
+  EXPECT_EQ(Call("my.hungry", Json::object()).outcome, Outcome::kUnknown);
+  StartWith("my.hungry", [](const Json&, CallContext&) -> StepResult { throw std::length_error("too long"); });
+  EXPECT_TRUE(Call("my.hungry", Json::object()).retryable);
+  EXPECT_EQ(Call("test.echo", Json::object()).outcome, Outcome::kSucceeded);
+}
+
 }  // namespace
 }  // namespace acl
