@@ -1,6 +1,7 @@
 #include "cli/verify_kinds.h"
 
 #include "shared/capability/manifest.h"
+#include "shared/workflow/events.h"
 #include "shared/workflow/run_view.h"
 
 namespace acl::cli {
@@ -22,6 +23,6 @@ Result<verify::StateFacts> FactsOfRun(const Document& state) {
 
 }  // namespace
 
-verify::KindTable VerifyKinds() { return {{"workflow", {FactsOfRun}}}; }
+verify::KindTable VerifyKinds() { return {{"workflow", {FactsOfRun, workflow::event::Ends, workflow::event::MayFollowTheEnd}}}; }
 
 }  // namespace acl::cli

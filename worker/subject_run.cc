@@ -64,6 +64,7 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
   const auto last_release =
       std::find_if(view.rows.rbegin(), view.rows.rend(), [](const InboxRow& row) { return row.kind == "quarantine_released"; });
   auto released = view.rows.rend() - last_release;
+  auto releases_end = std::ptrdiff_t(inputs_.size());
   for (const InboxRow& row : view.rows) {
     const bool settled = released-- > 0;
     const auto [known, fresh] = seen_inbox_.emplace(row.id, kNotConsumed);
@@ -76,7 +77,14 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
       if (damaged_.empty()) damaged_ = DamageIn(payload);
     }
     db_seen_ = std::max(db_seen_, row.created_at);
-    inputs_.emplace_back(InboxInput{row.id, row.kind, std::move(payload)});
+    InboxInput input{row.id, row.kind, std::move(payload)};
+    // A release comes before all that was said meanwhile: without it none of that is heard, and some of it ends the run.
+    const bool is_release = row.kind == "quarantine_released";
+    if (is_release) {
+      inputs_.insert(inputs_.begin() + releases_end++, std::move(input));
+    } else {
+      inputs_.emplace_back(std::move(input));
+    }
     idle_ = false;
   }
   read_wake_ = view.wake;  // lower than before: the database went back (failover), and what is there now is what counts

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "shared/journal/document.h"
 
@@ -20,6 +21,8 @@ struct StateFacts {
 struct KindChecks {
   // kCorrupt if the document is no state of this kind: a violation.
   std::function<Result<StateFacts>(const Document& state)> facts;
+  // Of types of events: which one ends the subject, and which may stand behind the end.
+  std::function<bool(std::string_view type)> ends, may_follow_the_end;
 };
 
 // By the name of the kind.

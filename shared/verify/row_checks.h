@@ -24,6 +24,9 @@ struct EventFact {
 // What an event says, and what joined it (`also`), in order.
 std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& payload);
 
+// The types of what joined an event.
+std::vector<std::string> JoinedTypes(const std::optional<Json>& payload);
+
 // Events, attempts, completions and snapshots were written under tokens that were granted, and within the grant's part of the journal;
 // the lease row's token is the newest (invariant 4).
 void CheckTokens(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);

@@ -121,6 +121,15 @@ std::vector<EventFact> FactsOf(const Event& event, const std::optional<Json>& pa
   return facts;
 }
 
+std::vector<std::string> JoinedTypes(const std::optional<Json>& payload) {
+  std::vector<std::string> types;
+  if (!payload || !payload->is_object()) return types;
+  const auto also = payload->find(kAlsoKey);
+  if (also == payload->end() || !also->is_array()) return types;
+  for (const Json& joined : *also) types.push_back(joined.is_object() ? TextOf(joined, "type") : std::string());
+  return types;
+}
+
 void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report) {
   std::set<std::pair<std::string, int>> attempts;
   for (const AttemptRow& row : rows.attempts) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shared/verify/journal_check.h"
 #include "shared/verify/row_checks.h"
 
@@ -14,17 +16,41 @@ struct SubjectCheck::Parts {
   Report& report;
   JournalWalk walk;
   std::vector<EventFact> facts;
+  std::int64_t ended_at = 0;  // the event that ends the subject; 0: none so far
 
+  void FollowEnd(std::int64_t seq, std::string_view type);
+  void CheckEnd();
   void CheckKind(const Document& state);
 };
 
 SubjectCheck::SubjectCheck(const SubjectRows& rows, const ContentSource& contents, const KindChecks* kind, Report& report)
-    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}}) {}
+    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0}) {}
 
 SubjectCheck::~SubjectCheck() = default;
 
 void SubjectCheck::Feed(const Event& event) {
-  for (EventFact& fact : FactsOf(event, parts_->walk.Step(event))) parts_->facts.push_back(std::move(fact));
+  const std::optional<Json> payload = parts_->walk.Step(event);
+  for (EventFact& fact : FactsOf(event, payload)) parts_->facts.push_back(std::move(fact));
+  parts_->FollowEnd(event.seq, event.type);
+  for (const std::string& type : JoinedTypes(payload)) parts_->FollowEnd(event.seq, type);
+}
+
+// A subject ends once. An input that came too late is refused behind the end; nothing else may happen there.
+void SubjectCheck::Parts::FollowEnd(std::int64_t seq, std::string_view type) {
+  if (kind == nullptr || !kind->ends || !kind->may_follow_the_end) return;
+  if (ended_at > 0) {
+    report.Check("journal.end", kind->may_follow_the_end(type), "event_rows", fmt::format("{}/{}", rows.subject.ToString(), seq),
+                 fmt::format("nothing behind event {}, which ends the subject", ended_at), std::string(type));
+  } else if (kind->ends(type)) {
+    ended_at = seq;
+  }
+}
+
+void SubjectCheck::Parts::CheckEnd() {
+  if (kind == nullptr || !kind->ends || !rows.lease || rows.lease->state != LeaseRow::State::kClosed) return;
+  const bool readable = std::all_of(facts.begin(), facts.end(), [](const EventFact& fact) { return fact.readable; });
+  if (!readable) return;  // the end may be what joined an event whose content was removed
+  report.Check("journal.end", ended_at > 0, "event_rows", rows.subject.ToString(), "an event that ends the subject", "closed without one");
 }
 
 // What the state itself says about other tables: only its kind can read it.
@@ -52,6 +78,7 @@ void SubjectCheck::Finish() {
   CheckCompletions(p.rows, p.facts, p.report);
   CheckCompensations(p.rows, p.facts, p.report);
   CheckOpenState(p.rows, p.report);
+  p.CheckEnd();
   if (p.kind != nullptr && p.kind->facts && p.walk.state()) p.CheckKind(*p.walk.state());
 }
 

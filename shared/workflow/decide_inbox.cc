@@ -12,14 +12,15 @@ namespace acl::workflow {
 
 void Decider::On(const InboxInput& input) {
   if (input.kind == "timer") return Timer(input);
-  if (input.kind == "quarantine_released") {
+  const bool closed = Run().phase == Phase::kClosed;
+  if (input.kind == "quarantine_released" && !closed) {
     Json facts = InboxFacts(input);
     facts["reason"] = TextOf(&input.payload, "reason");
     Emit(event::kQuarantineReleased, std::move(facts));
     return;
   }
-  if (input.kind == kTaskResultKind) return TaskEnded(input);
-  if (Run().phase == Phase::kClosed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
+  if (input.kind == kTaskResultKind && !closed) return TaskEnded(input);
+  if (closed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == "cancel") return Cancel(input);
   if (input.kind == "pause") return Pause(input);
   if (input.kind == "resume") return Resume(input);
@@ -122,6 +123,13 @@ void Decider::Timer(const InboxInput& input) {
   RunRecord run = Run();
   if (run.phase == Phase::kClosed) return;
   if (timer_id == kDeadlineTimer) {
+    if (run.status == RunStatus::kPending) {  // said by who saw that no worker is there to begin it
+      Fail("timeout",
+           fmt::format("no worker of queue '{}' began the run within max_execution_time_seconds ({})", spec_.spec().queue,
+                       spec_.spec().max_execution_time.count()),
+           "", false, InboxFacts(input));
+      return Settle();
+    }
     if (run.phase != Phase::kForward || !run.deadline || (fire_at && *fire_at != *run.deadline) || now_ < *run.deadline) return;
     Fail(std::string(kTimeoutReason),
          fmt::format("{}max_execution_time_seconds ({})", kTimeoutText, spec_.spec().max_execution_time.count()), "",

@@ -35,4 +35,8 @@ inline constexpr std::string_view kInputRefused = "input.refused";
 inline constexpr std::string_view kSignalReceived = "signal.received";
 inline constexpr std::string_view kQuarantineReleased = "subject.quarantine_released";  // nothing is written while it may be damaged
 
+// A run has one of these, and behind it nothing but inputs that came too late.
+constexpr bool Ends(std::string_view type) { return type == kWorkflowCompleted || type == kWorkflowRolledBack || type == kWorkflowEnded; }
+constexpr bool MayFollowTheEnd(std::string_view type) { return type == kInputRefused; }
+
 }  // namespace acl::workflow::event

@@ -187,6 +187,9 @@ const Damage kStepDamages[] = {
     {"WrongEvent", "completion.step", "completion_rows", "completed",
      "UPDATE completion_rows SET event_seq = (SELECT event_seq FROM completion_rows WHERE subject_id = {subject} AND step_id = 's2') WHERE "
      "subject_id = {subject} AND step_id = 's1'"},
+    {"SomethingBehindTheEnd", "journal.end", "event_rows", "completed",
+     "UPDATE journal_rows SET type = 'workflow.ended' WHERE subject_id = {subject} AND seq = 3"},
+    {"ClosedWithoutAnEnd", "journal.end", "event_rows", "paused", "UPDATE leases SET state = 1 WHERE subject_id = {subject}"},
     {"EventThatIsNot", "completion.event", "completion_rows", "completed",
      "UPDATE completion_rows SET event_seq = 900 WHERE subject_id = {subject} AND step_id = 's1'"},
     {"CompletionToken", "completion.token", "completion_rows", "taken_over",

@@ -79,6 +79,31 @@ TEST(CheckSubject, GrantedAsItIsMadeIsCleanAndItsSpanIsStillChecked) {
   EXPECT_THAT(ReportOf(rows).violations, Contains(Field(&Violation::check, "token.span")));
 }
 
+// What a kind says of ends is asked of every type, also of what joined an event.
+TEST(CheckSubject, NothingStandsBehindTheEndButWhatMay) {
+  KindChecks kind;
+  kind.ends = [](std::string_view type) { return type == "end"; };
+  kind.may_follow_the_end = [](std::string_view type) { return type == "late"; };
+  const auto report_of = [&](const SubjectRows& rows) {
+    Report report;
+    CheckSubject(rows, {kNoChunks, {}}, report, &kind);
+    std::vector<std::string> found;
+    for (const Violation& one : report.violations) {
+      if (one.check == "journal.end") found.push_back(one.key.substr(rows.subject.ToString().size()) + ": " + one.found);
+    }
+    return found;
+  };
+  SubjectRows rows = Good();
+  EXPECT_THAT(report_of(rows), ::testing::ElementsAre(": closed without one"));
+  rows.events[7].type = "end";
+  EXPECT_THAT(report_of(rows), ::testing::IsEmpty());
+  rows.events[6].type = "end";
+  rows.events[7].type = "late";
+  EXPECT_THAT(report_of(rows), ::testing::IsEmpty());
+  rows.events[7].type = "test.event";
+  EXPECT_THAT(report_of(rows), ::testing::ElementsAre("/8: test.event"));
+}
+
 struct Damage {
   const char* check;
   const char* table;

@@ -99,5 +99,19 @@ TEST_F(SubjectRunTest, ConsumesAgainWhatAFailoverBroughtBack) {
   EXPECT_TRUE(Consumes().empty());
 }
 
+// What was said while a run was in quarantine may end it: the journal tells of the release first.
+TEST_F(SubjectRunTest, HearsOfItsReleaseBeforeWhatWasSaidMeanwhile) {
+  Consumes();
+  std::vector<InboxRow> rows;
+  for (const char* kind : {"signal", "quarantine_released", "signal", "quarantine_released"}) {
+    InboxRow& row = rows.emplace_back();
+    row.id = InboxId{NewUuid7()};
+    row.kind = kind;
+    row.payload = "{}";
+  }
+  run_->OnInbox({rows, 4});
+  EXPECT_EQ(Consumes(), (std::vector{rows[1].id, rows[3].id, rows[0].id, rows[2].id}));
+}
+
 }  // namespace
 }  // namespace acl::test

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "shared/workflow/events.h"
 #include "tests/unit/workflow/run_driver.h"
 
 namespace acl::workflow::test {
@@ -453,6 +456,22 @@ TEST(Quarantine, ItsReleaseIsJournaled) {
   EXPECT_EQ(told["by"], "anna");
   EXPECT_EQ(run.state.Root(), before);
   EXPECT_EQ(run.Status(), "RUNNING");
+}
+
+// Nothing happens behind the end of a run: what comes too late is refused, a release too.
+TEST(Quarantine, ItsReleaseAfterTheEndIsRefused) {
+  RunDriver run(MakeSpec({MakeStep("a")}));
+  run.Claim();
+  run.Post("cancel");
+  ASSERT_EQ(run.Types().back(), event::kWorkflowEnded);
+  run.Post("quarantine_released", {{"reason", "checksum"}, {"by", "anna"}});
+  run.Post("task_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "lost"}});
+  EXPECT_EQ(run.Events(event::kQuarantineReleased).size(), 0u);
+  const auto types = run.Types();
+  const auto end = std::find_if(types.begin(), types.end(), event::Ends);
+  ASSERT_EQ(types.end() - end, 3);
+  EXPECT_TRUE(std::all_of(end + 1, types.end(), event::MayFollowTheEnd));
+  EXPECT_EQ(run.Last(event::kInputRefused)["kind"], "task_result");
 }
 
 }  // namespace
