@@ -230,8 +230,42 @@ Result<Backlog> MemoryQueries::ReadBacklog() {
     backlog.suspects_held += subject->holder && IsSuspect(subject->grants.back().barren);
     for (const MemoryTask& task : subject->tasks) backlog.suspects_held += task.state == "started" && IsSuspect(task.deaths);
   }
+  for (auto& [name, queue] : backlog.queues) {
+    for (const SessionRow& row : store_.SessionRows()) {
+      queue.workers += !row.dead && std::find(row.queues.begin(), row.queues.end(), name) != row.queues.end() ? 1 : 0;
+    }
+  }
   if (auto since = store_.OutboxSince()) backlog.outbox_oldest = age(*since);
   return backlog;
+}
+
+Result<std::vector<std::string>> MemoryQueries::ServedQueues() {
+  std::set<std::string> queues;
+  for (const SessionRow& row : store_.SessionRows()) {
+    if (!row.dead) queues.insert(row.queues.begin(), row.queues.end());
+  }
+  return std::vector<std::string>(queues.begin(), queues.end());
+}
+
+Result<std::vector<Undecided>> MemoryQueries::FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) {
+  std::map<SubjectId, std::vector<ReadyKey>> ready;
+  for (const auto& row : store_.Ready()) {
+    if (row.ready_at <= clock_.Wall() && std::find(queues.begin(), queues.end(), row.queue) != queues.end())
+      ready[row.subject].push_back(row.key());
+  }
+  std::vector<Undecided> asked, late;
+  for (auto& [id, rows] : ready) {
+    const auto subject = store_.Inspect(id);
+    if (!subject || subject->kind != kind || subject->holder || subject->closed || subject->quarantined()) continue;
+    const bool begun = subject->head.seq > 1;
+    const bool told =
+        std::any_of(subject->inbox.begin(), subject->inbox.end(), [&](const InboxRow& r) { return begun || r.kind == "cancel"; });
+    const bool over = !begun && subject->run_deadline && *subject->run_deadline <= clock_.Wall();
+    if (told && int(asked.size()) < max) asked.push_back({id, rows, over});
+    if (!told && over && int(late.size()) < max) late.push_back({id, rows, over});
+  }
+  std::move(late.begin(), late.end(), std::back_inserter(asked));
+  return asked;
 }
 
 }  // namespace acl

@@ -132,7 +132,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
   subject.required_version = item.required_version;
   subject.created_at = subject.updated_at = Now();
   subject.token = Mint(Token{});
-  subject.run_deadline = item.run_deadline;
+  if (item.time_limit.count() > 0) subject.run_deadline = Now() + item.time_limit;
   subject.listing = item.listing;
   subject.head.journal = JournalId{NewId()};
   subject.head.chain = ChainStart(item.subject);
@@ -160,7 +160,7 @@ CreateOutcome MemoryStore::CreateOne(const CreateItem& item) {
     if (granted) PutGrant(subject, *item.grant_to, {});
   }
   const bool ready = item.make_ready && !granted;
-  if (ready) PutReady(subject, Now());
+  if (ready) PutReady(subject, Now(), false);
   Token token = subject.token;
   subjects_.emplace(item.subject, std::move(subject));
   return CreateOutcome{CreateOutcome::Kind::kCreated, item.subject, token, granted, ready ? Now() : WallTime{}};
@@ -224,9 +224,6 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
   if (session == sessions_.end() || session->second.row.dead) {
     return Error{Code::kLeaseLost, fmt::format("session {} is dead: open a new one", request.session.ToString())};
   }
-  auto has = [](const std::vector<std::string>& list, const std::string& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
   ClaimAnswer answer;
   answer.db_now = Now();
   const auto tasks_left = [&] { return request.max_tasks - int(answer.tasks.size()); };
@@ -234,6 +231,7 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
     answer.missing = int(request.keys->size());
     TakeNamedSuspects(keys, request, answer);
+    answer.begun_waits = std::any_of(ready_.begin(), ready_.end(), [&](const ReadyRow& row) { return row.begun && row.deaths == 0 && Waits(row, request); });
     for (const ReadyKey& key : keys) {
       auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
       if (row == ready_.end() || row->deaths > 0 || !MayHave(*row, request, tasks_left())) continue;
@@ -246,22 +244,43 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     return answer;
   }
   const auto got = [&] { return int(answer.claimed.size() + answer.tasks.size()); };
-  for (const ReadyRow& row : PickSuspects(request, request.queues, request.max)) {
+  if (!request.begun_only) {
+    for (const ReadyRow& row : PickSuspects(request, request.queues, request.max)) {
+      ready_.erase(row);
+      Picked(row, request, answer);
+    }
+    admitted_.clear();
+  }
+  for (const ReadyRow& row : PickWaiting(request, request.max - got(), tasks_left())) {
     ready_.erase(row);
     Picked(row, request, answer);
   }
-  admitted_.clear();
-  for (auto row = ready_.begin(); row != ready_.end() && got() < request.max;) {
-    if (row->deaths > 0 || !has(request.queues, row->queue) || !MayHave(*row, request, tasks_left()) ||
-        row->ready_at > Now() - request.min_age) {
-      ++row;
-      continue;
-    }
-    const ReadyRow picked = *row;
-    row = ready_.erase(row);
-    Picked(picked, request, answer);
-  }
   return answer;
+}
+
+bool MemoryStore::Waits(const ReadyRow& row, const ClaimRequest& request) const {
+  return row.ready_at <= Now() - request.min_age &&
+         std::find(request.queues.begin(), request.queues.end(), row.queue) != request.queues.end();
+}
+
+std::vector<MemoryStore::ReadyRow> MemoryStore::PickWaiting(const ClaimRequest& request, int most, int tasks_left) {
+  constexpr std::uint64_t kNewShare = 4;
+  const bool begun_first = request.begun_only || ++looks_ % kNewShare != 0;
+  std::vector<ReadyRow> waiting;
+  for (const ReadyRow& row : ready_) {
+    if (row.deaths == 0 && Waits(row, request) && (row.begun || !request.begun_only)) waiting.push_back(row);
+  }
+  std::stable_sort(waiting.begin(), waiting.end(), [&](const ReadyRow& a, const ReadyRow& b) {
+    return a.band != b.band ? a.band < b.band : a.begun != b.begun && a.begun == begun_first;
+  });
+  std::vector<ReadyRow> picked;
+  for (const ReadyRow& row : waiting) {
+    if (int(picked.size()) >= most) break;
+    if (!MayHave(row, request, tasks_left)) continue;
+    tasks_left -= task_subjects_.contains(TaskId{row.subject.uuid}) ? 1 : 0;
+    picked.push_back(row);
+  }
+  return picked;
 }
 
 namespace {

@@ -155,6 +155,7 @@ class MemoryStore : public KernelStore {
     WallTime ready_at;
     SubjectId subject;  // a task's id, of a task
     int deaths = 0;     // of a suspect: granted with care
+    bool begun = true;  // of a run that has begun, or a task: goes before what has not
     friend auto operator<=>(const ReadyRow& a, const ReadyRow& b) {
       return std::tie(a.band, a.ready_at, a.queue, a.subject) <=> std::tie(b.band, b.ready_at, b.queue, b.subject);
     }
@@ -190,8 +191,8 @@ class MemoryStore : public KernelStore {
   std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
   MemorySubject* Find(const SubjectId& subject);
   bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
-  void PutReady(const MemorySubject& subject, WallTime at, int deaths = 0) {
-    ready_.insert({subject.queue, subject.band, at, subject.id, deaths});
+  void PutReady(const MemorySubject& subject, WallTime at, bool begun = true, int deaths = 0) {
+    ready_.insert({subject.queue, subject.band, at, subject.id, deaths, begun});
   }
   Claimed Read(const MemorySubject& subject) const;
   Claimed Grant(MemorySubject& subject, const SessionId& session, const Suspicion& suspicion);
@@ -212,6 +213,9 @@ class MemoryStore : public KernelStore {
   LeaseEnd EndOf(const Session& session, const Uuid& held) const;
   // A ready row this request may have; of a task, its subject tells nothing.
   bool MayHave(const ReadyRow& row, const ClaimRequest& request, int tasks_left) const;
+  bool Waits(const ReadyRow& row, const ClaimRequest& request) const;  // in one of its queues, for as long as it asks
+  // The rows a look takes, suspects apart: band by band, what has begun first; every fourth look the other way round.
+  std::vector<ReadyRow> PickWaiting(const ClaimRequest& request, int most, int tasks_left);
   void Picked(const ReadyRow& row, const ClaimRequest& request, ClaimAnswer& answer);
   void TakeTask(const ReadyRow& row, const SessionId& session, ClaimAnswer& answer);
   MemoryTask* FindTask(const TaskId& id);
@@ -245,6 +249,7 @@ class MemoryStore : public KernelStore {
   std::map<std::pair<ProjectId, std::string>, CreateKey> request_keys_;
   std::set<ReadyRow> ready_;
   std::set<Uuid> admitted_;  // suspects that the claim being answered may have
+  std::uint64_t looks_ = 0;
   std::map<TaskId, SubjectId> task_subjects_;
   std::set<SubjectId> locked_;
   std::set<SessionId> locked_sessions_;

@@ -122,7 +122,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     if (Mutant("no_ready_row_with_the_reap")) continue;
     const int deaths = NextSuspicionOf(subject).deaths;
     PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)),
-             IsSuspect(deaths) ? deaths : 0);
+             true, IsSuspect(deaths) ? deaths : 0);
   }
   return answer;
 }

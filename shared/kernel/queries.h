@@ -107,12 +107,20 @@ struct Backlog {
     std::int64_t rows = 0;   // of the ready table
     std::int64_t ready = 0;  // runs and tasks that a worker may take now: each once, none that is held or whose time has not come
     milliseconds oldest{0};  // how long the oldest of those has been ready
+    int workers = 0;         // living sessions that take from it
   };
   std::map<std::string, Queue> queues;  // that have ready rows
   milliseconds outbox_oldest{0};        // age of the oldest message that was not sent; 0: there is none
   // Runs and tasks that died with their workers twice or more without progress (suspicion.h): those that wait for a worker of their own,
   // and those that have one.
   std::int64_t suspects_waiting = 0, suspects_held = 0;
+};
+
+// A subject whose queue no worker serves and which has something to decide that needs none (coordinator/bookkeeper.h).
+struct Undecided {
+  SubjectId subject;
+  std::vector<ReadyKey> rows;  // all of its ready rows that are due
+  bool never_begun_in_time = false;
 };
 
 inline constexpr int kMaxGrants = 100;
@@ -144,6 +152,10 @@ class Queries {
   virtual Result<std::vector<TimerRow>> Timers(const SubjectId& subject) = 0;
   virtual Result<std::vector<std::string>> ReadyQueues() = 0;  // those that have a ready row
   virtual Result<Backlog> ReadBacklog() = 0;
+  virtual Result<std::vector<std::string>> ServedQueues() = 0;  // those that some living session takes from
+  // Of these queues, subjects of this kind that are free and ready, and were told to cancel, or have begun and have an unread input, or
+  // have not begun though their time limit is over. At most `max` of either sort.
+  virtual Result<std::vector<Undecided>> FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) = 0;
 };
 
 }  // namespace acl

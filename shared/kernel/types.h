@@ -155,7 +155,7 @@ struct CreateItem {
   std::vector<Event> events;               // seq 1.. , type and payload; the store mints the token, stamps and seals
   Hash256 state_root{};
   std::optional<ListingRow> listing;
-  std::optional<WallTime> run_deadline;
+  milliseconds time_limit{0};  // from its creation on: for who looks whether anybody ever began it; 0: none
   std::vector<TimerRow> timers;
   std::vector<Hash256> contents;  // that the first events name: stored already, and kept from now on
   bool make_ready = true;
@@ -198,7 +198,8 @@ struct ClaimRequest {
   std::vector<std::string> kinds;  // kinds of subjects this process can run; empty = all
   int max_tasks = 0;               // of the rows at most so many tasks, whatever `kinds` says
   milliseconds min_age{0};         // only rows that have been ready for so long
-  // Set: these rows and no others; `queues`, `max` and `min_age` do not count.
+  bool begun_only = false;         // only rows of runs that have begun, and tasks
+  // Set: these rows and no others; `max` and `begun_only` do not count, `queues` and `min_age` are what `begun_waits` is asked about.
   std::optional<std::vector<ReadyKey>> keys;
   // By keys only: the token under which this process last gave the subject back, if it still has its state; Token{} if not. May be empty,
   // is asked from the thread that claims.
@@ -270,6 +271,8 @@ struct ClaimAnswer {
   int dropped = 0;      // ready rows of held or closed subjects and of tasks that are wanted back, deleted unclaimed
   int quarantined = 0;  // subjects quarantined by this claim: they killed too many workers alone
   int missing = 0;      // by keys only: rows that were gone, locked, not due or not for this program
+  // By keys only, as of before them: a row of a run that has begun, or a task, has been ready for `min_age`.
+  bool begun_waits = false;
   WallTime db_now;
 };
 

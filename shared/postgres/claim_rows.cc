@@ -9,7 +9,7 @@ namespace acl::pg {
 namespace {
 
 // From kN5 on: of claims alone.
-enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1, kN5, kN6, kT3, kT4, kB4 };
+enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1, kN5, kN6, kT3, kT4, kB4, kBegunWaits };
 enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kTask = 8 };
 
 Snapshot ReadSnapshot(const Rows& rows, int i) {
@@ -122,6 +122,7 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
       answer.quarantined = int(rows.Int(i, kN2));
       if (!rows.IsNull(i, kN3)) answer.missing = int(rows.Int(i, kN3));
       answer.db_now = rows.Time(i, kAt1);
+      answer.begun_waits = rows.columns() > kBegunWaits && rows.Bool(i, kBegunWaits);
       continue;
     }
     SubjectId subject{rows.Id(i, kSubject)};

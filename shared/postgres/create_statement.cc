@@ -70,8 +70,8 @@ w_history AS (
   INSERT INTO lease_history (subject_id, token, session_id, head_seq, barren, granted_at)
   SELECT m.subject, $token::bigint, m.session, m.head, 0, m.now FROM made m WHERE m.given),
 w_ready AS (
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
-  SELECT m.queue, m.band, ready_shard(m.subject), m.now, m.subject, m.kind, m.version FROM made m WHERE m.ready AND NOT m.given)
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)
+  SELECT m.queue, m.band, ready_shard(m.subject), m.now, m.subject, m.kind, m.version, false FROM made m WHERE m.ready AND NOT m.given)
 SELECT m.n, m.given, clock_timestamp(), m.now FROM made m)";
 
 const Statement kPlain("create.plain", Statement::Kind::kWrite, std::string(kWithoutKeys) + kMakeThem, true);
@@ -120,6 +120,10 @@ std::vector<SealedItem> SealItems(std::span<const CreateItem> items, Token token
   return sealed;
 }
 
+std::optional<WallTime> DeadlineOf(const CreateItem& item, WallTime now) {
+  return item.time_limit.count() > 0 ? std::optional(now + item.time_limit) : std::nullopt;
+}
+
 bool FitsOneStatement(std::span<const CreateItem> items) {
   return std::all_of(items.begin(), items.end(), [](const CreateItem& item) {
     return item.timers.empty() && item.contents.empty() &&
@@ -138,7 +142,7 @@ BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime 
     const CreateItem& item = *one.item;
     rows.Row().Int32(++n).Id(item.subject.uuid).Id(item.project.uuid).Text(item.kind).Text(item.queue).Int32(item.band);
     rows.Int32(item.required_version).Int64(std::int64_t(one.events.size())).Bytes(one.chain).Bytes(item.state_root).Id(one.journal.uuid);
-    rows.Time(now).MaybeTime(item.run_deadline).Bool(item.make_ready);
+    rows.Time(now).MaybeTime(DeadlineOf(item, now)).Bool(item.make_ready);
     if (item.grant_to) {
       rows.Id(item.grant_to->uuid);
       sessions.insert(*item.grant_to);

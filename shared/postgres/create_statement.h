@@ -26,6 +26,8 @@ struct BoundCreate {
   const Statement* statement;  // create.keyed if some item has a request key, else create.plain
   Params params;
 };
+// What the head row says: counted from `now`, when the item is made.
+std::optional<WallTime> DeadlineOf(const CreateItem& item, WallTime now);
 bool FitsOneStatement(std::span<const CreateItem> items);
 BoundCreate BindCreate(std::span<const SealedItem> items, Token token, WallTime now, const RowTypes& types);
 

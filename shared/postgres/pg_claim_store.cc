@@ -9,23 +9,32 @@ namespace {
 using pg::Statement;
 
 #define ACL_CLAIM_COLUMNS \
-  "SELECT r.part, r.subject, r.n1, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1, r.n5, r.n6, r.t3, r.t4, r.b4 FROM "
-const Statement kClaim("claim", Statement::Kind::kWrite,
-                       ACL_CLAIM_COLUMNS
-                       "grant_waiting($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
-                       "$tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
-                       true);
-const Statement kClaimKeys("claim.keys", Statement::Kind::kWrite,
-                           ACL_CLAIM_COLUMNS
-                           "grant_named($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
-                           "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[]) g CROSS JOIN LATERAL read_granted(g, "
-                           "$later::boolean) r",
-                           true);
-const Statement kReadClaimed("claim.contents", Statement::Kind::kRead,
-                             ACL_CLAIM_COLUMNS
-                             "read_granted(ROW(clock_timestamp(), $subject::uuid[], $token::bigint[], $wake::bigint[], $barren::int[], "
-                             "$sticky::boolean[], '{}'::uuid[], 0, 0, NULL)::granted) r",
-                             true);
+  "SELECT r.part, r.subject, r.n1, r.n2, r.n3, r.n4, r.u1, r.u2, r.t1, r.t2, r.b1, r.b2, r.b3, r.at1, r.n5, r.n6, r.t3, r.t4, r.b4"
+const Statement kClaim(
+    "claim", Statement::Kind::kWrite,
+    ACL_CLAIM_COLUMNS
+    " FROM grant_waiting($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], $min_age_ms::bigint, "
+    "$tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
+    true);
+const Statement kClaimBegun("claim.begun", Statement::Kind::kWrite,
+                            ACL_CLAIM_COLUMNS
+                            " FROM grant_begun($session::uuid, $queues::text[], $max::int, $version::int, $kinds::text[], "
+                            "$min_age_ms::bigint, $tasks::int) g CROSS JOIN LATERAL read_granted(g, $later::boolean) r",
+                            true);
+const Statement kClaimKeys(
+    "claim.keys", Statement::Kind::kWrite,
+    ACL_CLAIM_COLUMNS
+    ", (SELECT begun_waits($queues::text[], clock_timestamp() - $min_age_ms::bigint * interval '1 millisecond')) FROM "
+    "grant_named($session::uuid, $queue::text[], $band::int[], $shard::int[], $at::timestamptz[], $subject::uuid[], "
+    "$version::int, $kinds::text[], $tasks::int, $given_back::bigint[]) g CROSS JOIN LATERAL read_granted(g, "
+    "$later::boolean) r",
+    true);
+const Statement kReadClaimed(
+    "claim.contents", Statement::Kind::kRead,
+    ACL_CLAIM_COLUMNS
+    " FROM read_granted(ROW(clock_timestamp(), $subject::uuid[], $token::bigint[], $wake::bigint[], $barren::int[], "
+    "$sticky::boolean[], '{}'::uuid[], 0, 0, NULL)::granted) r",
+    true);
 #undef ACL_CLAIM_COLUMNS
 const Statement kDue("ready.due", Statement::Kind::kRead, R"(
 SELECT queue, band, ready_at, subject_id, kind, required_version, head_seq, token, db_now, traceparent, shard
@@ -125,9 +134,10 @@ Result<ClaimAnswer> PgStore::Claim(const ClaimRequest& request) {
     }
     keys.BindTo(params).List("given_back", given_back);
   } else {
-    params.List("queues", queues).Int32("max", request.max).Int64("min_age_ms", request.min_age.count());
+    params.Int32("max", request.max);
   }
-  auto rows = pg::RunOne(*pool_, request.keys ? kClaimKeys : kClaim, params);
+  params.List("queues", queues).Int64("min_age_ms", request.min_age.count());
+  auto rows = pg::RunOne(*pool_, request.keys ? kClaimKeys : request.begun_only ? kClaimBegun : kClaim, params);
   if (!rows) return rows.error();
   return pg::Decoded<ClaimAnswer>("claim", [&] { return pg::DecodeClaim(*rows); });
 }

@@ -59,7 +59,7 @@ Params Bind(std::span<const pg::SealedItem> items, Token token, WallTime now) {
     version.Int32(item.required_version), key.MaybeText(item.request_key), hash.Bytes(item.request_hash);
     head.Int64(std::int64_t(one.events.size())), chain.Bytes(one.chain), root.Bytes(item.state_root), journal.Id(one.journal.uuid),
         at.Time(now);
-    deadline.MaybeTime(item.run_deadline), ready.Bool(item.make_ready);
+    deadline.MaybeTime(pg::DeadlineOf(item, now)), ready.Bool(item.make_ready);
     if (item.grant_to) {
       grant.Id(item.grant_to->uuid);
     } else {

@@ -92,13 +92,13 @@ each AS (SELECT r.queue, count(*) AS row_count, min(r.ready_at) AS ready_at, boo
   FROM ready r LEFT JOIN held h ON h.subject_id = r.subject_id AND r.kind <> 'task' GROUP BY r.queue, r.subject_id),
 seen AS (SELECT queue, row_count, ready_at, NOT is_held AND ready_at <= clock_timestamp() AS is_ready FROM each)
 SELECT queue, sum(row_count)::bigint, greatest(extract(epoch FROM clock_timestamp() - min(ready_at) FILTER (WHERE is_ready)) * 1000, 0)::bigint,
-    count(*) FILTER (WHERE is_ready) FROM seen GROUP BY queue
+    count(*) FILTER (WHERE is_ready), (SELECT count(*) FROM worker_sessions w WHERE w.dead_at IS NULL AND seen.queue = ANY (w.queues)) FROM seen GROUP BY queue
 UNION ALL
-SELECT NULL, 0, greatest(extract(epoch FROM clock_timestamp() - created_at) * 1000, 0)::bigint, 0
+SELECT NULL, 0, greatest(extract(epoch FROM clock_timestamp() - created_at) * 1000, 0)::bigint, 0, 0
   FROM (SELECT created_at FROM outbox ORDER BY outbox_id LIMIT 1) AS first
 UNION ALL
 SELECT NULL, -1 - (SELECT count(*) FROM ready WHERE deaths > 0),
-       (SELECT count(*) FROM leases WHERE deaths >= 2 AND session_id IS NOT NULL) + (SELECT count(*) FROM tasks WHERE state = 'started' AND deaths >= 2), 0)");
+       (SELECT count(*) FROM leases WHERE deaths >= 2 AND session_id IS NOT NULL) + (SELECT count(*) FROM tasks WHERE state = 'started' AND deaths >= 2), 0, 0)");
 
 // First of invariant 6 that holds.
 void FillState(const Rows& rows, int i, SubjectView& view) {
@@ -240,7 +240,7 @@ Result<Backlog> PgQueries::ReadBacklog() {
     for (int i = 0; i < rows->size(); ++i) {
       const milliseconds oldest(rows->Int(i, 2));
       if (auto queue = rows->MaybeText(i, 0)) {
-        backlog.queues[*queue] = {rows->Int(i, 1), rows->Int(i, 3), oldest};
+        backlog.queues[*queue] = {rows->Int(i, 1), rows->Int(i, 3), oldest, int(rows->Int(i, 4))};
       } else if (rows->Int(i, 1) < 0) {
         backlog.suspects_waiting = -1 - rows->Int(i, 1);
         backlog.suspects_held = rows->Int(i, 2);

@@ -27,6 +27,8 @@ class PgQueries final : public Queries {
   Result<std::vector<TimerRow>> Timers(const SubjectId& subject) override;
   Result<std::vector<std::string>> ReadyQueues() override;
   Result<Backlog> ReadBacklog() override;
+  Result<std::vector<std::string>> ServedQueues() override;
+  Result<std::vector<Undecided>> FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) override;
 
  private:
   // As the rows have them: what lies apart is not fetched.

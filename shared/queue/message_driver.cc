@@ -14,6 +14,17 @@ bool MayPass(Code code) {
 
 bool TasksOnly(const ClaimRequest& request) { return request.kinds == std::vector<std::string>{std::string(kTaskReadyKind)}; }
 
+// Of the claims that are made while something begun waits, one in so many looks for what is new first.
+constexpr std::uint64_t kNewShare = 4;
+
+void Append(ClaimAnswer& answer, ClaimAnswer more) {
+  std::move(more.claimed.begin(), more.claimed.end(), std::back_inserter(answer.claimed));
+  std::move(more.tasks.begin(), more.tasks.end(), std::back_inserter(answer.tasks));
+  answer.dropped += more.dropped;
+  answer.quarantined += more.quarantined;
+  answer.missing += more.missing;
+}
+
 }  // namespace
 
 MessageDriver::MessageDriver(Options options, KernelStore& store, const Clock& clock)
@@ -127,6 +138,35 @@ Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
     const bool found = looked && (!looked->claimed.empty() || !looked->tasks.empty());
     if (found || (!looked && !MayPass(looked.code()))) return looked;
   }
+  // The share of what is new: each fourth claim while what has begun waits is its own.
+  if (!begun_waits_ || ++begun_turn_ % kNewShare == 0) return ClaimNamed(request, std::move(looked));
+  Result<ClaimAnswer> begun = ClaimBegun(request);
+  if (!begun) return begun;
+  const int found = int(begun->claimed.size() + begun->tasks.size());
+  ClaimRequest rest = request;
+  rest.max -= found;
+  rest.max_tasks -= int(begun->tasks.size());
+  if (rest.max <= 0) return begun;
+  Result<ClaimAnswer> named = ClaimNamed(rest, std::move(looked));
+  if (found == 0) return named;
+  if (named) Append(*begun, std::move(*named));  // else its messages wait here
+  return begun;
+}
+
+Result<ClaimAnswer> MessageDriver::ClaimBegun(const ClaimRequest& request) {
+  ClaimRequest look = request;
+  look.begun_only = true;
+  look.min_age = options_.begun_after;
+  auto answer = store_.Claim(look);
+  if (!answer) return answer;
+  const std::int64_t found = std::int64_t(answer->claimed.size() + answer->tasks.size());
+  begun_waits_ = found + answer->dropped + answer->quarantined >= request.max;  // there may be more; else the next answer says
+  std::lock_guard lock(mutex_);
+  counts_.begun += found;
+  return answer;
+}
+
+Result<ClaimAnswer> MessageDriver::ClaimNamed(const ClaimRequest& request, Result<ClaimAnswer> looked) {
   for (;;) {
     std::vector<Waiting> taken = Take(request);
     if (taken.empty()) return looked ? ClaimLate(request) : looked;
@@ -141,10 +181,12 @@ Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
 Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::vector<Waiting> taken) {
   ClaimRequest named = request;
   named.keys.emplace();
+  named.min_age = options_.begun_after;
   for (const Waiting& one : taken) named.keys->push_back(one.message.key);
   const WallTime began = clock_.Wall();
   auto answer = store_.Claim(named);
   if (answer) {
+    begun_waits_ = answer->begun_waits;
     TellGranted(taken, *answer, began);
     Settle(taken);
     dropped_.Add(answer->missing + answer->dropped);

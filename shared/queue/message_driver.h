@@ -3,6 +3,10 @@
 // message names a ready row and is done only after the database answered the claim of that row. What the transport loses is found by age:
 // rows that have been ready for longer than `late_after` are claimed by looking, as the other driver does.
 //
+// A message stands behind all that were sent before it, so under a backlog what has begun would wait behind what has not. Each claim's
+// answer says whether something begun waits longer than a message takes; then three of four claims look for that first, and their messages
+// find the rows gone.
+//
 //   transport --Offer--> [waiting, first band first] --Claim--> database --> settled (its offset may go)
 //                              |                           \--> unavailable: back to the front
 //                              \--> not a step message, or its claim is refused again and again --> poison
@@ -40,6 +44,7 @@ class MessageDriver {
   struct Options {
     milliseconds late_after{30'000};                    // 0: never look for late rows, also not when told to
     milliseconds late_every{5'000};                     // how often to look
+    milliseconds begun_after{250};                      // what has begun and is ready for longer is behind a backlog
     int refusals_until_poison = 3;                      // claims of one message alone that the database refuses
     Metrics* metrics = nullptr;                         // may be null
     std::function<void(std::uint64_t handle)> settled;  // dealt with: its offset may go
@@ -63,7 +68,7 @@ class MessageDriver {
 
   std::size_t waiting() const;
   struct Counts {
-    std::int64_t offered = 0, claimed = 0, dropped = 0, not_for_us = 0, put_back = 0, poisoned = 0, late = 0;
+    std::int64_t offered = 0, claimed = 0, dropped = 0, not_for_us = 0, put_back = 0, poisoned = 0, late = 0, begun = 0;
   };
   Counts counts() const;
 
@@ -82,6 +87,8 @@ class MessageDriver {
   void Poison(const Delivery& delivery, const std::string& reason);
   Result<ClaimAnswer> ClaimTaken(const ClaimRequest& request, std::vector<Waiting> taken);
   Result<ClaimAnswer> ClaimLate(const ClaimRequest& request);
+  Result<ClaimAnswer> ClaimBegun(const ClaimRequest& request);
+  Result<ClaimAnswer> ClaimNamed(const ClaimRequest& request, Result<ClaimAnswer> looked);
 
   const Options options_;
   KernelStore& store_;
@@ -92,6 +99,9 @@ class MessageDriver {
   std::array<std::deque<Waiting>, kBands> waiting_;
   std::size_t singles_ = 0;  // a batch of so many was refused: they go one by one, until the one is found
   SteadyTime late_at_{};
+  // Of the thread that claims.
+  bool begun_waits_ = false;
+  std::uint64_t begun_turn_ = 0;
   std::atomic<bool> look_{false};
   Counts counts_;
 };

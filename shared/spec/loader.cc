@@ -103,6 +103,7 @@ void ReadWorkflow(Reader* reader, const SourceNode& root, const CapabilityRegist
   if (const SourceNode* node = fields.Get("inputs")) ReadInputs(reader, *node, &spec);
   if (const SourceNode* node = fields.Get("policy")) ReadPolicy(reader, *node, &spec);
   fields.Seconds("max_execution_time_seconds", &spec.max_execution_time);
+  spec.time_limit_stated = fields.Get("max_execution_time_seconds") != nullptr;
   fields.Boolean("enable_auto_rollback", &spec.enable_auto_rollback);
   bool lenient = false;
   fields.Boolean("lenient_templates", &lenient);

@@ -1,5 +1,6 @@
 #include "shared/spec/workflow_spec.h"
 
+#include <algorithm>
 #include <map>
 #include <queue>
 
@@ -17,6 +18,14 @@ std::string_view StepTypeName(StepType type) {
     case StepType::kWait: return "WAIT";
   }
   return "?";
+}
+
+std::vector<std::string> QueuesOf(const WorkflowSpec& spec) {
+  std::vector<std::string> queues = {spec.queue};
+  for (const StepSpec& step : spec.steps) {
+    if (step.queue && std::find(queues.begin(), queues.end(), *step.queue) == queues.end()) queues.push_back(*step.queue);
+  }
+  return queues;
 }
 
 const StepSpec* WorkflowSpec::FindStep(std::string_view step_name) const {

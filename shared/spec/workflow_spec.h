@@ -93,6 +93,7 @@ struct WorkflowSpec {
   Json policy = Json::array();
   std::string queue = "default";
   int band = 1;
+  bool time_limit_stated = false;  // the file states max_execution_time: then it counts from the run's creation while nobody begins it
   bool strict_templates = false;  // asked for at submit: a reference that nothing answers fails its step when it runs
   // The same of calls with effects only. False in specs stored by programs that sent the literal braces, and in lenient files.
   bool effects_need_values = false;
@@ -100,6 +101,9 @@ struct WorkflowSpec {
 
   const StepSpec* FindStep(std::string_view step_name) const;
 };
+
+// The queue of its runs, then those that steps are sent to; each once.
+std::vector<std::string> QueuesOf(const WorkflowSpec& spec);
 
 // Plan order: again and again the first step in file order whose dependencies are done (DESIGN.md section 3). Indexes into `steps`.
 // Cycles and unknown names are the loader's errors; here they end the order early.

@@ -48,6 +48,7 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& s
   item.kind = std::string(kind.Name());
   item.queue = spec.queue;
   item.band = spec.band;
+  if (spec.time_limit_stated) item.time_limit = spec.max_execution_time;
   item.required_version = EventSchemaVersion();  // of the event below
   item.request_key = std::move(request.request_key);
   item.request_hash = request.request_hash;

@@ -119,7 +119,7 @@ TEST_F(PgCreateTest, TheStatementWritesWhatTheFunctionWrites) {
     made[1].grant_to = SessionId{NewUuid7()};  // of nobody
     made[2].make_ready = false;
     made[2].required_version = 3;
-    made[2].run_deadline = WallTimeFromMicros(4'000'000'000'000'000);
+    made[2].time_limit = milliseconds(90'000);
     made[3].project = ProjectId{NewUuid7()};
     made[3].band = 2;
     return made;
@@ -132,13 +132,18 @@ TEST_F(PgCreateTest, TheStatementWritesWhatTheFunctionWrites) {
   const auto rows = [&](const std::string& table, const CreateItem& item) {
     std::string found;
     for (const auto& row : db().Query("SELECT (to_jsonb(t) - '{subject_id,journal_id,at,created_at,updated_at,last_timestamp,acquired_at,"
-                                      "granted_at,ready_at,lsn,shard,checksum,chain,project_id,scope}'::text[])::text FROM " +
+                                      "granted_at,ready_at,run_deadline,lsn,shard,checksum,chain,project_id,scope}'::text[])::text FROM " +
                                       table + " t WHERE subject_id = " + Sql(item.subject) + " ORDER BY 1"))
       found += *row[0] + "\n";
     const std::string& key = item.request_key.value_or("-");
     const auto at = found.find("\"" + key + "\"");
     return at == std::string::npos ? found : found.replace(at + 1, 2, "");  // without the prefix
   };
+  for (const CreateItem& item : {one[2], other[2]}) {
+    EXPECT_EQ(db().Count("SELECT count(*) FROM subject_head WHERE run_deadline = last_timestamp + interval '90 s' AND subject_id = " +
+                         Sql(item.subject)),
+              1);
+  }
   for (std::size_t n = 0; n < one.size(); ++n) {
     EXPECT_EQ(answer->at(n).kind, expected->at(n).kind);
     EXPECT_EQ(answer->at(n).subject, one[n].subject);

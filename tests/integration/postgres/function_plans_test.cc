@@ -40,6 +40,7 @@ INSERT INTO snapshot_rows SELECT pg_temp.id(n), 35, pg_temp.id(n), 1, 5, sha256(
 INSERT INTO other_attempts SELECT pg_temp.id(n), 's' || s, 1, 5, now() FROM generate_series(1, 4000) n, generate_series(1, 4) s;
 INSERT INTO other_completions SELECT pg_temp.id(n), 's' || s, 1, 5, s, now(), sha256('a') FROM generate_series(1, 4000) n, generate_series(1, 3) s;
 INSERT INTO ready SELECT 'q', 1, ready_shard(pg_temp.id(n)), now() - interval '1 s', pg_temp.id(n), 'counter', 1 FROM generate_series(1, 4000) n WHERE n % 4 = 1;
+UPDATE ready SET begun = false WHERE ('x' || right(subject_id::text, 4))::bit(16)::int % 8 = 1;
 INSERT INTO timers SELECT pg_temp.id(n), 't', now() + (n - 50) * interval '1 minute' FROM generate_series(1, 4000) n;
 INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at, session_id)
   SELECT l.subject_id, gen_random_uuid(), 'signal', '{}', now(), l.session_id FROM leases l;
@@ -92,6 +93,9 @@ INSERT INTO loop_leases SELECT 'loop' || n, pg_temp.id(100001), 1, now(), now() 
     const std::string holder = "(SELECT session_id FROM leases WHERE subject_id = " + held + ")";
     return {
         {"claim", "SELECT count(*) FROM grant_waiting(" + living + ", '{q}', 8, 1, '{}', 0, 0) g CROSS JOIN LATERAL read_granted(g) r"},
+        {"claim of what has begun",
+         "SELECT count(*) FROM grant_begun(" + living + ", '{q}', 8, 1, '{}', 0, 0) g CROSS JOIN LATERAL read_granted(g) r"},
+        {"whether something begun waits", "SELECT begun_waits('{q}', now())"},
         {"claim by keys", "SELECT count(*) FROM grant_named(" + living + by_keys + ") g CROSS JOIN LATERAL read_granted(g) r"},
         {"claim, as programs of before ask", "SELECT count(*) FROM claim_subjects(" + living + ", '{q}', 8, 1, '{}')"},
         {"claim by keys, as programs of before ask", "SELECT count(*) FROM claim_keys(" + living + by_keys + ")"},

@@ -20,6 +20,11 @@ class ScriptedStore final : public MemoryStore {
         if (refused.contains(key.subject)) return Error{Code::kInternal, "cannot be claimed"};
       }
     }
+    if (request.begun_only && (script.empty() || script_spares_begun)) {
+      ClaimAnswer answer;
+      for (int n = 0; n < request.max && begun > 0; ++n, --begun) answer.claimed.emplace_back().subject = SubjectId{NewUuid7()};
+      return answer;
+    }
     if (!script.empty()) {
       const Code code = script.front();
       script.erase(script.begin());
@@ -27,6 +32,7 @@ class ScriptedStore final : public MemoryStore {
     }
     ClaimAnswer answer;
     if (!request.keys) return answer;
+    answer.begun_waits = begun_waits;
     for (const ReadyKey& key : *request.keys) {
       if (gone.contains(key.subject)) {
         ++answer.missing;
@@ -41,6 +47,8 @@ class ScriptedStore final : public MemoryStore {
   std::vector<ClaimRequest> asked;
   std::vector<Code> script;
   std::set<SubjectId> refused, gone;
+  int begun = 0;  // rows that a look for what has begun finds
+  bool begun_waits = false, script_spares_begun = false;
 };
 
 class StillClock final : public Clock {
@@ -172,6 +180,52 @@ TEST_F(MessageDriverTest, WhatWaitsGoesWithItsPartition) {
   EXPECT_EQ(driver->waiting(), 0u);
   EXPECT_TRUE(Claim()->claimed.empty());
   EXPECT_TRUE(settled.empty());
+}
+
+TEST_F(MessageDriverTest, WhatHasBegunAndWaitsIsLookedForFirstThreeTimesOfFour) {
+  for (int n = 1; n <= 40; ++n) Offer(std::uint64_t(n));
+  store.begun_waits = true;
+  ASSERT_EQ(Claim(1)->claimed.size(), 1u);
+  ASSERT_EQ(store.asked.size(), 1u) << "nothing is known to wait";
+  EXPECT_EQ(store.asked[0].min_age, milliseconds(250)) << "longer than a message takes";
+  EXPECT_EQ(store.asked[0].queues, std::vector<std::string>{"default"});
+  store.asked.clear();
+  store.begun = 6;
+  for (int n = 0; n < 8; ++n) EXPECT_EQ(Claim(1)->claimed.size(), 1u);
+  std::string order;
+  for (const ClaimRequest& request : store.asked) order += request.begun_only ? 'b' : request.keys ? 'k' : '?';
+  EXPECT_EQ(order, "bbbkbbbk");
+  EXPECT_EQ(driver->counts().begun, 6);
+  for (const ClaimRequest& request : store.asked) EXPECT_EQ(request.min_age, milliseconds(250));
+}
+
+TEST_F(MessageDriverTest, ARoomThatWhatHasBegunDoesNotFillGoesToMessages) {
+  Offer(1), Offer(2), Offer(3), Offer(4);
+  store.begun_waits = true;
+  ASSERT_TRUE(Claim(1));
+  store.begun = 2;
+  store.begun_waits = false;
+  store.asked.clear();
+  EXPECT_EQ(Claim(4)->claimed.size(), 4u);
+  ASSERT_EQ(store.asked.size(), 2u);
+  EXPECT_TRUE(store.asked[0].begun_only);
+  EXPECT_EQ(store.asked[1].keys->size(), 2u);
+  EXPECT_EQ(Claim(4)->claimed.size(), 1u);
+  EXPECT_EQ(store.asked.size(), 3u) << "none waits any more";
+}
+
+// What was granted is told, whatever becomes of the messages behind it.
+TEST_F(MessageDriverTest, AnErrorBehindWhatHasBegunTakesNothingBack) {
+  Offer(1), Offer(2);
+  store.begun_waits = true;
+  ASSERT_TRUE(Claim(1));
+  store.begun = 1;
+  store.script = {Code::kTimeout};
+  store.script_spares_begun = true;
+  auto answer = Claim(4);
+  ASSERT_TRUE(answer) << answer.error();
+  EXPECT_EQ(answer->claimed.size(), 1u);
+  EXPECT_EQ(driver->waiting(), 1u) << "its message waits here";
 }
 
 TEST_F(MessageDriverTest, LooksOnceWhenToldTo) {
