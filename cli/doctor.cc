@@ -140,6 +140,7 @@ class Doctor {
       Add("workers", "failed", "none is alive: runs are accepted and wait", "start one: acl-worker, or airun dev");
     else
       Add("workers", "ok", std::to_string(alive) + " alive");
+    Queues(**api);
     auto quarantined = (*api)->Get("/v1/quarantine");
     if (quarantined && !ItemsOf(*quarantined).empty())
       Add("quarantine", "warning", std::to_string(ItemsOf(*quarantined).size()) + " runs are quarantined",
@@ -150,6 +151,22 @@ class Doctor {
       Add("suspects", "warning", std::to_string(suspects) + " runs or tasks died with two workers or more, and no step of them completed",
           "nothing: whoever kills its workers is found and judged, the others go on (docs/operations.md, \"A run that kills its "
           "workers\")");
+  }
+
+  // What waits where no worker takes from. A coordinator of the version before does not know them.
+  void Queues(ApiClient& api) {
+    auto queues = api.Get("/v1/queues");
+    if (!queues) return;
+    std::size_t unserved = 0;
+    for (const Json& queue : ItemsOf(*queues)) {
+      if (queue.value("ready", 0) == 0 || queue.value("workers", 0) > 0) continue;
+      ++unserved;
+      Add("queue", "warning",
+          fmt::format("'{}' has no living worker, and {} run(s) or step(s) wait there, the oldest for {:.0f} s", TextOf(queue, "queue"),
+                      queue.value("ready", 0), queue.value("oldest_seconds", 0.0)),
+          "start a worker for it: acl-worker --queues, or cancel the runs if the name is wrong");
+    }
+    if (unserved == 0) Add("queues", "ok", "each that has something waiting has a worker");
   }
 
   // Of the queues that living workers take.

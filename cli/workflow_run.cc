@@ -36,6 +36,9 @@ void RunWorkflow(Session* session, const RunOptions& options) {
   auto answer = Submit(session, options);
   if (!answer) return session->Fail(answer.error());
   const std::string id = TextOf(*answer, "id");
+  for (const Json& warning : answer->value("warnings", Json::array())) {
+    if (TextOf(warning, "code") == "no-worker") session->Note("warning: " + TextOf(warning, "message"));
+  }
   if (!options.wait) {
     if (session->json()) return session->PrintJson(*answer);
     session->Print(id);

@@ -13,6 +13,7 @@
 #include "coordinator/duty_plan.h"
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
+#include "coordinator/queue_watch.h"
 #include "coordinator/request_spans.h"
 #include "coordinator/run_creator.h"
 #include "shared/base/build_info.h"
@@ -87,6 +88,7 @@ struct App::Parts {
                       .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); },
                       .created = metrics.counter(names::kRunsCreated)}};
   EndWatch ends{*backend.queries, clock};
+  QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;
@@ -158,7 +160,8 @@ struct App::Parts {
                          MakeBell(),
                          metrics.counter(names::kIdempotencyHits),
                          settings.jaeger_url,
-                         metrics.counter(names::kRunsCreated)};
+                         metrics.counter(names::kRunsCreated),
+                         &served};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -173,6 +176,11 @@ struct App::Parts {
             [this](const SessionId& session, std::vector<SubjectId> granted) { doorbell->RingGranted(session, std::move(granted)); }};
   }
 
+  // Whoever follows the run or waits for its end looks now.
+  void NoteEnd(const SubjectId& subject) {
+    feed.Nudge(subject);
+    ends.Nudge(subject);
+  }
   // Something of this queue became ready: workers look, or the relays of this process do.
   void RingWork(const std::string& queue, bool look = false) {
     doorbell->RingWork(queue, look);
@@ -217,7 +225,8 @@ struct App::Parts {
   void MakeDuties() {
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
     const auto look = [this](const std::string& queue) { RingWork(queue, true); };
-    const TurnContext context{*backend.store, *backend.queries, clock, metrics, ring, look};
+    const TurnContext context{
+        *backend.store, *backend.queries, clock, metrics, ring, look, [this](const SubjectId& subject) { NoteEnd(subject); }};
     const ScheduleContext firing{*backend.schedules,
                                  {*backend.store, *capabilities, *workflow_kind, ids, metrics.counter(names::kRunsCreated)},
                                  metrics,
@@ -249,11 +258,7 @@ struct App::Parts {
     doorbell = std::make_unique<DoorbellServer>(
         DoorbellServer::Options{.listen = settings.doorbell_listen,
                                 .metrics = &metrics,
-                                .on_closed =
-                                    [this](const SubjectId& subject) {
-                                      feed.Nudge(subject);
-                                      ends.Nudge(subject);
-                                    },
+                                .on_closed = [this](const SubjectId& subject) { NoteEnd(subject); },
                                 .on_work = [this] { WakeRelays(); },
                                 .on_ready = [this](const std::vector<StepMessage>& rows) { HeardReady(rows); }});
     if (auto status = doorbell->Start(); !status) return Error{status.code(), "doorbell: " + status.message() + " (--doorbell-listen)"};

@@ -103,7 +103,10 @@ Turn ContentsTurn(const TurnContext& context, milliseconds grace) {
 
 ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   struct Gauges {
-    Gauge ready, rows, oldest;
+    Gauge ready, rows, oldest, unserved;
+    void Clear() {
+      for (Gauge* gauge : {&ready, &rows, &oldest, &unserved}) gauge->Set(0);
+    }
   };
   struct Seen {
     std::map<std::string, Gauges> queues;
@@ -119,21 +122,21 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
     if (!backlog) return backlog.error();
     for (auto& [queue, gauges] : seen->queues) {
       if (backlog->queues.contains(queue)) continue;
-      gauges.ready.Set(0);
-      gauges.rows.Set(0);
-      gauges.oldest.Set(0);
+      gauges.Clear();
     }
     for (const auto& [queue, found] : backlog->queues) {
       auto it = seen->queues.find(queue);
       if (it == seen->queues.end()) {
         const MetricLabels labels = {{"queue", queue}};
         const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyRows, labels),
-                           context.metrics.gauge(names::kReadyOldest, labels)};
+                           context.metrics.gauge(names::kReadyOldest, labels),
+                           context.metrics.gauge(names::kReadyUnserved, labels)};
         it = seen->queues.emplace(queue, fresh).first;
       }
       it->second.ready.Set(double(found.ready));
       it->second.rows.Set(double(found.rows));
       it->second.oldest.Set(seconds(found.oldest));
+      it->second.unserved.Set(found.workers > 0 ? 0.0 : double(found.rows));
       if (found.rows > 0 && context.ring) context.ring(queue);
     }
     seen->outbox.Set(seconds(backlog->outbox_oldest));
@@ -143,9 +146,7 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   };
   return {turn, [seen] {
             for (auto& [queue, gauges] : seen->queues) {
-              gauges.ready.Set(0);
-              gauges.rows.Set(0);
-              gauges.oldest.Set(0);
+              gauges.Clear();
             }
             seen->outbox.Set(0);
             seen->suspects_waiting.Set(0);

@@ -13,6 +13,7 @@ struct TurnContext {
   Metrics& metrics;
   std::function<void(const std::string& queue)> ring;  // workers, for a queue that has work
   std::function<void(const std::string& queue)> look;  // the same, and they look for themselves (doorbell_frame.h); empty: as ring
+  std::function<void(const SubjectId&)> closed = {};   // a subject that this process closed: whoever waits for its end; may be empty
 };
 
 using Turn = std::function<Result<std::chrono::milliseconds>()>;

@@ -1,5 +1,7 @@
 #include "coordinator/duty_plan.h"
 
+#include "coordinator/bookkeeper.h"
+
 namespace acl::coordinator {
 
 PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan) {
@@ -10,6 +12,7 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   duties.push_back({kSchedulesDuty, SchedulesTurn(schedules, plan.timers), {}});
   duties.push_back({"reaper", ReaperTurn(context, plan.reap), {}});
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
+  duties.push_back({"bookkeeper", BookkeeperTurn(context, schedules.maker.kind, plan.unserved), {}});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
   if (!plan.send) return planned;

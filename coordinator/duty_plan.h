@@ -12,6 +12,7 @@ struct DutyPlan {
   milliseconds content_grace{};
   // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
   RelayOptions::Send send;
+  milliseconds unserved{2'000};  // how often to look for what no worker is there to decide
 };
 
 struct PlannedDuty {

@@ -16,8 +16,9 @@ namespace acl::coordinator {
 
 // A workflow that was loaded, and what runs of it have in common (run_mold.h).
 struct KnownSpec : Loaded {
-  explicit KnownSpec(Loaded loaded) : Loaded(std::move(loaded)) {}
+  explicit KnownSpec(Loaded loaded) : Loaded(std::move(loaded)), queues(spec ? QueuesOf(*spec) : std::vector<std::string>()) {}
   mutable workflow::RunMolds molds;
+  const std::vector<std::string> queues;  // of its runs and steps, each once
 };
 
 class KnownSpecs {

@@ -21,6 +21,7 @@ class EndWatch;
 class EventFeed;
 class KnownContents;
 class KnownSpecs;
+class QueueWatch;
 class RunCreator;
 
 // Hints to workers (shared/queue/doorbell_server.h). Never needed for correctness; either may be empty.
@@ -56,9 +57,10 @@ struct ApiContext {
   std::function<void()> schedules_changed;  // may be empty
   Bell bell;
   Counter idempotency_hits;
-  std::string jaeger_url = {};                                 // links to traces begin with it; empty: no links
-  std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();  // memory for what answers are made of
+  std::string jaeger_url = {};  // links to traces begin with it; empty: no links
   Counter runs_created = {};
+  QueueWatch* queues = nullptr;                                // null: nobody says which queues have workers
+  std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();  // memory for what answers are made of
 };
 
 // Every route under /v1, /openapi.json and /schemas; not the health routes.
@@ -73,7 +75,7 @@ void AddActionRoutes(Router& router, const ApiContext& api);      // cancel paus
 void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
-void AddFleetRoutes(Router& router, const ApiContext& api);       // workers leases quarantine
+void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
 void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
 
 }  // namespace acl::coordinator

@@ -1,4 +1,4 @@
-// GET /v1/workers, /v1/leases, /v1/quarantine; POST /v1/quarantine/{id}/release.
+// GET /v1/workers, /v1/queues, /v1/leases, /v1/quarantine; POST /v1/quarantine/{id}/release.
 #include "coordinator/api/api.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
@@ -26,6 +26,26 @@ HttpResponse Workers(const ApiContext& api, const HttpRequest& request) {
   auto dead = ReadFlag(request, "include_dead");
   if (const auto* refusal = RefusalOf(dead)) return *refusal;
   return Answer("workers", api.queries.Sessions(ValueOf(dead)), SessionToJson);
+}
+
+HttpResponse Queues(const ApiContext& api) {
+  auto backlog = api.queries.ReadBacklog();
+  if (!backlog) return ProblemOf(backlog.error());
+  auto served = api.queries.Sessions(false);
+  if (!served) return ProblemOf(served.error());
+  std::map<std::string, int> workers;
+  for (const SessionRow& session : *served) {
+    for (const std::string& queue : session.queues) {
+      backlog->queues.try_emplace(queue);
+      ++workers[queue];
+    }
+  }
+  Json list = Json::array();
+  for (const auto& [name, queue] : backlog->queues) {
+    list.push_back(
+        {{"queue", name}, {"ready", queue.rows}, {"oldest_seconds", double(queue.oldest.count()) / 1000}, {"workers", workers[name]}});
+  }
+  return HttpResponse::OfJson(200, {{"queues", std::move(list)}});
 }
 
 HttpResponse Leases(const ApiContext& api, const HttpRequest& request) {
@@ -78,6 +98,7 @@ HttpResponse Release(const ApiContext& api, const HttpRequest& request) {
 
 void AddFleetRoutes(Router& router, const ApiContext& api) {
   router.Add("GET", "/v1/workers", {}, [api](const HttpRequest& r) { return Workers(api, r); });
+  router.Add("GET", "/v1/queues", {}, [api](const HttpRequest&) { return Queues(api); });
   router.Add("GET", "/v1/leases", {}, [api](const HttpRequest& r) { return Leases(api, r); });
   router.Add("GET", "/v1/quarantine", {}, [api](const HttpRequest& r) { return Quarantine(api, r); });
   router.Add("POST", "/v1/quarantine/{id}/release", {.max_body = 4096, .content_types = {"application/json"}},

@@ -1,10 +1,13 @@
 // GET /v1/workflows, /v1/workflows/{id}, /{id}/inputs, /{id}/steps/{step_id}/outputs, /{id}/files, /{id}/files/{path}.
+#include <set>
+
 #include "coordinator/api/activity.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/cursor.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
+#include "coordinator/queue_watch.h"
 #include "shared/capability/manifest.h"
 #include "shared/http/url.h"
 #include "shared/workflow/end_reason.h"
@@ -106,6 +109,20 @@ void AddAddresses(Json& answer, const workflow::RunView& view, const std::string
   }
 }
 
+// What it waits for has no worker: its own queue, or those of its tasks.
+void AddUnserved(const ApiContext& api, const SubjectView& view, const std::vector<TaskView>& tasks, Json& answer) {
+  if (api.queues == nullptr) return;
+  std::set<std::string> awaited;
+  if (view.state == OpenState::kReady) awaited.insert(view.queue);
+  for (const TaskView& task : tasks) {
+    if (task.state == "queued" && view.state != OpenState::kClosed) awaited.insert(task.queue);
+  }
+  for (const std::string& queue : api.queues->Unserved({awaited.begin(), awaited.end()})) {
+    answer["state"]["no_worker_for"].push_back(queue);
+    answer["warnings"].push_back(NoWorkerText(queue));
+  }
+}
+
 HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
@@ -137,6 +154,7 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   answer["tasks"] = Json::array();
   for (const auto& task : *tasks) answer["tasks"].push_back(TaskToJson(task));
   AddActivity(answer);
+  AddUnserved(api, run->listed, *tasks, answer);
   auto timers = api.queries.Timers(ValueOf(id));
   if (!timers) return ProblemOf(timers.error());
   answer["timers"] = Json::array();

@@ -8,6 +8,7 @@
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
 #include "coordinator/known_specs.h"
+#include "coordinator/queue_watch.h"
 #include "coordinator/run_maker.h"
 #include "shared/spec/loader.h"
 
@@ -73,8 +74,19 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
   return out;
 }
 
-HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::string& file, const std::vector<Hash256>& contents,
-                     const Result<CreateOutcome>& made, const std::optional<EndView>& end, std::chrono::milliseconds waited) {
+// What is wrong with none of the file, and its sender should know.
+std::vector<Finding> NoWorkerFindings(const ApiContext& api, const KnownSpec& loaded) {
+  std::vector<Finding> findings;
+  if (api.queues == nullptr) return findings;
+  for (const std::string& queue : api.queues->Unserved(loaded.queues)) {
+    findings.push_back({Finding::Severity::kWarning, "no-worker", NoWorkerText(queue), {}});
+  }
+  return findings;
+}
+
+HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::vector<Finding>& more, const std::string& file,
+                     const std::vector<Hash256>& contents, const Result<CreateOutcome>& made, const std::optional<EndView>& end,
+                     std::chrono::milliseconds waited) {
   if (!made && made.code() == Code::kNotFound) {  // put long ago, and no run referred to it: collected
     for (const Hash256& hash : contents) api.contents.Forget(hash);
     return Problem(422, "invalid-files", "some files of the run do not fit",
@@ -88,6 +100,7 @@ HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::str
   Json body = {{"id", id}, {"name", loaded.spec->name}, {"url", "/v1/workflows/" + id}};
   if (end) AddEnd(body, *end);
   body["warnings"] = FindingsToJson(file, loaded.findings);
+  for (const Finding& finding : more) body["warnings"].push_back(FindingToJson(file, finding));
   auto response = HttpResponse::OfJson(201, body);
   response.With("Location", "/v1/workflows/" + id);
   if (waited.count() > 0) response.With("Preference-Applied", "wait=" + std::to_string(waited.count() / 1000));
@@ -109,11 +122,11 @@ HttpResponse SubmitLoaded(const ApiContext& api, const HttpRequest& request, Sub
   auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   HttpResponse response;
-  response.later = [api, loaded, file = submission.file, wait = ReadWait(request),
+  response.later = [api, loaded, more = NoWorkerFindings(api, *loaded), file = submission.file, wait = ReadWait(request),
                     item = std::make_shared<CreateItem>(std::move(*item))](const HttpResponse::Answer& answer) {
     const std::vector<Hash256> contents = item->contents;
     CreateAndWait(api, std::move(*item), wait, [=](const Result<CreateOutcome>& made, const std::optional<EndView>& end) {
-      answer(Created(api, *loaded, file, contents, made, end, wait));
+      answer(Created(api, *loaded, more, file, contents, made, end, wait));
     });
   };
   return response;
@@ -144,6 +157,7 @@ std::optional<HttpResponse> SubmitQuickly(const ApiContext& api, const HttpReque
   if (!submission.files.empty()) return std::nullopt;
   const auto loaded = api.specs.Find(submission.text, OptionsOf(submission, true));
   if (!loaded) return std::nullopt;
+  if (api.queues != nullptr && !api.queues->Known(loaded->queues)) return std::nullopt;  // the database is asked
   return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {});
 }
 

@@ -8,6 +8,7 @@
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
 #include "coordinator/known_specs.h"
+#include "coordinator/queue_watch.h"
 #include "coordinator/run_maker.h"
 #include "shared/base/canonical_json.h"
 
@@ -19,8 +20,8 @@ constexpr std::size_t kMaxRuns = 1'000;
 // The answers of all runs; whoever puts the last one sends it.
 class Answers {
  public:
-  Answers(std::size_t runs, std::chrono::milliseconds waited, HttpResponse::Answer answer)
-      : left_(runs), runs_(runs), waited_(waited), answer_(std::move(answer)) {}
+  Answers(std::size_t runs, Json warnings, std::chrono::milliseconds waited, HttpResponse::Answer answer)
+      : left_(runs), runs_(runs), warnings_(std::move(warnings)), waited_(waited), answer_(std::move(answer)) {}
 
   void Put(std::size_t at, Json one) {
     std::unique_lock lock(mutex_);
@@ -29,6 +30,7 @@ class Answers {
     lock.unlock();
     Json body = {{"runs", Json::array()}};
     for (Json& run : runs_) body["runs"].push_back(std::move(run));
+    if (!warnings_.empty()) body["warnings"] = warnings_;
     HttpResponse response = HttpResponse::OfJson(201, body);
     if (waited_.count() > 0) response.With("Preference-Applied", "wait=" + std::to_string(waited_.count() / 1000));
     answer_(std::move(response));
@@ -38,6 +40,7 @@ class Answers {
   std::mutex mutex_;
   std::size_t left_;
   std::vector<Json> runs_;
+  const Json warnings_;
   const std::chrono::milliseconds waited_;
   const HttpResponse::Answer answer_;
 };
@@ -123,8 +126,12 @@ HttpResponse SubmitMany(const ApiContext& api, const HttpRequest& request) {
   if (!errors.empty()) return Problem(422, "invalid-request", "some of the runs do not fit; none was made", std::move(errors));
 
   HttpResponse response;
-  response.later = [api, items, wait = ReadWait(request)](const HttpResponse::Answer& answer) {
-    auto answers = std::make_shared<Answers>(items->size(), wait, answer);
+  Json warnings = Json::array();
+  for (const std::string& queue : api.queues != nullptr ? api.queues->Unserved(loaded->queues) : std::vector<std::string>()) {
+    warnings.push_back(FindingToJson(common.file, {Finding::Severity::kWarning, "no-worker", NoWorkerText(queue), {}}));
+  }
+  response.later = [api, items, warnings = std::move(warnings), wait = ReadWait(request)](const HttpResponse::Answer& answer) {
+    auto answers = std::make_shared<Answers>(items->size(), warnings, wait, answer);
     for (std::size_t i = 0; i < items->size(); ++i) {
       CreateAndWait(api, std::move((*items)[i]), wait, [=](const Result<CreateOutcome>& made, const std::optional<EndView>& end) {
         answers->Put(i, AnswerOf(api, made, end));

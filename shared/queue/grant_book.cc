@@ -30,6 +30,11 @@ void GrantBook::Gone(std::int64_t peer) {
   peers_.erase(peer);
 }
 
+bool GrantBook::Serves(const std::string& queue) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& peer) { return Has(peer.second.queues, queue); });
+}
+
 std::optional<SessionId> GrantBook::Take(const CreateItem& item) {
   if (!Grantable(item)) return std::nullopt;
   std::lock_guard lock(mutex_);

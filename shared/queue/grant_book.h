@@ -25,6 +25,8 @@ class GrantBook {
   void Room(std::int64_t peer, const SessionId& session, std::uint64_t limit, int known_version, std::vector<std::string> kinds);
   void Gone(std::int64_t peer);
 
+  // Somebody said this queue with its hello.
+  bool Serves(const std::string& queue);
   // A place for one run, taken; whoever has most room first. Nil: nobody has any.
   std::optional<SessionId> Take(const CreateItem& item);
   // It was not needed: the run was there already, or was not made.

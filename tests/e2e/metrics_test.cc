@@ -70,8 +70,8 @@ TEST(Telemetry, ARunWithATakeoverMovesTheMetrics) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(fleet.Api("POST", "/v1/workflows", body, {{"Idempotency-Key", "the-same"}}).status / 100, 2);
   GatedRun run(fleet, 2);
   EXPECT_TRUE(WaitUntil([&] {
-    Collect(fleet, {fleet.ApiUrl()}, {"acl_ready_depth", "acl_ready_rows", "acl_ready_oldest_seconds"}, moved);
-    return moved.size() == 3;
+    Collect(fleet, {fleet.ApiUrl()}, {"acl_ready_depth", "acl_ready_rows", "acl_ready_oldest_seconds", "acl_ready_unserved"}, moved);
+    return moved.size() == 4;
   }));
   for (int n : {1, 2}) fleet.StartWorker(n);
   ASSERT_TRUE(run.AwaitStarted(1));

@@ -13,7 +13,7 @@ TEST_F(CoordinatorApp, EachDutyIsHeldByOneOfTwo) {
   const auto held = [&](const std::string& duty, std::size_t app) {
     return Ask("GET", "/metrics", Json(), {}, app).body.find("acl_loop_held{loop=\"" + duty + "\"} 1") != std::string::npos;
   };
-  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules"}) {
+  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper"}) {
     EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 0) != held(duty, 1); })) << duty;
   }
   EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 6);
@@ -22,7 +22,7 @@ TEST_F(CoordinatorApp, EachDutyIsHeldByOneOfTwo) {
   const bool first_held_some = held("timers", 0) || held("reaper", 0) || held("ready", 0);
   const auto token = database_->Count("SELECT max(token) FROM loop_leases");
   apps_[0]->Stop();
-  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules"}) {
+  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper"}) {
     EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 1); })) << duty;
   }
   if (first_held_some) {

@@ -1,0 +1,161 @@
+#include "coordinator/bookkeeper.h"
+
+#include <algorithm>
+#include <map>
+
+#include "coordinator/decide_alone.h"
+#include "shared/capability/task_format.h"
+#include "shared/journal/snapshot.h"
+#include "shared/kernel/stored_chunks.h"
+#include "shared/kernel/task.h"
+#include "shared/telemetry/log.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr int kAtOnce = 16;
+constexpr milliseconds kSessionTtl{30'000}, kPause{100}, kAgain{3'000};
+
+class Bookkeeper {
+ public:
+  Bookkeeper(const TurnContext& context, const SubjectKind& kind, milliseconds period) : context_(context), kind_(kind), period_(period) {}
+
+  Result<milliseconds> Turn() {
+    auto queues = UnservedQueues();
+    if (!queues) return queues.error();
+    if (queues->empty()) return period_;
+    auto found = context_.queries.FindUndecided(*queues, std::string(kind_.Name()), kAtOnce);
+    if (!found) return found.error();
+    if (found->empty()) return period_;
+    auto session = context_.store.OpenSession({"coordinator", "", 0, 0, {}, std::string(kProducerVersion), kSessionTtl});
+    if (!session) return session.error();
+    const Status decided = DecideAll(*found, session->session);
+    const Status closed = context_.store.CloseSession(session->session);
+    if (!decided) return decided.error();
+    if (!closed) return closed.error();
+    return int(found->size()) >= kAtOnce ? kPause : period_;
+  }
+
+ private:
+  // Those with something ready that have had no worker for long enough.
+  Result<std::vector<std::string>> UnservedQueues() {
+    auto ready = context_.queries.ReadyQueues();
+    if (!ready) return ready.error();
+    std::vector<std::string> served;
+    if (!ready->empty()) {
+      auto answer = context_.queries.ServedQueues();
+      if (!answer) return answer.error();
+      served = std::move(*answer);
+    }
+    const SteadyTime now = context_.clock.Steady();
+    std::map<std::string, SteadyTime> seen;
+    std::vector<std::string> unserved;
+    for (const std::string& queue : *ready) {
+      if (std::find(served.begin(), served.end(), queue) != served.end()) continue;
+      const auto before = since_.find(queue);
+      const SteadyTime since = before == since_.end() ? now : before->second;
+      seen[queue] = since;
+      if (now - since >= kUnservedFor) unserved.push_back(queue);
+    }
+    since_ = std::move(seen);
+    return unserved;
+  }
+
+  Status DecideAll(const std::vector<Undecided>& found, const SessionId& session) {
+    ClaimRequest request;
+    request.session = session;
+    request.kinds = {std::string(kind_.Name())};
+    request.keys.emplace();
+    std::map<SubjectId, bool> out_of_time;
+    for (const Undecided& one : found) {
+      request.keys->insert(request.keys->end(), one.rows.begin(), one.rows.end());
+      out_of_time[one.subject] = one.never_begun_in_time;
+    }
+    auto claimed = context_.store.Claim(request);
+    if (!claimed) return claimed.error();
+    std::vector<CommitItem> items;
+    for (const Claimed& one : claimed->claimed) {
+      auto item = Decide(one, session, out_of_time[one.subject]);
+      if (!item) return item.error();
+      if (*item) items.push_back(std::move(**item));
+    }
+    if (items.empty()) return {};
+    auto outcomes = context_.store.Commit(items);
+    if (!outcomes) return outcomes.error();  // what landed is closed or free; the reaper frees the others
+    for (std::size_t n = 0; n < items.size(); ++n) {
+      if (outcomes->at(n).kind == CommitOutcome::Kind::kCommitted) {
+        Tell(items[n]);
+      } else if (Status given = context_.store.GiveBack(items[n].subject, session, items[n].token); !given) {
+        return given;
+      }
+    }
+    return {};
+  }
+
+  // Nothing: it was put into quarantine.
+  Result<std::optional<CommitItem>> Decide(const Claimed& claimed, const SessionId& session, bool out_of_time) {
+    auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context_.store, claimed.snapshot, claimed.events));
+    Status sound =
+        restored ? MatchesHead(*restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root) : Status(restored.error());
+    if (!sound && sound.code() == Code::kCorrupt) {
+      if (const auto version = NewerVersionOf(claimed.snapshot, claimed.events))
+        return std::optional(Untouched(claimed, session, *version));
+      return Quarantine(claimed, session, "restore failed", sound.message());
+    }
+    if (!sound) return std::optional(Untouched(claimed, session, std::nullopt));  // its contents cannot be read now
+    for (const InboxRow& row : claimed.inbox) {
+      auto payload = ParseJson(row.payload);
+      if (row.kind != kTaskResultKind || !payload) continue;
+      if (const std::string damage = DamageIn(*payload); !damage.empty()) return Quarantine(claimed, session, "content damaged", damage);
+    }
+    auto item = DecideAlone(kind_, claimed, std::move(restored->state), session, out_of_time);
+    if (!item) return Quarantine(claimed, session, "decision failed", item.message());
+    return std::optional(std::move(*item));
+  }
+
+  // For a newer program, or for later.
+  static CommitItem Untouched(const Claimed& claimed, const SessionId& session, std::optional<int> version) {
+    CommitItem item;
+    item.subject = claimed.subject;
+    item.session = session;
+    item.token = claimed.token;
+    item.base_seq = claimed.head.seq;
+    item.chain = claimed.head.chain;
+    item.state_root = claimed.head.state_root;
+    item.last_timestamp = claimed.head.last_timestamp;
+    item.disposition = Disposition::kRelease;
+    item.expected_wake = claimed.wake;
+    item.requeue = true;
+    item.required_version = version;
+    if (!version) item.not_before = claimed.db_now + kAgain;
+    return item;
+  }
+
+  Result<std::optional<CommitItem>> Quarantine(const Claimed& claimed, const SessionId& session, const std::string& reason,
+                                               const std::string& detail) {
+    log_.Error("quarantined", {{"run", claimed.subject.ToString()}, {"reason", reason}, {"detail", detail}});
+    if (Status put = context_.store.Quarantine(claimed.subject, session, claimed.token, reason, detail); !put) return put.error();
+    return std::optional<CommitItem>();
+  }
+
+  void Tell(const CommitItem& item) {
+    const bool closed = item.disposition == Disposition::kClose;
+    log_.Info(closed ? "ended a run whose queue no worker serves" : "told a run whose queue no worker serves",
+              {{"run", item.subject.ToString()}, {"events", item.events.size()}});
+    if (closed && context_.closed) context_.closed(item.subject);
+  }
+
+  const TurnContext context_;
+  const SubjectKind& kind_;
+  const milliseconds period_;
+  const Logger log_{"bookkeeper"};
+  std::map<std::string, SteadyTime> since_;
+};
+
+}  // namespace
+
+Turn BookkeeperTurn(const TurnContext& context, const SubjectKind& kind, milliseconds period) {
+  return [keeper = std::make_shared<Bookkeeper>(context, kind, period)] { return keeper->Turn(); };
+}
+
+}  // namespace acl::coordinator
