@@ -265,11 +265,17 @@ bool MemoryStore::Waits(const ReadyRow& row, const ClaimRequest& request) const 
 
 std::vector<MemoryStore::ReadyRow> MemoryStore::PickWaiting(const ClaimRequest& request, int most, int tasks_left) {
   constexpr std::uint64_t kNewShare = 4;
-  const bool begun_first = request.begun_only || ++looks_ % kNewShare != 0;
   std::vector<ReadyRow> waiting;
   for (const ReadyRow& row : ready_) {
-    if (row.deaths == 0 && Waits(row, request) && (row.begun || !request.begun_only)) waiting.push_back(row);
+    const bool wanted =
+        row.deaths == 0 && Waits(row, request) && (row.begun || !request.begun_only) && MayHave(row, request, request.max_tasks);
+    if (wanted) waiting.push_back(row);
   }
+  // A look is counted only if it has the choice.
+  const auto of = [&](bool begun) {
+    return std::any_of(waiting.begin(), waiting.end(), [&](const ReadyRow& row) { return row.begun == begun; });
+  };
+  const bool begun_first = !of(true) || !of(false) || ++looks_ % kNewShare != 0;
   std::stable_sort(waiting.begin(), waiting.end(), [&](const ReadyRow& a, const ReadyRow& b) {
     return a.band != b.band ? a.band < b.band : a.begun != b.begun && a.begun == begun_first;
   });

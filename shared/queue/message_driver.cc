@@ -138,8 +138,8 @@ Result<ClaimAnswer> MessageDriver::Claim(const ClaimRequest& request) {
     const bool found = looked && (!looked->claimed.empty() || !looked->tasks.empty());
     if (found || (!looked && !MayPass(looked.code()))) return looked;
   }
-  // The share of what is new: each fourth claim while what has begun waits is its own.
-  if (!begun_waits_ || ++begun_turn_ % kNewShare == 0) return ClaimNamed(request, std::move(looked));
+  // The share of what is new: each fourth claim while what has begun waits is its own. Tasks have begun, all of them.
+  if (!begun_waits_ || (!TasksOnly(request) && ++begun_turn_ % kNewShare == 0)) return ClaimNamed(request, std::move(looked));
   Result<ClaimAnswer> begun = ClaimBegun(request);
   if (!begun) return begun;
   const int found = int(begun->claimed.size() + begun->tasks.size());
