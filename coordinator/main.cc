@@ -9,6 +9,7 @@
 #include "shared/config/hide_secrets.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
+#include "shared/runtime/memory_reserve.h"
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 
@@ -85,4 +86,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace acl::coordinator
 
-int main(int argc, char** argv) { return acl::coordinator::Main(argc, argv); }
+int main(int argc, char** argv) {
+  acl::KeepMemoryReserve();
+  return acl::coordinator::Main(argc, argv);
+}

@@ -10,6 +10,7 @@
 #include "shared/config/settings.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
+#include "shared/runtime/memory_reserve.h"
 #include "shared/runtime/shutdown.h"
 #include "shared/telemetry/log.h"
 #include "worker/app.h"
@@ -33,6 +34,7 @@ void AllowManyFiles() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  acl::KeepMemoryReserve();
   auto parsed = acl::ParseSettings(acl::Program::kWorker, {argv + 1, argv + argc}, acl::Environment());
   if (!parsed) {
     std::fprintf(stderr, "acl-worker: %s\n", parsed.message().c_str());
