@@ -88,7 +88,7 @@ void Duty::Failed(const Error& error, bool first) {
   const bool passing = error.code == Code::kUnavailable || error.code == Code::kOutcomeUnknown;
   if (passing) database_.Suspect();
   // If it is the database, its watch says so, once for all duties, and there is no second turn until it is back.
-  if (passing && first) return log_.Debug("a turn failed; trying again", {{"error", error}});
+  if (passing && (first || !database_.ready())) return log_.Debug("a turn failed; trying again", {{"error", error}});
   outage_.Failed({{"error", error}});
 }
 
