@@ -67,18 +67,20 @@ void DatabaseWatch::Note(const Result<DatabaseState>& found) {
   const Standing now = !found ? Standing::kUnreachable : found->migrated ? Standing::kReady : Standing::kNotMigrated;
   const std::string detail = !found ? RedactText(found.message()) : found->detail;
   up_.Set(found ? 1 : 0);
-  found ? away_.Worked() : away_.Failed({{"error", detail}});
-  bool told = false;  // that it is reached again
+  Standing before = Standing::kUnknown;
+  bool changed = false;
   {
     std::lock_guard lock(mutex_);
-    told = standing_ == Standing::kUnreachable;
-    if (now == standing_ && (now == Standing::kReady || detail == detail_)) return;
+    before = standing_;
+    changed = now != standing_ || (now != Standing::kReady && detail != detail_);
     standing_ = now;
     detail_ = detail;
   }
-  changed_.notify_all();
+  if (changed) changed_.notify_all();
+  found ? away_.Worked() : away_.Failed({{"error", detail}});
+  if (!changed) return;
   if (now == Standing::kNotMigrated) log_.Warn("the database is not ready for this program; waiting", {{"reason", detail}});
-  if (now == Standing::kReady && !told) log_.Info("the database is ready");
+  if (now == Standing::kReady && before != Standing::kUnreachable) log_.Info("the database is ready");
 }
 
 void DatabaseWatch::RunUntilStopped() {

@@ -38,7 +38,7 @@ TEST_F(CoreAside, AnUnreachableStoreIsTriedAgain) {
   const SubjectId subject = RunOneStep();
   Live(milliseconds(10'000));
   EXPECT_GT(Look(subject).head.seq, 1);
-  EXPECT_EQ(std::count(told.unavailable.begin(), told.unavailable.end(), "storing a large result"), 3);
+  EXPECT_EQ(std::count(told.unavailable.begin(), told.unavailable.end(), std::string(call::kStoreLarge)), 3);
 }
 
 TEST_F(CoreAside, OtherSubjectsDoNotWait) {
