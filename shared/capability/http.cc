@@ -127,7 +127,7 @@ void Send(const HttpConfig& config, HttpClient& client, const std::string& metho
     StepResult result;
     if (!WithinMemory([&] { result = ToResult(std::move(answer), method, wanted); })) {
       UntilThereIsMemory(
-          [&] { result = unsafe ? Ended(Outcome::kUnknown, std::string(kOutOfMemory)) : Failed(std::string(kOutOfMemory), true); });
+          [&] { result = unsafe ? Ended(StepResult::Outcome::kUnknown, std::string(kOutOfMemory)) : Failed(std::string(kOutOfMemory), true); });
     }
     done(std::move(result));
   });
