@@ -36,8 +36,8 @@ inline constexpr const char* kStrictTemplatesHelp = "templates that name a step 
 inline constexpr const char* kLenientTemplatesHelp =
     "what is no template, and what a template does not find, stays as text: for files that mean it";
 
-// {"workflow", "file", "inputs", "labels"?, "strict"?, "strict_templates"?, "lenient_templates"?}, checked here first: all findings at once, to stderr. The
-// server checks again. `supplied`: as of CheckRunInputs.
+// {"workflow", "file", "inputs", "labels"?, "strict"?, "strict_templates"?, "lenient_templates"?}, checked here first: all findings at
+// once, to stderr. The server checks again. `supplied`: as of CheckRunInputs.
 Result<Json> ReadSpecFile(Session* session, const SpecFileOptions& options, const std::string& supplied = "");
 
 // POST with an Idempotency-Key (of its own if empty), again a few times if the answer is lost.

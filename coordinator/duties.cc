@@ -129,8 +129,7 @@ ReadyCount CountReady(const TurnContext& context, milliseconds period) {
       if (it == seen->queues.end()) {
         const MetricLabels labels = {{"queue", queue}};
         const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyRows, labels),
-                           context.metrics.gauge(names::kReadyOldest, labels),
-                           context.metrics.gauge(names::kReadyUnserved, labels)};
+                           context.metrics.gauge(names::kReadyOldest, labels), context.metrics.gauge(names::kReadyUnserved, labels)};
         it = seen->queues.emplace(queue, fresh).first;
       }
       it->second.ready.Set(double(found.ready));

@@ -65,7 +65,8 @@ void WorkerCore::DropLateSteps(SteadyTime now) {
   if (now < look_at_steps_) return;
   look_at_steps_ = SteadyTime::max();
   for (auto it = running_.begin(); it != running_.end();) {
-    if (it->second.drop_at) it->second.drop_at = DropAt(now, *it->second.drop_at, it->second.stop, it->second.timeout, config_.runner_grace);
+    if (it->second.drop_at)
+      it->second.drop_at = DropAt(now, *it->second.drop_at, it->second.stop, it->second.timeout, config_.runner_grace);
     if (!Due(now, it->second.drop_at)) {
       if (it->second.drop_at) look_at_steps_ = std::min(look_at_steps_, *it->second.drop_at);
       ++it;

@@ -3,6 +3,8 @@
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
+#include "shared/base/limits.h"
+#include "shared/http/url.h"
 #include "shared/workflow/run_view.h"
 
 namespace acl::coordinator {
@@ -67,12 +69,21 @@ Json* FindStep(Json& run, const std::string& wanted) {
   return nullptr;
 }
 
+// Where the step's outputs are, if they were too large to stand here.
+void AddAddress(const workflow::RunView& view, const SubjectId& run, Json& answer) {
+  for (const workflow::StepView& step : view.steps) {
+    if (step.outputs_cut == 0 || answer["step_id"] != step.step_id) continue;
+    answer["outputs"]["url"] = "/v1/workflows/" + run.ToString() + "/steps/" + PercentEncode(step.step_id) + "/outputs";
+  }
+}
+
 HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
   auto run = ReadRun(api, ValueOf(id));
   if (!run) return ProblemOf(run.error());
-  auto view = run->damage.empty() ? workflow::ViewOf(run->state) : Result<workflow::RunView>(Code::kCorrupt, run->damage);
+  auto view = run->damage.empty() ? workflow::ViewOf(run->state, {.each = limits::kViewOutputBytes, .all = limits::kViewOutputsBytes})
+                                  : Result<workflow::RunView>(Code::kCorrupt, run->damage);
   if (!view) return ProblemOf(view.error());
   Json whole = SubjectToJson(run->listed);
   whole.update(workflow::ViewToJson(*view));
@@ -87,6 +98,7 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   if (step == nullptr) return Problem(404, "no-such-step", "the run has no step '" + wanted + "'");
   Json answer = {{"workflow_id", ValueOf(id).ToString()}, {"run_status", whole["status"]}};
   answer.update(*step);
+  AddAddress(*view, ValueOf(id), answer);
   const std::string step_id = answer["step_id"], quoted = DumpJson(Json(step_id));
   History history{step_id, "undo:" + step_id, quoted.substr(1, quoted.size() - 2)};
   if (Status read = ReadHistory(api, ValueOf(id), history); !read) return ProblemOf(read.error());

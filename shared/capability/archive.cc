@@ -154,8 +154,7 @@ StepResult Zip(const Json& parameters, CallContext& context) {
   const auto file_count = std::count_if(members->begin(), members->end(), [](const auto& member) { return !member.second.is_dir; });
   auto written = context.workspace->Write(*output, *packed, true);
   if (!written) return Failed(written.error());
-  return Done(
-      {{"archive_path", LogicalPath(*output)}, {"file_count", file_count}, {"compressed_size", packed->size()}, {"success", true}});
+  return Done({{"archive_path", LogicalPath(*output)}, {"file_count", file_count}, {"compressed_size", packed->size()}, {"success", true}});
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   auto program = FindProgram(config.exec, words->front());
   if (!program) return Failed(program.error());
   const double seconds = NumberOf(parameters, "timeout", 0);
-  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= 7 * 86'400)) return Failed("timeout must be more than 0 and at most 604800 seconds");
+  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= 7 * 86'400))
+    return Failed("timeout must be more than 0 and at most 604800 seconds");
   std::size_t size = 0;
   for (const auto& word : *words) {
     if (word.find('\0') != std::string::npos) return Failed("args must not hold NUL");
@@ -166,7 +167,8 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   std::vector<std::string> warnings;
   if (auto collected = (*layout)->Collect(warnings); !collected) {
     // It ran to its end and may have done its work outside: what the disk or the store refuses now is no reason to run it again.
-    const std::string why = fmt::format("'{}' has run, and its changes to files could not be taken: {}", words->front(), collected.message());
+    const std::string why =
+        fmt::format("'{}' has run, and its changes to files could not be taken: {}", words->front(), collected.message());
     return collected.code() == Code::kInvalid ? Failed(why) : Ended(Outcome::kUnknown, why);
   }
 
@@ -232,9 +234,8 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   exec.default_timeout = std::chrono::seconds(30);
   const int processors = std::max(1, int(std::thread::hardware_concurrency()));
   auto places = std::make_shared<Places>(config->exec.at_once > 0 ? config->exec.at_once : 4 * processors);
-  registry.Add(std::move(exec), [config, places](const Json& parameters, CallContext& context) {
-    return Run(*config, *places, parameters, context);
-  });
+  registry.Add(std::move(exec),
+               [config, places](const Json& parameters, CallContext& context) { return Run(*config, *places, parameters, context); });
 }
 
 }  // namespace acl

@@ -31,7 +31,8 @@ Result<HttpHeaders> GivenHeaders(const Json& parameters) {
     if (!IsToken(name)) return Error{Code::kInvalid, fmt::format("headers: '{}' is not a header name", name.substr(0, 100))};
     for (std::string_view ours : {"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer", "Expect",
                                   "Fencing-Token", "Fencing-Scope"}) {
-      if (SameToReceiver(name, ours)) return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, it cannot be given", ours)};
+      if (SameToReceiver(name, ours))
+        return Error{Code::kInvalid, fmt::format("headers: {} is set by the worker, it cannot be given", ours)};
     }
     if (value.is_structured() || value.is_null())
       return Error{Code::kInvalid, fmt::format("headers: the value of '{}' must be a string", name)};
@@ -108,8 +109,8 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   using std::chrono::steady_clock;
   call.deadline = context.deadline;
   if (has_own)
-    call.deadline = std::min(call.deadline, steady_clock::now() +
-                                                std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
+    call.deadline = std::min(
+        call.deadline, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
   call.stopped = [stop = context.stop] { return stop.stopped(); };
   return call;
 }
@@ -126,8 +127,9 @@ void Send(const HttpConfig& config, HttpClient& client, const std::string& metho
     const bool unsafe = method == "POST" && answer.sent;
     StepResult result;
     if (!WithinMemory([&] { result = ToResult(std::move(answer), method, wanted); })) {
-      UntilThereIsMemory(
-          [&] { result = unsafe ? Ended(StepResult::Outcome::kUnknown, std::string(kOutOfMemory)) : Failed(std::string(kOutOfMemory), true); });
+      UntilThereIsMemory([&] {
+        result = unsafe ? Ended(StepResult::Outcome::kUnknown, std::string(kOutOfMemory)) : Failed(std::string(kOutOfMemory), true);
+      });
     }
     done(std::move(result));
   });

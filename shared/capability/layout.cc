@@ -156,7 +156,8 @@ Status Layout::Walk(int root, const std::string& folder, int depth, std::vector<
   }
   ::closedir(entries);
   if (std::size_t(depth) >= kMaxPathDepth && !names.empty()) {
-    return Error{Code::kInvalid, fmt::format("the program left a path of more than {} names below '{}...'", kMaxPathDepth, folder.substr(0, 40))};
+    return Error{Code::kInvalid,
+                 fmt::format("the program left a path of more than {} names below '{}...'", kMaxPathDepth, folder.substr(0, 40))};
   }
   std::sort(names.begin(), names.end());
   for (const auto& name : names) {

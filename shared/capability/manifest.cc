@@ -83,7 +83,8 @@ Result<std::string> NormalisePath(std::string_view raw) {
     parts.push_back(part);
   }
   if (parts.size() > kMaxPathDepth)
-    return Error{Code::kInvalid, fmt::format("a path has {} names, {} are allowed: '{}...'", parts.size(), kMaxPathDepth, raw.substr(0, 40))};
+    return Error{Code::kInvalid,
+                 fmt::format("a path has {} names, {} are allowed: '{}...'", parts.size(), kMaxPathDepth, raw.substr(0, 40))};
   std::string path;
   for (auto part : parts) {
     if (!path.empty()) path += '/';

@@ -42,7 +42,8 @@ std::string Section(const CapabilitySpec& spec) {
 std::string EndingsSection() {
   std::string out =
       "## How a call can end\n\n"
-      "A test brings about each row. A step whose outcome is unknown becomes UNCERTAIN and waits for a person (`airun step resolve`), unless "
+      "A test brings about each row. A step whose outcome is unknown becomes UNCERTAIN and waits for a person (`airun step resolve`), "
+      "unless "
       "it says `on_unknown_outcome: retry` or `fail`: whether it had its effect is not known, and nothing is repeated blindly.\n\n"
       "| capability or effect | how the call ends | what follows |\n|---|---|---|\n";
   for (const Ending& ending : Endings())

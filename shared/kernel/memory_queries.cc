@@ -219,11 +219,11 @@ Result<Backlog> MemoryQueries::ReadBacklog() {
   for (const auto& row : store_.Ready()) {
     Backlog::Queue& queue = backlog.queues[row.queue];
     ++queue.rows;
+    backlog.suspects_waiting += row.deaths > 0;
     const auto subject = store_.Inspect(row.subject);  // none: a task's row
     if ((subject && subject->holder) || row.ready_at > now) continue;
     if (ready.insert({row.queue, row.subject}).second) ++queue.ready;
     queue.oldest = std::max(queue.oldest, age(row.ready_at));
-    backlog.suspects_waiting += row.deaths > 0;
   }
   for (const SubjectId& id : store_.Subjects()) {
     const auto subject = store_.Inspect(id);

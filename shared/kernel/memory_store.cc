@@ -231,7 +231,8 @@ Result<ClaimAnswer> MemoryStore::Claim(const ClaimRequest& request) {
     const std::set<ReadyKey> keys(request.keys->begin(), request.keys->end());
     answer.missing = int(request.keys->size());
     TakeNamedSuspects(keys, request, answer);
-    answer.begun_waits = std::any_of(ready_.begin(), ready_.end(), [&](const ReadyRow& row) { return row.begun && row.deaths == 0 && Waits(row, request); });
+    answer.begun_waits =
+        std::any_of(ready_.begin(), ready_.end(), [&](const ReadyRow& row) { return row.begun && row.deaths == 0 && Waits(row, request); });
     for (const ReadyKey& key : keys) {
       auto row = ready_.find({key.queue, key.band, key.ready_at, key.subject});
       if (row == ready_.end() || row->deaths > 0 || !MayHave(*row, request, tasks_left())) continue;

@@ -121,8 +121,8 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     subject.updated_at = Now();
     if (Mutant("no_ready_row_with_the_reap")) continue;
     const int deaths = NextSuspicionOf(subject).deaths;
-    PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)),
-             true, IsSuspect(deaths) ? deaths : 0);
+    PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)), true,
+             IsSuspect(deaths) ? deaths : 0);
   }
   return answer;
 }

@@ -237,7 +237,8 @@ class ReferenceCheck {
         if (AnyDone(by, place)) names.push_back(name);
     }
     Report(reference, place, "unknown-reference",
-           "names nothing known by then (no step, input, key of initial_state or output); " + Would(place) + reader_->DidYouMean(token, names));
+           "names nothing known by then (no step, input, key of initial_state or output); " + Would(place) +
+               reader_->DidYouMean(token, names));
   }
 
   Reader* reader_;

@@ -94,7 +94,7 @@ struct WorkflowSpec {
   std::string queue = "default";
   int band = 1;
   bool time_limit_stated = false;  // the file states max_execution_time: then it counts from the run's creation while nobody begins it
-  bool strict_templates = false;  // asked for at submit: a reference that nothing answers fails its step when it runs
+  bool strict_templates = false;   // asked for at submit: a reference that nothing answers fails its step when it runs
   // The same of calls with effects only. False in specs stored by programs that sent the literal braces, and in lenient files.
   bool effects_need_values = false;
   bool lenient_templates = false;  // of the file or asked for at submit; not stored: what follows for a run is effects_need_values

@@ -58,7 +58,9 @@ void* AllocateOrThrow(std::size_t size, std::size_t alignment = 1) {
 [[gnu::noinline]] void* operator new(std::size_t size) { return AllocateOrThrow(size); }
 [[gnu::noinline]] void* operator new[](std::size_t size) { return AllocateOrThrow(size); }
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) { return AllocateOrThrow(size, std::size_t(alignment)); }
-[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) { return AllocateOrThrow(size, std::size_t(alignment)); }
+[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return AllocateOrThrow(size, std::size_t(alignment));
+}
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return Allocate(size, 1); }
 [[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return Allocate(size, 1); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }

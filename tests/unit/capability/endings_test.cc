@@ -153,7 +153,8 @@ class EndingsTable : public CapabilityTest {
            return To(
                "net.http.post", [](const std::string&) { return std::nullopt; }, Json::object(), stop);
          }},
-        {{what, "any status, 5xx too"}, [this] { return Status("net.http.post", "503 Service Unavailable"); }},
+        {{what, "any status, 5xx too, unless `expect_status` or `retry_on` says otherwise"},
+         [this] { return Status("net.http.post", "503 Service Unavailable"); }},
         {{what, "connection closed or reset after sending"},
          [this] { return To("net.http.post", [](const std::string&) { return std::nullopt; }); }},
         {{what, "its time is over after sending"},
@@ -177,7 +178,8 @@ class EndingsTable : public CapabilityTest {
          [this, id] {
            return Unanswered(id, {{"timeout", 0.5}}, false);
          }},
-        {{what, "any status, 5xx too"}, [this, id] { return Status(id, "503 Service Unavailable"); }},
+        {{what, "any status, 5xx too, unless `expect_status` or `retry_on` says otherwise"},
+         [this, id] { return Status(id, "503 Service Unavailable"); }},
         {{what, "the answer is larger than allowed"}, [this, id] { return Status(id, "200 OK", 20'000); }},
     };
   }

@@ -27,7 +27,7 @@ TEST_F(SubmitTest, TakesTheTextItselfAndJsonInJson) {
 }
 
 TEST_F(SubmitTest, LenientTemplatesAreOfTheSubmissionAndOfWhatIsKnownOfIt) {
-  const std::string text = "name: x\nsteps: [{name: s, capability: test.echo, inputs: {text: '{{ a + 1 }}'}}]\n";
+  const std::string text = "name: x\nsteps: [{name: s, capability: test.echo, inputs: {outputs: {text: '{{ a + 1 }}'}}}]\n";
   const Json body = {{"workflow", text}}, lenient = {{"workflow", text}, {"lenient_templates", true}};
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(Post("/v1/workflows", lenient).status, 201);

@@ -30,8 +30,7 @@ class UnservedTest : public ApiFixture {
   ~UnservedTest() override { SetLogLevel(LogLevel::kInfo); }
 
   SubjectId SubmitTo(const std::string& queue, const std::string& more = "") {
-    const std::string yaml =
-        std::string("name: far\nqueue: ") + queue + "\n" + more + "steps:\n  - {name: a, capability: test.echo}\n";
+    const std::string yaml = std::string("name: far\nqueue: ") + queue + "\n" + more + "steps:\n  - {name: a, capability: test.echo}\n";
     const auto answer = Post("/v1/workflows", {{"workflow", yaml}});
     EXPECT_EQ(answer.status, 201) << answer.text;
     submitted_ = answer.body;

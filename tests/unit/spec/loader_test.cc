@@ -65,7 +65,8 @@ TEST(Loader, NamesAreNfc) {
 // `timeout_seconds` of a step and `timeout` of its call: the one that is there counts; of both the shorter one, and that is said.
 TEST(Loader, TheTimeOfAnAttemptIsWhatTheFileSays) {
   const auto load = [](const std::string& inputs, const std::string& keys) {
-    return Load("name: w\ninputs: [{name: t, type: integer}]\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs: {command: x" + inputs + "}\n" + keys);
+    return Load("name: w\ninputs: {t: {type: integer}}\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs: {command: x" +
+                inputs + "}\n" + keys);
   };
   const auto time_of = [&](const std::string& inputs, const std::string& keys) {
     auto loaded = load(inputs, keys);
@@ -80,7 +81,9 @@ TEST(Loader, TheTimeOfAnAttemptIsWhatTheFileSays) {
   EXPECT_THAT(Codes(load(", timeout: 600", "    timeout_seconds: 120\n")), testing::ElementsAre(testing::StartsWith("W timeout-order 6:")));
   EXPECT_TRUE(Codes(load(", timeout: 100", "    timeout_seconds: 120\n")).empty());
   EXPECT_EQ(Good("name: w\nsteps:\n  - {name: a, capability: no.such}\n").steps.at(0).attempt_timeout, seconds(300));
-  const WorkflowSpec undo = Good("name: w\nsteps:\n  - name: a\n    capability: test.fail\n    compensation: {capability: sys.exec.run, inputs: {command: x, timeout: 600}}\n");
+  const WorkflowSpec undo = Good(
+      "name: w\nsteps:\n  - name: a\n    capability: test.fail\n    compensation: {capability: sys.exec.run, inputs: {command: x, timeout: "
+      "600}}\n");
   EXPECT_EQ(undo.steps.at(0).compensation->timeout, seconds(600));
 }
 

@@ -33,10 +33,27 @@ TEST(AppConfig, TheProgramsOfADevelopmentFleetHaveAName) {
 }
 
 TEST(AppConfig, EveryLimitOfACapabilityCanBeSet) {
-  const CapabilityConfig made = MakeCapabilityConfig(
-      Parsed({"--allowed-programs", "sh", "--exec-memory-bytes", "1000000", "--allow-private-networks", "--http-allowed-hosts",
-              "a.example,*.b.example", "--http-ca-file", "ca.pem", "--http-max-body-bytes", "77", "--readable-env", "LANG",
-              "--file-max-bytes", "78", "--files-max-bytes", "79", "--files-max-count", "80", "--exec-at-once", "3"}));
+  const CapabilityConfig made = MakeCapabilityConfig(Parsed({"--allowed-programs",
+                                                             "sh",
+                                                             "--exec-memory-bytes",
+                                                             "1000000",
+                                                             "--allow-private-networks",
+                                                             "--http-allowed-hosts",
+                                                             "a.example,*.b.example",
+                                                             "--http-ca-file",
+                                                             "ca.pem",
+                                                             "--http-max-body-bytes",
+                                                             "77",
+                                                             "--readable-env",
+                                                             "LANG",
+                                                             "--file-max-bytes",
+                                                             "78",
+                                                             "--files-max-bytes",
+                                                             "79",
+                                                             "--files-max-count",
+                                                             "80",
+                                                             "--exec-at-once",
+                                                             "3"}));
   EXPECT_EQ(made.exec.at_once, 3);
   EXPECT_EQ(made.exec.allowed_programs, std::vector<std::string>{"sh"});
   EXPECT_EQ(made.exec.max_memory_bytes, 1'000'000);

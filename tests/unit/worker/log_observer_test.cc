@@ -81,13 +81,13 @@ TEST(LogObserver, CountsEachRunOnceByHowItEnded) {
     outcome.kind = kind;
     observer.OnOutcome(item, outcome);
   };
-  using Kind = CommitOutcome::Kind;
-  commit("COMPLETED", "", true, Kind::kBusy);
-  commit("COMPLETED", "", true, Kind::kCommitted);
-  commit("FAILED", "step 'a' failed", false, Kind::kCommitted);  // it is undone first
-  commit("ROLLED_BACK", "", true, Kind::kCommitted);
-  commit("FAILED", "step 'a' failed", true, Kind::kCommitted);
-  commit("FAILED", "cancelled: not wanted any more", true, Kind::kCommitted);
+  using OfCommit = CommitOutcome::Kind;
+  commit("COMPLETED", "", true, OfCommit::kBusy);
+  commit("COMPLETED", "", true, OfCommit::kCommitted);
+  commit("FAILED", "step 'a' failed", false, OfCommit::kCommitted);  // it is undone first
+  commit("ROLLED_BACK", "", true, OfCommit::kCommitted);
+  commit("FAILED", "step 'a' failed", true, OfCommit::kCommitted);
+  commit("FAILED", "cancelled: not wanted any more", true, OfCommit::kCommitted);
   for (const char* ending : {"completed", "failed", "rolled_back", "cancelled"}) {
     EXPECT_EQ(metrics.counter(names::kRunsEnded, {{"ending", ending}}).Value(), 1) << ending;
   }

@@ -113,9 +113,9 @@ TEST(Endings, TheReasonOfADrainIsShown) {
 }
 
 TEST(Endings, AnUnknownOutcomeIsWhatTheStepSays) {
-  for (const auto& [on_unknown, follows] : {std::pair(UnknownOutcome::kAsk, Follows::kUnknown),
-                                            std::pair(UnknownOutcome::kRetry, Follows::kFailedAgain),
-                                            std::pair(UnknownOutcome::kFail, Follows::kFailed)}) {
+  for (const auto& [on_unknown, follows] :
+       {std::pair(UnknownOutcome::kAsk, Follows::kUnknown), std::pair(UnknownOutcome::kRetry, Follows::kFailedAgain),
+        std::pair(UnknownOutcome::kFail, Follows::kFailed)}) {
     StepSpec step = MakeStep("s", "do.effect");
     step.on_unknown_outcome = on_unknown;
     RunDriver run(MakeSpec({step}));

@@ -407,7 +407,8 @@ TEST(State, AFileInPlaceOfAFolderIntoWhichAnotherStepWrites) {
     inside.path = "d/x";
     inside.hash = Hash256{9};
     request.files.push_back(inside);
-    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("copy", "file.write", {"start"}), MakeStep("write", "file.write", {"start"})}), request);
+    RunDriver run(MakeSpec({MakeStep("start"), MakeStep("copy", "file.write", {"start"}), MakeStep("write", "file.write", {"start"})}),
+                  request);
     run.Claim();
     run.Pump();
     run.Finish("start", Ok());

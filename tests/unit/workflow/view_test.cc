@@ -87,7 +87,7 @@ TEST(View, OneCompensationIsReadyAtATime) {
 
 // The listing keeps no reason: its error tells it. Held against what the engine itself says.
 TEST(EndReason, IsToldByTheErrorOfTheListing) {
-  StepSpec fails = MakeStep("cancelled: x");
+  StepSpec fails = MakeStep("cancelled");
   fails.retry.max_attempts = 1;
   const auto reason_of = [](RunDriver& run) {
     EXPECT_TRUE(run.listing && run.listing->error_message);
@@ -98,7 +98,7 @@ TEST(EndReason, IsToldByTheErrorOfTheListing) {
   RunDriver failed(MakeSpec({fails}));
   failed.Claim();
   failed.Pump();
-  failed.Finish("cancelled: x", Fails("the run took longer than cancelled", false));
+  failed.Finish("cancelled", Fails("the run took longer than cancelled", false));
   EXPECT_EQ(reason_of(failed), "step_failed");
   for (const char* why : {"", "enough", "step 'a' failed"}) {
     RunDriver cancelled(MakeSpec({MakeStep("a")}));
