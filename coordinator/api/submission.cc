@@ -83,6 +83,10 @@ LoadOptions OptionsOf(const Submission& submission, bool for_submit) {
 }
 
 HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings) {
+  // Nothing is said of the file then: it may be sent again.
+  for (const auto& finding : findings) {
+    if (finding.code == "out-of-memory") return Problem(503, "out-of-memory", finding.message).With("Retry-After", "1");
+  }
   int errors = 0;
   for (const auto& finding : findings) errors += finding.severity == Finding::Severity::kError ? 1 : 0;
   return Problem(422, "invalid-workflow", fmt::format("{} has {} error{}", file, errors, errors == 1 ? "" : "s"),

@@ -141,6 +141,20 @@ class CoreBench : public ::testing::Test {
   }
   std::vector<Command> Take() { return core->TakeCommands(clock.Steady()); }
   void Advance(milliseconds by) { clock.Advance(by); }
+  // The one run there is kills seven workers in a row, the last five while it is the only suspect on them (shared/kernel/suspicion.h).
+  void KillSevenWorkers() {
+    for (int i = 0; i < 7; ++i) {
+      const SessionId dies = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
+      for (milliseconds age{0}; age < 4 * kTtl; age += kTtl / 2) {
+        Advance(kTtl / 2);
+        ASSERT_TRUE(memory.Heartbeat(dies, kTtl).ok());
+      }
+      ASSERT_EQ(memory.Claim({.session = dies})->claimed.size(), 1u) << i;
+      Advance(kTtl + milliseconds(1));
+      ASSERT_EQ(memory.Reap(10)->leases_freed, 1);
+      Advance(milliseconds(60'000));  // past the time that a takeover waits
+    }
+  }
   // Time passes, and everything asked for on the way is done.
   void Live(milliseconds time, milliseconds stride = milliseconds(100)) {
     for (milliseconds passed{0}; passed < time; passed += stride) {

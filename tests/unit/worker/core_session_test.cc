@@ -164,20 +164,13 @@ TEST_F(CoreBench, AnInboxThatIsRefusedIsALostLease) {
 }
 
 // Heard from the store through CarryOut, not only counted there.
-TEST_F(CoreBench, TheFifthTakeoverWithoutProgressIsTold) {
+TEST_F(CoreBench, AQuarantineAtTheClaimIsTold) {
   const SubjectId subject = Create({.steps = 1, .effects = "p"});
-  const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(600'000)});  // else it would be the fleet that died
+  const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(3'600'000)});  // else it would be the fleet that died
   ASSERT_TRUE(alive.ok());
-  for (int i = 0; i < 5; ++i) {
-    ClaimRequest request;
-    request.session = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
-    ASSERT_EQ(memory.Claim(request)->claimed.size(), 1u) << i;
-    Advance(kTtl + milliseconds(1));
-    ASSERT_EQ(memory.Reap(10)->leases_freed, 1);
-    Advance(milliseconds(60'000));  // past the back-off
-  }
+  KillSevenWorkers();
   StartCore();
-  Live(milliseconds(500));
+  Live(5 * kTtl);  // only who has lived for a while may have it
   EXPECT_EQ(told.quarantined_at_claim, 1);
   EXPECT_EQ(core->counts().claims_quarantined, 1);
   EXPECT_EQ(core->held(), 0);

@@ -21,20 +21,13 @@ TEST_F(CoreBench, EachOfTheSixMoves) {
   EXPECT_EQ(all.restore_time_ms.Count() + all.events_replayed.Count() + all.journal_since_snapshot_bytes.Count(), 0);
 
   // A run that killed five workers in a row: the claim that finds it quarantines it and does not get it.
-  const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(600'000)});  // else it would be the fleet that died
+  const auto alive = memory.OpenSession({.worker_name = "alive", .ttl = milliseconds(3'600'000)});  // else it would be the fleet that died
   ASSERT_TRUE(alive.ok());
   Create({.steps = 1, .effects = "p"});
-  for (int i = 0; i < 5; ++i) {
-    ClaimRequest request;
-    request.session = memory.OpenSession({.worker_name = "dies", .ttl = kTtl})->session;
-    ASSERT_EQ(memory.Claim(request)->claimed.size(), 1u) << i;
-    Advance(kTtl + milliseconds(1));
-    ASSERT_EQ(memory.Reap(10)->leases_freed, 1);
-    Advance(milliseconds(60'000));  // past the back-off
-  }
+  KillSevenWorkers();
   EXPECT_EQ(all.lease_acquisition_failures.Value(), 0);
   start();
-  Live(milliseconds(500));
+  Live(5 * kTtl);  // only who has lived for a while may have it
   EXPECT_EQ(all.lease_acquisition_failures.Value(), 1);
 
   // A run long enough for a snapshot; then it moves to another worker.

@@ -194,8 +194,8 @@ TEST_F(StrideTest, GoesOnAfterATakeover) {
   Run(Chain(8));
   EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2"}));
   until_ = 1'000;
-  Hold(3);  // s3 ran when its worker died: lost, and begun again
-  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"}));
+  Hold(3);  // s3 ran when its worker died: lost, and begun again; its record counts that, which is more than a stride says
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1", "s2", "s4", "s5", "s6", "s7"}));
 }
 
 TEST_F(StrideTest, EndsAfterATakeover) {
@@ -203,7 +203,7 @@ TEST_F(StrideTest, EndsAfterATakeover) {
   Run(Chain(2));
   until_ = 1'000;
   Hold(3);
-  EXPECT_EQ(Strides(), (Names{"(begins)", "s0", "s1"}));
+  EXPECT_EQ(Strides(), (Names{"(begins)", "s0"})) << "the record of s1 counts its lost attempt";
 }
 
 // Each step goes through the queue: it completes under one lease and the next one begins under another.
@@ -223,13 +223,14 @@ TEST_F(StrideTest, GivesBackAgainIfSomethingCameIn) {
 
 TEST_F(StrideTest, OfRunsThatAreGivenBackGivesTemplatesWhatTheyAskFor) {
   limits_.go_on = false;
-  answers[{"a", 1}] = Succeeds(Text(R"({"text":"hello","count":3,"b":1})"));
+  answers[{"a", 1}] = Succeeds(Text(R"({"text":"hello","count":3,"bee":1})"));
   answers[{"b", 1}] = Succeeds(Text(R"({"count":4})"));
   Run(R"(max_execution_time: 1h
+lenient_templates: true
 steps:
   - {name: a, capability: test.effect, inputs: {size: 1}}
   - {name: b, capability: test.effect, inputs: {size: 1, z: '{{a.text}} of {{given}}', n: '{{count}}'}}
-  - {name: c, capability: test.effect, inputs: {size: 1, n: '{{count}} {{b}} {{nobody.says}}'}}
+  - {name: c, capability: test.effect, inputs: {size: 1, n: '{{count}} {{bee}} {{nobody.says}}'}}
   - {name: d, capability: test.effect, inputs: {size: 1, n: '{{count}}'}}
 )");
   EXPECT_EQ(Strides(), (Names{"(begins)", "a", "(goes on)", "b", "(goes on)", "d"})) << "c has a note of what its template did not find";
@@ -254,7 +255,8 @@ TEST_F(StrideTest, GivesTemplatesWhatTheyAskFor) {
 }
 
 TEST_F(StrideTest, IsNotTakenWhereATemplateHasNoAnswer) {
-  Run(R"(steps:
+  Run(R"(lenient_templates: true
+steps:
   - {name: a, capability: test.effect, inputs: {size: 1}}
   - {name: b, capability: test.effect, inputs: {size: 1, n: '{{nobody.says}}'}}
   - {name: c, capability: test.effect, inputs: {size: 1}}
@@ -293,15 +295,15 @@ TEST_F(StrideTest, LeavesWhatIsTooDeepToBeRefused) {
 
 // A name that no variable had when it was asked for may be one later.
 TEST_F(StrideTest, SeesVariablesThatCameSince) {
-  answers[{"a", 1}] = Succeeds(Text(R"({"b":1,"inputs":2,"":3})"));
-  answers[{"c", 1}] = Succeeds(Text(R"({"b":4,"d":5})"));
-  answers[{"d", 1}] = Succeeds(Text(R"({"b":6,"a":7})"));
+  answers[{"a", 1}] = Succeeds(Text(R"({"bee":1,"inputs":2,"":3})"));
+  answers[{"c", 1}] = Succeeds(Text(R"({"bee":4,"dee":5})"));
+  answers[{"d", 1}] = Succeeds(Text(R"({"bee":6,"aye":7})"));
   Run(R"(steps:
   - {name: a, capability: test.effect, inputs: {size: 1}}
   - {name: b, capability: test.effect, inputs: {size: 1, n: '{{inputs}}'}}
   - {name: c, capability: test.effect, inputs: {size: 1}}
   - {name: d, capability: test.effect, inputs: {size: 1}}
-  - {name: e, capability: test.effect, inputs: {size: 1, n: '{{b}} {{d.b}}'}}
+  - {name: e, capability: test.effect, inputs: {size: 1, n: '{{bee}} {{d.bee}}'}}
 )");
   EXPECT_EQ(Strides(), (Names{"(begins)", "a", "b", "c", "d", "e"}));
 }
