@@ -41,7 +41,8 @@ class AllocationApi : public ApiFixture {
     const int asked = test::FailEachAllocation([&] {
       const auto response = Handle(method, path, body);
       if (!response || response->status == 503) return;
-      EXPECT_EQ(response->status, right) << response->body;
+      // 200 for 201: memory was short after the run was made, the request was taken up once more, and found its run there.
+      EXPECT_TRUE(response->status == right || (right == 201 && response->status == 200)) << response->status << response->body;
       ++good;
     });
     EXPECT_GT(asked, 10) << path;

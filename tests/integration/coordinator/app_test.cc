@@ -16,7 +16,7 @@ TEST_F(CoordinatorApp, EachDutyIsHeldByOneOfTwo) {
   for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper"}) {
     EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 0) != held(duty, 1); })) << duty;
   }
-  EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 6);
+  EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 7);
   // Both answer; what one makes the other sees.
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + Submit(0), Json(), {}, 1).status, 200);
   const bool first_held_some = held("timers", 0) || held("reaper", 0) || held("ready", 0);
