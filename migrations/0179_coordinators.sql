@@ -10,6 +10,7 @@ CREATE TABLE coordinators (
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 GRANT SELECT, INSERT, UPDATE, DELETE ON coordinators TO acl_service;
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON coordinators FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 RESET ROLE;
 
