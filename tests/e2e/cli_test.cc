@@ -9,13 +9,13 @@
 namespace acl::test {
 namespace {
 
-// Processes whose environment names this database: everything a test's `airun dev` started.
-std::vector<pid_t> ProcessesOn(const std::string& database_url) {
+// Processes whose environment has this mark: everything that a test's `airun dev` started.
+std::vector<pid_t> ProcessesMarked(const std::string& mark) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (ReadFile(entry.path() / "environ").find("ACL_DATABASE_URL=" + database_url) != std::string::npos) found.push_back(std::stoi(name));
+    if (ReadFile(entry.path() / "environ").find("MARK_OF_A_TEST=" + mark) != std::string::npos) found.push_back(std::stoi(name));
   }
   return found;
 }
@@ -33,9 +33,10 @@ TEST(Dev, StartsAFleetRunsAWorkflowAndLeavesNoChild) {
   ASSERT_TRUE(database.ok()) << database.message();
   const std::string url = (*database)->conninfo();
   TestFolder folder;
+  const std::string mark = folder.path();  // children inherit it; what is secret of an environment is erased
   const std::string port = std::to_string(FreePair());
   Process dev({{Binary("airun"), "dev", "--workers", "1", "--port", port, "--work-dir", folder / "work"},
-               {{"ACL_DATABASE_URL", url}, {"ACL_ALLOWED_PROGRAMS", "sh,echo"}},
+               {{"ACL_DATABASE_URL", url}, {"ACL_ALLOWED_PROGRAMS", "sh,echo"}, {"MARK_OF_A_TEST", mark}},
                folder / "dev.log",
                folder.path()});
   ASSERT_TRUE(WaitUntil([&] { return !dev.running() || dev.Output().find("Ctrl-C stops everything") != std::string::npos; }));
@@ -47,10 +48,10 @@ TEST(Dev, StartsAFleetRunsAWorkflowAndLeavesNoChild) {
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err << dev.Output();
   EXPECT_NE(run.out.find("COMPLETED"), std::string::npos) << run.out;
   EXPECT_EQ(RunProgram({Binary("airun"), "doctor"}, environment).exit_code, 0);
-  EXPECT_EQ(ProcessesOn(url).size(), 3u) << "airun, the coordinator, a worker";
+  EXPECT_EQ(ProcessesMarked(mark).size(), 3u) << "airun, the coordinator, a worker";
   dev.Signal(SIGINT);
   EXPECT_EQ(dev.Wait(), 0) << dev.Output();
-  EXPECT_TRUE(ProcessesOn(url).empty());
+  EXPECT_TRUE(ProcessesMarked(mark).empty());
   EXPECT_EQ(Psql(url, "select status from workflows"), "COMPLETED");
 }
 

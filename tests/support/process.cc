@@ -101,7 +101,7 @@ RunResult RunProgram(const std::vector<std::string>& argv, const std::map<std::s
   close(out);
   close(err);
   int status = 0;
-  const bool ended = WaitUntil([&] { return waitpid(pid, &status, WNOHANG) == pid; }, std::chrono::seconds(120));
+  const bool ended = WaitUntil([&] { return waitpid(pid, &status, WNOHANG) == pid; }, std::chrono::seconds(280));
   if (!ended) {
     ADD_FAILURE() << argv[0] << " did not end; its errors:\n" << ReadFile(folder / "err");
     kill(pid, SIGKILL);
