@@ -361,7 +361,8 @@ class HttpClient::Loop {
     if (now < next_look_ && !stopping) return;
     next_look_ = now + (active_.empty() ? kLookEvery * 600 : kLookEvery);
     std::vector<HttpExchange*> ended;
-    for (auto& [exchange, owned] : active_) {
+    for (auto& one : active_) {
+      HttpExchange* const exchange = one.first;
       const bool stopped = stopping || (exchange->call.stopped && exchange->call.stopped());
       if (stopped || exchange->call.deadline <= now) {
         UntilThereIsMemory([&] {
