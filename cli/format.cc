@@ -27,9 +27,9 @@ std::int64_t IntOf(const Json& object, const std::string& key, std::int64_t othe
 const Json& ItemsOf(const Json& body) {
   static const Json kEmpty = Json::array();
   if (body.is_array()) return body;
-  if (body.is_object())
-    for (const char* key : {"items", "workflows", "events", "workers", "leases", "quarantined", "files", "capabilities"})
-      if (auto it = body.find(key); it != body.end() && it->is_array()) return *it;
+  if (!body.is_object()) return kEmpty;
+  for (const char* key : {"items", "workflows", "events", "workers", "queues", "leases", "quarantined", "files", "capabilities"})
+    if (auto it = body.find(key); it != body.end() && it->is_array()) return *it;
   return kEmpty;
 }
 
