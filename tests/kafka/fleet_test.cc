@@ -62,7 +62,9 @@ TEST_F(KafkaFleet, RunsGoThroughMessagesStepByStep) {
   ASSERT_TRUE(fleet.AwaitReady());
   const auto ids = SubmitMany(20, 5);
   ExpectAllComplete(ids);
-  EXPECT_GE(Sum("acl_queue_messages_total", "outcome=\"claimed\"", {1, 2, 3}), 100) << "each step was claimed anew";
+  EXPECT_GE(Sum("acl_claims_total", "", {1, 2, 3}), 100) << "each step was claimed anew";
+  // What has begun is looked for in the table where messages take long (a loaded machine): those messages find their rows gone.
+  EXPECT_GE(Sum("acl_queue_messages_total", "outcome=\"claimed\"", {1, 2, 3}), 20);
   EXPECT_EQ(Sum("acl_queue_late_claims_total", "", {1, 2, 3}), 0);
   EXPECT_GT(Sum("acl_claims_sticky_total", "", {1, 2, 3}), 0) << "a run's messages come by one partition, to the worker that had it last";
   const auto relayed = [&](const std::string& metric, const std::string& label) {
