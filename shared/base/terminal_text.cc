@@ -1,9 +1,11 @@
 #include "shared/base/terminal_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 
 #include "shared/base/utf8.h"
 
@@ -59,12 +61,7 @@ std::string Escaped(std::string_view text, const Write& write) {
   return out;
 }
 
-template <class... Values>
-void Append(std::string& out, const char* format, Values... values) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  out += buffer;
-}
+void AppendUnit(std::string& out, std::uint32_t unit) { fmt::format_to(std::back_inserter(out), "\\u{:04x}", unit); }
 
 }  // namespace
 
@@ -72,7 +69,13 @@ std::string TerminalText(std::string_view text) {
   if (std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
   return Escaped(text, [](std::string_view one, bool whole, std::string& out) {
     const auto point = static_cast<std::uint32_t>(whole ? PointOf(one) : static_cast<unsigned char>(one[0]));
-    Append(out, !whole || point < 0x80 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+    if (!whole || point < 0x80) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", point);
+    } else if (point < 0x10000) {
+      AppendUnit(out, point);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\U{:08x}", point);
+    }
   });
 }
 
@@ -80,9 +83,9 @@ std::string TerminalJson(std::string json) {
   if (std::all_of(json.begin(), json.end(), IsPlain)) return json;
   return Escaped(json, [](std::string_view one, bool whole, std::string& out) {
     const auto point = static_cast<std::uint32_t>(whole ? PointOf(one) : 0xFFFD);
-    if (point < 0x10000) return Append(out, "\\u%04x", point);
-    Append(out, "\\u%04x", 0xD7C0 + (point >> 10));
-    Append(out, "\\u%04x", 0xDC00 + (point & 0x3FF));
+    if (point < 0x10000) return AppendUnit(out, point);
+    AppendUnit(out, 0xD7C0 + (point >> 10));
+    AppendUnit(out, 0xDC00 + (point & 0x3FF));
   });
 }
 
