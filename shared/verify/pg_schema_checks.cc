@@ -22,6 +22,13 @@ const Statement kRights("verify.rights", Statement::Kind::kRead, R"(
 SELECT g.table_name, p.privilege, has_table_privilege('acl_service', to_regclass('public.' || g.table_name), p.privilege)
 FROM unnest($names::text[]) AS g(table_name) CROSS JOIN unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS p(privilege)
 WHERE to_regclass('public.' || g.table_name) IS NOT NULL)");
+// Whether what a policy says of inserted rows holds: it is there, and no other lets more in.
+const Statement kPolicies("verify.policies", Statement::Kind::kRead, R"(
+SELECT c.relname, c.relrowsecurity,
+       (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd IN ('a', '*') AND p.polpermissive),
+       (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = 'a' AND p.polname = 'written_under_a_lease'
+                                           AND pg_get_expr(p.polwithcheck, p.polrelid) LIKE '%leases%')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname = ANY ($names::text[]))");
 // A view must show every row of the table it stands for.
 const Statement kShown("verify.views_show_all", Statement::Kind::kRead, R"(
 SELECT 'events', (SELECT count(*) FROM event_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM events)
@@ -107,6 +114,7 @@ constexpr Column kDocumented[] = {
 // Written once: no right to change them, and a trigger as the second line.
 constexpr const char* kImmutable[] = {"journal_rows",      "spec_texts",    "other_attempts",
                                       "other_completions", "lease_history", "compensation_rows"};
+constexpr const char* kUnderALease[] = {"journal_rows", "other_attempts", "other_completions"};  // only with the token of the lease
 constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "completion_rows"};
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
@@ -172,6 +180,13 @@ Status CheckGuards(PgVerifyStore& store, Report& report) {
     const std::string table = rights->Text(i, 0), privilege = rights->Text(i, 1);
     if (privilege == "DELETE" && removable.contains(table)) continue;
     report.Check("guard.rights", !rights->Bool(i, 2), table, privilege, "acl_service has no such right", "it has");
+  }
+  auto policies = store.Run(kPolicies, NamesOf({std::begin(kUnderALease), std::end(kUnderALease)}));
+  if (!policies) return policies.error();
+  for (int i = 0; i < policies->size(); ++i) {
+    const bool on = policies->Bool(i, 1), alone = policies->Int(i, 2) == 1 && policies->Int(i, 3) == 1;
+    report.Check("guard.policy", on && alone, policies->Text(i, 0), "written_under_a_lease", "the only policy for rows that are inserted",
+                 !on ? "row security is off" : "it is not there, or another lets more in");
   }
   return {};
 }

@@ -188,12 +188,14 @@ TEST_F(PgCommitTest, RowsOfAProgramOfBeforeAreRowsLikeOthers) {
   CreateOne();
   Claimed claimed = ClaimOne(session);
   const std::string id = Sql(claimed.subject);
+  const std::string token = std::to_string(claimed.token.value);
   const auto old_completion = [&](const std::string& step) {
     return "INSERT INTO completion_rows (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum) VALUES (" + id +
-           ", '" + step + "', 1, 1, 1, now(), sha256('r'))";
+           ", '" + step + "', 1, " + token + ", 1, now(), sha256('r'))";
   };
   const auto old_attempt = [&](const std::string& step) {
-    return "INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at) VALUES (" + id + ", '" + step + "', 1, 1, now())";
+    return "INSERT INTO attempt_rows (subject_id, step_id, attempt_id, token, started_at) VALUES (" + id + ", '" + step + "', 1, " + token +
+           ", now())";
   };
   for (const char* step : {"old", "moved"}) db().Exec(old_attempt(step), "acl_service");
   db().Exec(old_completion("old"), "acl_service");

@@ -357,6 +357,9 @@ const Damage kGuardDamages[] = {
     {"SubjectsMayChange", "guard.trigger", "subjects", "", "DROP TRIGGER immutable ON subjects"},
     {"TriggerGone", "guard.trigger", "leases", "", "DROP TRIGGER token_grows ON leases"},
     {"RightGiven", "guard.rights", "event_rows", "", "GRANT UPDATE ON event_rows TO acl_service"},
+    {"PolicyGone", "guard.policy", "journal_rows", "", "DROP POLICY written_under_a_lease ON journal_rows"},
+    {"PolicyOff", "guard.policy", "other_attempts", "", "ALTER TABLE other_attempts DISABLE ROW LEVEL SECURITY"},
+    {"AnotherPolicy", "guard.policy", "other_completions", "", "CREATE POLICY more ON other_completions FOR INSERT WITH CHECK (true)"},
     {"ViewHidesRows", "view.rows", "completed_steps", "",
      "CREATE OR REPLACE VIEW completed_steps AS SELECT c.subject_id AS workflow_id, c.step_id::varchar(100) AS step_id, c.attempt_id, "
      "c.completed_at, "
