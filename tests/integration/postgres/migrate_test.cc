@@ -179,12 +179,14 @@ TEST_F(GuardsTest, ServiceRoleMayNotChangeWhatIsWrittenOnce) {
 // Whoever has the service's password but no lease, and a statement that forgot to compare.
 TEST_F(GuardsTest, ServiceRoleWritesOnlyUnderTheTokenOfALease) {
   db().Exec(
-      "INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at) SELECT '00000000-0000-7000-8000-000000000001', project_id, "
+      "INSERT INTO subjects (subject_id, project_id, kind, queue, band, created_at) SELECT '00000000-0000-7000-8000-000000000001', "
+      "project_id, "
       "'workflow', 'q', 1, now() FROM projects LIMIT 1; "
       "INSERT INTO leases (subject_id, token, required_version) VALUES ('00000000-0000-7000-8000-000000000001', 7, 1)");
   const auto event = [](const std::string& table, int seq, int token) {
     return "INSERT INTO " + table +
-           " (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload) VALUES "
+           " (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload) "
+           "VALUES "
            "('00000000-0000-7000-8000-000000000001', " +
            std::to_string(seq) + ", gen_random_uuid(), 't', 1, 'p', " + std::to_string(token) +
            ", now(), sha256('a'), sha256('a'), sha256('a'), '{}')";
@@ -193,7 +195,8 @@ TEST_F(GuardsTest, ServiceRoleWritesOnlyUnderTheTokenOfALease) {
     for (int token : {0, 6, 8}) EXPECT_EQ(db().Refusal(event(table, 2, token), "acl_service").code, Code::kDenied) << table << ' ' << token;
   }
   db().Exec(event("journal_rows", 2, 7), "acl_service");
-  for (const char* row : {"attempt_rows (subject_id, step_id, attempt_id, token, started_at) VALUES ('00000000-0000-7000-8000-000000000001', 's', 1, 6, now())",
+  for (const char* row : {"attempt_rows (subject_id, step_id, attempt_id, token, started_at) VALUES "
+                          "('00000000-0000-7000-8000-000000000001', 's', 1, 6, now())",
                           "other_completions (subject_id, step_id, attempt_id, token, event_seq, completed_at, result_checksum) VALUES "
                           "('00000000-0000-7000-8000-000000000001', 's', 1, 6, 2, now(), sha256('r'))"}) {
     EXPECT_EQ(db().Refusal(std::string("INSERT INTO ") + row, "acl_service").code, Code::kDenied) << row;
