@@ -12,6 +12,7 @@
 
 #include "shared/base/check.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutant.h"
 
 namespace acl {
 
@@ -102,9 +103,7 @@ int CurlMulti::OnSocket(CURL* easy, curl_socket_t socket, int what, void* self, 
   auto& multi = *static_cast<CurlMulti*>(self);
   if (what == CURL_POLL_REMOVE) {
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.fd = socket}};
-#ifdef ACL_MUTANT_RESTING_UNWATCHED
-    event.events = 0;
-#endif
+    if (Mutant("resting_unwatched")) event.events = 0;
     if (known != nullptr && ::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0)
       UntilThereIsMemory([&] { multi.resting_.insert(socket); });  // no exception goes through libcurl
     ::curl_multi_assign(multi.multi_, socket, nullptr);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutant.h"
 #include "shared/base/utf8.h"
 #include "shared/capability/handlers.h"
 #include "shared/kernel/call_format.h"
@@ -380,9 +381,7 @@ StepResult CapabilityRunner::Finish(Attempt& attempt, StepResult result) {
 }
 
 std::string CapabilityRunner::AttemptFolder(const SubjectId& subject, Token token, int attempt_id) const {
-#ifdef ACL_MUTANT_WORKSPACE_SHARED
-  return fmt::format("{}/runs/{}/of/all", folder_->path(), subject.ToString());
-#endif
+  if (Mutant("workspace_shared")) return fmt::format("{}/runs/{}/of/all", folder_->path(), subject.ToString());
   // A name nobody else has: two attempts never meet, whatever their ids.
   return fmt::format("{}/runs/{}/{}/{}-{:016x}", folder_->path(), subject.ToString(), token.value, attempt_id,
                      next_name_.fetch_add(1, std::memory_order_relaxed));
