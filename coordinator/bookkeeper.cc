@@ -6,6 +6,7 @@
 #include "coordinator/decide_alone.h"
 #include "shared/capability/task_format.h"
 #include "shared/journal/snapshot.h"
+#include "shared/kernel/item_builder.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/kernel/task.h"
 #include "shared/telemetry/log.h"
@@ -14,7 +15,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kAtOnce = 16;
-constexpr milliseconds kSessionTtl{30'000}, kPause{100}, kAgain{3'000};
+constexpr milliseconds kSessionTtl{30'000}, kPause{100};
 
 class Bookkeeper {
  public:
@@ -99,10 +100,10 @@ class Bookkeeper {
         restored ? MatchesHead(*restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root) : Status(restored.error());
     if (!sound && sound.code() == Code::kCorrupt) {
       if (const auto version = NewerVersionOf(claimed.snapshot, claimed.events))
-        return std::optional(Untouched(claimed, session, *version));
+        return std::optional(ReleaseFor(claimed, session, *version));
       return Quarantine(claimed, session, "restore failed", sound.message());
     }
-    if (!sound) return std::optional(Untouched(claimed, session, std::nullopt));  // its contents cannot be read now
+    if (!sound) return std::optional(ReleaseUntilLater(claimed, session));  // its contents cannot be read now
     for (const InboxRow& row : claimed.inbox) {
       auto payload = ParseJson(row.payload);
       if (row.kind != kTaskResultKind || !payload) continue;
@@ -111,24 +112,6 @@ class Bookkeeper {
     auto item = DecideAlone(kind_, claimed, std::move(restored->state), session, out_of_time);
     if (!item) return Quarantine(claimed, session, "decision failed", item.message());
     return std::optional(std::move(*item));
-  }
-
-  // For a newer program, or for later.
-  static CommitItem Untouched(const Claimed& claimed, const SessionId& session, std::optional<int> version) {
-    CommitItem item;
-    item.subject = claimed.subject;
-    item.session = session;
-    item.token = claimed.token;
-    item.base_seq = claimed.head.seq;
-    item.chain = claimed.head.chain;
-    item.state_root = claimed.head.state_root;
-    item.last_timestamp = claimed.head.last_timestamp;
-    item.disposition = Disposition::kRelease;
-    item.expected_wake = claimed.wake;
-    item.requeue = true;
-    item.required_version = version;
-    if (!version) item.not_before = claimed.db_now + kAgain;
-    return item;
   }
 
   Result<std::optional<CommitItem>> Quarantine(const Claimed& claimed, const SessionId& session, const std::string& reason,

@@ -136,98 +136,13 @@ bool SubjectRun::Ready(const BuildContext& context) const {
   return !idle_ && context.free_slots > 0;
 }
 
-Status SubjectRun::Fold(Work& work, EventDraft draft, WallTime now) {
-  const bool joins = work.open && kind_.Joins(work.open->type, draft.type);
-  if (work.open && !joins) SealOpen(work, now);
-  auto folded = acl::Fold(kind_, work.next_state, std::move(draft));
-  if (!folded) return folded.error();
-  ++work.drafts;
-  if (joins) {
-    work.open->Join(std::move(*folded), work.next_state);
-  } else {
-    work.open = std::move(*folded);
-    work.item.last_timestamp = std::max(now, work.item.last_timestamp);
-  }
-  return {};
-}
-
-void SubjectRun::SealOpen(Work& work, WallTime now) {
-  Event event;
-  event.type = std::move(work.open->type);
-  WordPayload(*work.open, work.next_state, event);
-  work.open->Dismiss();
-  work.open.reset();
-  Seal(work, std::move(event), now);
-}
-
-void SubjectRun::Seal(Work& work, Event event, WallTime now) {
-  CommitItem& item = work.item;
-  event.subject = subject_;
-  event.seq = item.base_seq + std::int64_t(item.events.size()) + 1;
-  event.journal = journal_;
-  event.token = token_;
-  event.timestamp = std::max(now, item.last_timestamp);
-  event.chain = ChainNext(item.chain, event);
-  item.chain = event.chain;
-  item.last_timestamp = event.timestamp;
-  work.delta_bytes += event.payload->size();
-  item.events.push_back(std::move(event));
-}
-
 Status SubjectRun::Decide(Work& work, const Input& input, WallTime now) {
-  CommitItem& item = work.item;
-  Decision decision = kind_.Decide(work.next_state, input, std::max(now, item.last_timestamp));
-  std::vector<std::int64_t> landed;  // by draft: the event it stands in
-  for (EventDraft& draft : decision.events) {
-    Status folded = Fold(work, std::move(draft), now);
-    if (!folded) return folded;
-    landed.push_back(LastSeq(work));
-  }
-  std::move(decision.attempts.begin(), decision.attempts.end(), std::back_inserter(item.attempts));
-  for (CompletionRow& row : decision.completions) {
-    if (row.event_seq < 1 || row.event_seq > std::int64_t(decision.events.size())) {
-      return Error{Code::kInternal, fmt::format("kind '{}': completion of '{}' names no event of its decision", kind_.Name(), row.step_id)};
-    }
-    row.event_seq = landed[std::size_t(row.event_seq - 1)];
-    row.completed_at = item.last_timestamp;
-    item.completions.push_back(std::move(row));
-  }
-  for (TimerRow& timer : decision.timers_set) {
-    work.timer_changes[timer.timer_id] = timer.fire_at;
-    item.timers_set.push_back(std::move(timer));
-  }
-  for (std::string& timer : decision.timers_cleared) {
-    work.timer_changes[timer] = std::nullopt;
-    std::erase_if(item.timers_set, [&](const TimerRow& row) { return row.timer_id == timer; });
-    item.timers_cleared.push_back(std::move(timer));
-  }
-  std::move(decision.compensations.begin(), decision.compensations.end(), std::back_inserter(item.compensations));
-  std::move(decision.tasks.begin(), decision.tasks.end(), std::back_inserter(item.tasks));
-  for (TaskKey& key : decision.tasks_cancelled) {
-    auto offered = std::find_if(item.tasks.begin(), item.tasks.end(),
-                                [&](const TaskRow& row) { return row.step_id == key.step_id && row.attempt_id == key.attempt_id; });
-    if (offered != item.tasks.end()) {
-      offered->cancel_requested = true;
-    } else {
-      item.tasks_cancelled.push_back(std::move(key));
-    }
-  }
-  std::move(decision.outbox.begin(), decision.outbox.end(), std::back_inserter(item.outbox));
-  item.contents.insert(item.contents.end(), decision.contents.begin(), decision.contents.end());
-  std::move(decision.cancel_steps.begin(), decision.cancel_steps.end(), std::back_inserter(work.cancels));
-  if (decision.cancel_all) {
+  auto stops = work.made.Decide(input, now);
+  if (!stops) return stops.error();
+  std::move(stops->steps.begin(), stops->steps.end(), std::back_inserter(work.cancels));
+  if (stops->all) {
     for (const auto& [step_id, running] : running_) {
       if (!work.finished.contains(step_id)) work.cancels.push_back(step_id);
-    }
-  }
-  if (decision.listing) {
-    if (!item.listing) {
-      item.listing = std::move(decision.listing);
-    } else {  // several changes in one item: the last status, every time and the last error
-      item.listing->status = decision.listing->status;
-      if (decision.listing->error_message) item.listing->error_message = decision.listing->error_message;
-      if (decision.listing->started_at) item.listing->started_at = decision.listing->started_at;
-      if (decision.listing->completed_at) item.listing->completed_at = decision.listing->completed_at;
     }
   }
   return {};
@@ -236,12 +151,12 @@ Status SubjectRun::Decide(Work& work, const Input& input, WallTime now) {
 void SubjectRun::RecordAttempt(Work& work, const std::string& step_id) {
   const Running& running = running_.at(step_id);
   if (running.row_written || !work.rows_written.insert(step_id).second) return;
-  work.item.attempts.push_back({step_id, running.attempt_id, token_, running.started_at});
+  work.made.item.attempts.push_back({step_id, running.attempt_id, token_, running.started_at});
 }
 
 Status SubjectRun::PlanStarts(Work& work, const BuildContext& context, Next& next) {
   NextContext next_context;
-  next_context.now = std::max(context.now, work.item.last_timestamp);
+  next_context.now = std::max(context.now, work.made.item.last_timestamp);
   for (const auto& [step_id, running] : running_) {
     if (!work.finished.contains(step_id)) next_context.running.insert(step_id);
   }
@@ -251,7 +166,7 @@ Status SubjectRun::PlanStarts(Work& work, const BuildContext& context, Next& nex
   // What is dispatched changes what there is to wait for: the kind is asked again until it dispatches nothing more.
   for (bool again = true; again;) {
     next_context.free_slots = may_start ? context.free_slots - int(work.starts.size()) : 0;
-    next = kind_.WhatNext(work.next_state, next_context);
+    next = kind_.WhatNext(work.made.state, next_context);
     again = false;
     Status taken = TakeUp(work, context, next_context, next, again);
     if (!taken) return taken;
@@ -264,13 +179,13 @@ Status SubjectRun::TakeUp(Work& work, const BuildContext& context, NextContext& 
     const auto before_it = attempt_counts_.find(start.step_id);
     const int attempt_id = 1 + (before_it == attempt_counts_.end() ? 0 : before_it->second);
     if (start.target || NeedsRowFirst(start.effect)) {
-      const int before = work.drafts;
+      const int before = work.made.drafts();
       Input input = StartingInput{std::move(start), attempt_id};
       Status decided = Decide(work, input, context.now);
       if (!decided) return decided;
       start = std::move(std::get<StartingInput>(input).step);
-      if (work.drafts == before) continue;  // refused: the state has moved on
-      work.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
+      if (work.made.drafts() == before) continue;  // refused: the state has moved on
+      work.made.item.attempts.push_back({start.step_id, attempt_id, token_, next_context.now});
     }
     if (start.target) {
       dispatched = true;
@@ -291,7 +206,7 @@ bool SubjectRun::GivesWay(const BuildContext& context) const {
 }
 
 void SubjectRun::ChooseDisposition(Work& work, const BuildContext& context, const Next& next) {
-  CommitItem& item = work.item;
+  CommitItem& item = work.made.item;
   const bool still_running = running_.size() > work.finished.size();
   item.expected_wake = read_wake_;
   if (next.closed && !still_running) {
@@ -331,9 +246,9 @@ Status SubjectRun::Follow(Work& work, const BuildContext& context, Next& next) {
       step_ended_ = true;
     } else if (const auto* inbox = std::get_if<InboxInput>(&input)) {
       if (inbox->id.is_nil()) {
-        work.item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));
+        work.made.item.timers_cleared.push_back(inbox->payload.value("timer_id", ""));
       } else {
-        work.item.consumed_inbox.push_back(inbox->id);
+        work.made.item.consumed_inbox.push_back(inbox->id);
       }
     }
     Status decided = Decide(work, input, context.now);
@@ -349,31 +264,21 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   context.now = std::max(given.now, db_seen_);
   if (context.give_back && context.effects_wait && RunsEffect()) context.give_back = false;
   TakeDueTimers(context.now);
-  Work work;
-  CommitItem& item = work.item;
-  item.subject = subject_;
-  item.session = session_;
-  item.token = token_;
-  item.base_seq = head_seq_;
-  item.chain = chain_;
-  item.last_timestamp = last_timestamp_;
-  work.next_state = state_;
+  Work work(ItemBuilder(kind_, Base(), state_));
+  CommitItem& item = work.made.item;
 
   Next next;
   if (!TakeStride(work, context, next)) {
     footing_.reset();
     Status followed = Follow(work, context, next);
     if (!followed) return followed.error();
-    if (work.open) SealOpen(work, context.now);
   }
-  item.state_root = work.next_state.Root();
-  work.next_state.Settle();
+  work.made.Finish(context.now);
+  work.made.state.Settle();
   ChooseDisposition(work, context, next);
-  // A timer set again by this very item must not be cleared by it.
-  std::erase_if(item.timers_cleared, [&](const std::string& id) {
-    auto change = work.timer_changes.find(id);
-    return change != work.timer_changes.end() && change->second.has_value();
-  });
+  work.next_state = work.made.state;
+  work.timer_changes = work.made.timer_changes();
+  work.delta_bytes = work.made.delta_bytes();
   // Idle until an input comes, unless only slots or trust kept it from starting more.
   idle_ = context.start_allowed && int(work.starts.size()) < context.free_slots;
   for (const CompletionRow& row : item.completions) work.completed.push_back(row.step_id);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/kernel/fold.h"
+#include "shared/kernel/item_builder.h"
 #include "shared/kernel/kind.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
@@ -152,9 +152,8 @@ class SubjectRun {
   };
   // An item that is being built.
   struct Work : InFlight {
-    CommitItem item;  // its events are sealed; the last may still be open
-    std::optional<Folded> open;
-    int drafts = 0;  // folded so far
+    explicit Work(ItemBuilder begun) : made(std::move(begun)) {}
+    ItemBuilder made;
     std::set<std::string> rows_written;
   };
 
@@ -169,12 +168,6 @@ class SubjectRun {
   bool IsRunning(const std::string& step_id, int attempt_id) const;
   void TakeDueTimers(WallTime now);
   Status Decide(Work& work, const Input& input, WallTime now);
-  Status Fold(Work& work, EventDraft draft, WallTime now);
-  // Words and seals the open event.
-  void SealOpen(Work& work, WallTime now);
-  // Numbers and chains it.
-  void Seal(Work& work, Event event, WallTime now);
-  static std::int64_t LastSeq(const Work& work) { return work.item.base_seq + std::int64_t(work.item.events.size()) + (work.open ? 1 : 0); }
   Status PlanStarts(Work& work, const BuildContext& context, Next& next);
   Status TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
   bool SnapshotComes(const Work& work, std::int64_t events) const;
@@ -183,6 +176,8 @@ class SubjectRun {
   void RecordAttempt(Work& work, const std::string& step_id);
   void Adopt(InFlight& work);
   void KeepStored(Snapshot snapshot);
+
+  ItemBase Base() const { return {subject_, session_, token_, head_seq_, chain_, journal_, last_timestamp_}; }
 
   const SubjectKind& kind_;
   const SubjectId subject_;

@@ -1,6 +1,5 @@
 // Snapshots of a leased subject: when one is due, what it is of, and what is known of the last.
 
-#include "worker/release_items.h"
 #include "worker/subject_run.h"
 
 namespace acl {
@@ -14,8 +13,8 @@ void SubjectRun::OnSnapshot(Snapshot snapshot) {
 // One is being made, or will be once these events are committed: TakeSnapshotJob measures what the state is by then.
 bool SubjectRun::SnapshotComes(const Work& work, std::int64_t events) const {
   if (snapshot_ready_ || snapshot_failed_) return false;
-  return snapshot_running_ ||
-         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.delta_bytes, work.next_state.stored_bytes());
+  return snapshot_running_ || SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.made.delta_bytes(),
+                                          work.made.state.stored_bytes());
 }
 
 void SubjectRun::KeepStored(Snapshot snapshot) {
@@ -39,18 +38,11 @@ std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now)
 }
 
 CommitItem SubjectRun::ReleaseUntilLater(WallTime now) const {
-  CommitItem item;
-  item.subject = subject_;
-  item.session = session_;
-  item.token = token_;
-  item.base_seq = head_seq_;
-  item.chain = chain_;
-  item.state_root = state_.Root();
-  item.last_timestamp = last_timestamp_;
+  CommitItem item = BeginItem(Base(), state_.Root());
   item.disposition = Disposition::kRelease;
   item.expected_wake = read_wake_;
   item.requeue = true;
-  item.not_before = now + kOutOfMemoryPause;
+  item.not_before = now + kClaimAgainPause;
   return item;
 }
 

@@ -21,7 +21,7 @@ bool SubjectRun::MayStride(const BuildContext& context) const {
 bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next) {
   if (!MayStride(context)) return false;
   Input& input = inputs_.front();
-  CommitItem& item = work.item;
+  CommitItem& item = work.made.item;
   const WallTime at = std::max(context.now, item.last_timestamp);
 #ifndef NDEBUG
   SubjectRun at_length(*this);  // says in many words what a stride says
@@ -29,12 +29,12 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
 #endif
   Stride stride;
   if (!kind_.TakeStride(state_, input, at, limits_.go_on, footing_, stride)) return false;
-  work.next_state = std::move(stride.next_state);
+  work.made.state = std::move(stride.next_state);
   if (const auto* finished = std::get_if<StepFinishedInput>(&input)) {
     work.finished.insert(finished->step_id);
     step_ended_ = true;
   }
-  for (Event& event : stride.events) Seal(work, std::move(event), at);
+  for (Event& event : stride.events) work.made.Seal(std::move(event), at);
   if (stride.completion) {
     stride.completion->event_seq = item.base_seq + 1;
     stride.completion->completed_at = at;
@@ -45,14 +45,8 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
     work.start_attempts[stride.start->step_id] = 1;
     work.starts.push_back(std::move(*stride.start));
   }
-  if (stride.timer_set) {
-    work.timer_changes[stride.timer_set->timer_id] = stride.timer_set->fire_at;
-    item.timers_set.push_back(std::move(*stride.timer_set));
-  }
-  if (stride.timer_cleared) {
-    work.timer_changes[*stride.timer_cleared] = std::nullopt;
-    item.timers_cleared.push_back(std::move(*stride.timer_cleared));
-  }
+  if (stride.timer_set) work.made.SetTimer(std::move(*stride.timer_set));
+  if (stride.timer_cleared) work.made.ClearTimer(std::move(*stride.timer_cleared));
   item.listing = std::move(stride.listing);
   next.closed = stride.closed;
   if (!stride.start) {  // it gives the lease back, and may have to be decided again
@@ -62,8 +56,8 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
   inputs_.pop_front();
 #ifndef NDEBUG
   Next after;
-  ACL_CHECK(at_length.Follow(worded, context, after).ok() && worded.open, "a stride where nothing follows");
-  at_length.SealOpen(worded, context.now);
+  ACL_CHECK(at_length.Follow(worded, context, after).ok() && worded.made.open(), "a stride where nothing follows");
+  worded.made.Finish(context.now);
   ACL_CHECK(next.closed == after.closed && !after.waiting, "where a stride ends");
   ACL_CHECK(!work.starts.empty() || work.inputs.size() == worded.inputs.size(), "what giving back was decided on");
   MustSayTheSame(work, worded);
@@ -72,17 +66,18 @@ bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next)
 }
 
 void SubjectRun::MustSayTheSame(const Work& stride, const Work& at_length) {
-  const auto& [one, other] = std::tie(stride.item, at_length.item);
+  const auto& [one, other] = std::tie(stride.made.item, at_length.made.item);
   ACL_CHECK(one.events == other.events && one.chain == other.chain, "a stride's event");
-  ACL_CHECK(one.last_timestamp == other.last_timestamp && stride.delta_bytes == at_length.delta_bytes, "a stride's measures");
+  ACL_CHECK(one.last_timestamp == other.last_timestamp && stride.made.delta_bytes() == at_length.made.delta_bytes(), "a stride's measures");
   ACL_CHECK(one.attempts == other.attempts && one.completions == other.completions, "a stride's rows");
   ACL_CHECK(stride.starts == at_length.starts && stride.start_attempts == at_length.start_attempts, "what a stride begins");
   ACL_CHECK(stride.finished == at_length.finished && stride.cancels == at_length.cancels, "what a stride ends");
-  ACL_CHECK(stride.timer_changes == at_length.timer_changes && stride.dispatched == at_length.dispatched, "a stride's timers and tasks");
+  ACL_CHECK(stride.made.timer_changes() == at_length.made.timer_changes() && stride.dispatched == at_length.dispatched,
+            "a stride's timers and tasks");
   ACL_CHECK(one.timers_set == other.timers_set && one.timers_cleared == other.timers_cleared, "a stride's timers");
   ACL_CHECK(one.listing == other.listing, "what a stride lists");
-  ACL_CHECK(stride.next_state.Root() == at_length.next_state.Root(), "the state after a stride");
-  ACL_CHECK(stride.next_state.stored_bytes() == at_length.next_state.stored_bytes(), "the bytes of a stride's state");
+  ACL_CHECK(stride.made.state.Root() == at_length.made.state.Root(), "the state after a stride");
+  ACL_CHECK(stride.made.state.stored_bytes() == at_length.made.state.stored_bytes(), "the bytes of a stride's state");
   CommitItem rest = other;  // a stride never has them
   rest.events.clear(), rest.attempts.clear(), rest.completions.clear(), rest.timers_set.clear(), rest.timers_cleared.clear();
   rest.listing.reset();

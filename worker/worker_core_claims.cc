@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "worker/release_items.h"
+#include "shared/kernel/item_builder.h"
 #include "worker/worker_core.h"
 
 namespace acl {
