@@ -1,0 +1,64 @@
+#pragma once
+// A command on a project and its state: events and an answer, or a refusal that says what is possible instead (document 000, 10). A refusal
+// by the state is an event too (`command.refused`), so that who tried what can be read; one by its form never gets as far as the journal.
+//
+//   command             arguments (optional ones in brackets)
+//   create_project      name, [verify: independent]
+//   create_goal         text, [priority]
+//   edit_goal           goal_id, [text], [priority]
+//   pause_goal, resume_goal, finish_goal, withdraw_goal   goal_id, [reason]; finish_goal: [force] with a reason, if tasks are open
+//   add_task            goal_id, title, [acceptance_criteria], [depends_on], [priority], [evidence]
+//   edit_task           task_id, [title], [acceptance_criteria], [depends_on], [priority], [evidence], [goal_id]
+//   start_task          task_id, [claim_seconds], [as_of], [resolved: why a blocked one may go on]
+//   take_next           [claim_seconds]: chooses and starts in one
+//   renew_claim         task_id, [claim_seconds], [token]
+//   pause_task          task_id, [reason], [token]
+//   block_task          task_id, blocker, [token]
+//   resolve_blocker     task_id, blocker_id, [reason]
+//   unblock_task        task_id, [reason]
+//   complete_task       task_id, [evidence], [token]
+//   reopen_task         task_id, [reason], [claim_seconds]
+//   withdraw_task       task_id, [reason]
+//   update_checkpoint   task_id, where_we_left_off, next_step, [needed_context_refs], [blockers], [tried], [pending], [token]
+//   expire_claim        task_id, token: what the clock says, by a timer
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/journal/event.h"
+#include "shared/kinds/project/model.h"
+
+namespace acl::project {
+
+struct Command {
+  std::string name;
+  Json arguments = Json::object();
+  std::string by;  // the actor
+};
+
+struct Refusal {
+  Code code = Code::kInvalid;  // kInvalid: its form; kNotFound; kConflict: the state does not allow it
+  // For programs: FORM, NOT_FOUND, INVALID_TRANSITION, NOT_READY, CLAIMED, LATE_HOLDER, CHANGED, CYCLE, EVIDENCE_MISSING, STALE_EVIDENCE,
+  // NOT_INDEPENDENT, OPEN_TASKS, WITHDRAWN, EXISTS, LIMIT
+  std::string reason;
+  std::string message;  // for people: what, where, what instead
+  Json details = Json::object();
+};
+
+struct Decided {
+  std::vector<EventDraft> events;
+  Json answer = Json::object();
+  std::optional<Refusal> refused;
+};
+
+// `now`: the time of the events. Pure: the same state, command and time give the same answer.
+Decided Decide(const Document& state, const Command& command, WallTime now);
+
+// Seconds that a claim holds unless it says otherwise, and how many it may ask for.
+inline constexpr int kUsualClaimSeconds = 900, kMostClaimSeconds = 7 * 24 * 3600;
+// Tasks that may depend on one task.
+inline constexpr std::size_t kMostDependents = 1'000;
+
+}  // namespace acl::project

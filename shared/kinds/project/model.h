@@ -1,0 +1,110 @@
+#pragma once
+// Goals, tasks and checkpoints as values, and where each stands in a project's state (document 000, 6). Times are database times of the
+// events.
+//
+//   project             name, counters, settings           task:<id>         one task
+//   goal:<id>           one goal                           checkpoint:<id>   the task's latest checkpoint
+//
+// Ids are made by the project: g1, g2 ... and t1, t2 ...; they are unique in it and mean nothing outside it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/journal/document.h"
+#include "shared/kinds/project/transitions.h"
+
+namespace acl::project {
+
+inline constexpr std::string_view kProjectKey = "project";
+inline std::string GoalKey(std::string_view id) { return std::string("goal:").append(id); }
+inline std::string TaskKey(std::string_view id) { return std::string("task:").append(id); }
+inline std::string CheckpointKey(std::string_view id) { return std::string("checkpoint:").append(id); }
+
+// 0 (first) to 4 (last).
+inline constexpr int kMostUrgent = 0, kLeastUrgent = 4, kUsualPriority = 2;
+// A task whose claims ran out so often is blocked instead of given to somebody once more.
+inline constexpr int kMostAbandoned = 3;
+
+// What the project itself keeps. `order` counts what happened in it: everything that is sorted by time is sorted by this.
+struct Project {
+  std::string name;
+  bool independent = false;  // who did a task may not be the only one to say that it is done
+  std::int64_t order = 0;
+  int goals = 0, tasks = 0;  // made so far
+  WallTime created_at;
+};
+
+struct Goal {
+  std::string id, text;
+  int priority = kUsualPriority;
+  GoalStatus status = GoalStatus::kActive;
+  bool withdrawn = false;
+  int open_tasks = 0;  // neither done nor withdrawn
+  std::int64_t created_order = 0;
+  WallTime created_at;
+};
+
+struct Blocker {
+  std::string id, text, by;  // id: b1, b2 ... in its task
+  WallTime since;
+};
+
+// Who works on a task, under a token that grows with each claim: a late holder is known by it.
+struct Claim {
+  std::string holder;
+  std::int64_t token = 0;
+  WallTime since;
+  std::optional<WallTime> expires;  // none: until it is given up
+};
+
+struct Task {
+  std::string id, goal, title;
+  TaskStatus status = TaskStatus::kTodo;
+  bool withdrawn = false;
+  int priority = kUsualPriority;
+  std::vector<std::string> acceptance_criteria;
+  std::vector<std::string> depends_on, needed_by;  // ids of tasks; the second is the first seen from the other side
+  std::vector<std::string> evidence;               // kinds that its completion must show (forms.h)
+  std::vector<Blocker> blockers;                   // unresolved ones
+  int blockers_made = 0;
+  std::optional<Claim> claim;
+  std::int64_t claims = 0;  // given so far: the token of the last
+  int abandoned = 0;        // claims that ran out since somebody last finished or handed back the task
+  std::int64_t created_order = 0, blocked_order = 0, started_order = 0;
+  WallTime started_at, updated_at;
+};
+
+struct Checkpoint {
+  std::string task, where_we_left_off, next_step, by;
+  std::vector<std::string> context_refs, blockers;
+  std::vector<std::string> tried, pending;  // what was dropped and why; what is waited for elsewhere
+  std::int64_t order = 0;
+  WallTime timestamp;
+};
+
+Json ToJson(const Project& project);
+Json ToJson(const Goal& goal);
+Json ToJson(const Task& task);
+Json ToJson(const Checkpoint& checkpoint);
+
+// nullopt if there is none. What stands in the state was written by Evolve, so each member is there.
+std::optional<Project> FindProject(const Document& state);
+std::optional<Goal> FindGoal(const Document& state, std::string_view id);
+std::optional<Task> FindTask(const Document& state, std::string_view id);
+std::optional<Checkpoint> FindCheckpoint(const Document& state, std::string_view id);
+
+// All of it, for who has to compare tasks with each other.
+struct Work {
+  Project project;
+  std::map<std::string, Goal> goals;
+  std::map<std::string, Task> tasks;
+  std::map<std::string, Checkpoint> checkpoints;
+};
+Work ReadWork(const Document& state);
+
+}  // namespace acl::project
