@@ -19,6 +19,7 @@ inline std::string FolderOf(const std::string& path) {
   if (path.starts_with("chaos/checkers/")) return "chaos/checkers";
   auto slash = path.find('/');
   if (slash != std::string::npos && path.compare(0, slash, "shared") == 0) slash = path.find('/', slash + 1);
+  if (path.starts_with("shared/kinds/")) slash = path.find('/', slash + 1);  // one folder a kind
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
