@@ -1,6 +1,7 @@
 #include "worker/shell.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "shared/base/memory.h"
 
@@ -131,8 +132,12 @@ void WorkerShell::RunUntilStopped() {
 }
 
 void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::optional<Command>& mine) {
+  // Even an empty deque takes memory: without it nothing is decided yet, and what was reported stays.
+  std::optional<std::deque<Report>> taken;
+  UntilThereIsMemory([&] { taken.emplace(); });
   deciding_ = true;
-  std::deque<Report> reports = std::exchange(reports_, {});
+  std::deque<Report>& reports = *taken;
+  reports.swap(reports_);
   lock.unlock();
   bool enough = true;
   for (Report& report : reports) enough = WithinMemory([&] { report(core_, clock_.Steady()); }) && enough;

@@ -222,6 +222,12 @@ void TaskRuns::StopRunning(const std::string& why, bool all) {
   }
 }
 
+void TaskRuns::StopNotBegun() {
+  for (auto& [id, task] : tasks_) {
+    if (task.state == Task::State::kRunning && task.stop.waits()) task.stop.Stop();
+  }
+}
+
 bool TaskRuns::RunsEffect() const {
   return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& entry) {
     return entry.second.state == Task::State::kRunning && entry.second.began == EffectClass::kNonIdempotent;

@@ -69,6 +69,7 @@ class TaskRuns {
   void GiveBackWaiting(const std::string& why);
   // What runs is asked to stop; `all`: also what may not be repeated. `why` goes into what is said of its end.
   void StopRunning(const std::string& why = "", bool all = true);
+  void StopNotBegun();      // those that wait for a thread or a place
   bool RunsEffect() const;  // something runs that may not be repeated
   // The session is gone: what runs is stopped and forgotten, its end nobody's business; results stay.
   void ForgetRunning();

@@ -433,7 +433,8 @@ std::vector<Command> WorkerCore::TakeCommands(SteadyTime now) {
     FinishLoss(now);
   } else if (state_ == State::kDraining && subjects_.empty() && batches_.empty() && !claim_in_flight_ && unrestored_.empty() &&
              grants_read_.empty() &&
-             (tasks_.empty() || now >= (tasks_.RunsEffect() ? effects_until_ + kStopGrace : *drain_until_) + kLossGrace)) {
+             (tasks_.empty() ||
+              now >= (tasks_.RunsEffect() ? effects_until_ + kStopGrace : std::max(*drain_until_, task_ended_)) + kLossGrace)) {
     tasks_.ForgetAll();
     state_ = State::kClosing;
     commands_.push_back(command::CloseSession{session_});

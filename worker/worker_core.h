@@ -329,6 +329,7 @@ class WorkerCore {
   Trust trust_;
   PollPace pace_;
   SteadyTime effects_until_{};  // of a drain: running steps that may not be repeated have so long
+  SteadyTime task_ended_{};     // the last one: a drain waits for its result to be delivered
   std::optional<SteadyTime> open_at_, heartbeat_at_, reconcile_at_, drain_until_, inbox_retry_at_, restore_retry_at_;
   bool heartbeat_in_flight_ = false, claim_in_flight_ = false;
   bool rung_in_flight_ = false;                    // rung while a claim was out: it looks again

@@ -16,7 +16,12 @@ void WorkerCore::Drain(SteadyTime now) {
     state_ = State::kDraining;
     drain_until_ = now + config_.drain_deadline;
     effects_until_ = now + std::max(config_.drain_deadline, config_.drain_effects_deadline);
+    // A program that waits for its place would begin only to be stopped.
+    for (auto& [key, step] : running_) {
+      if (step.stop.waits()) step.stop.Stop();
+    }
     tasks_.GiveBackWaiting("its worker drains");
+    tasks_.StopNotBegun();
   } else if (losing_) {
     ends_after_loss_ = true;
   } else if (state_ != State::kDraining && state_ != State::kClosing) {
@@ -109,6 +114,8 @@ void WorkerCore::LoseAll(SteadyTime now, std::string_view why) {
   if (state_ == State::kClosing) state_ = State::kFinished;  // the session expires by itself
   if (state_ != State::kLive && state_ != State::kDraining) return;
   LoseSession(now, std::string(why));
+  // The process lives: what it held is free at once, and no death is counted. If this is not heard, the session expires.
+  commands_.push_back(command::CloseSession{session_});
   FinishLoss(now);
 }
 

@@ -41,6 +41,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
 void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
                             StepResult result) {
   if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
+    task_ended_ = now;
     ++counts_.steps_finished;
     return;
   }

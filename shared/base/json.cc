@@ -156,7 +156,11 @@ class Builder {
   };
 
   static void ReplaceNul(std::string& text) {
-    for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\xef\xbf\xbd");
+    if (text.find('\0') == std::string::npos) return;
+    std::string replaced;  // in one pass: a text may be nothing else
+    replaced.reserve(text.size() + 2 * std::size_t(std::count(text.begin(), text.end(), '\0')));
+    for (char c : text) c == '\0' ? replaced += "\xef\xbf\xbd" : replaced += c;
+    text = std::move(replaced);
   }
 
   std::size_t TokenStart() const {

@@ -62,7 +62,7 @@ Status AddSignature(const HttpConfig& config, const Json& parameters, const Call
     // Another worker may have it, where workers are being started anew with another file.
     return Error{Code::kUnavailable, fmt::format("sign_with: this worker has no webhook key '{}' (setting webhook_keys_file)", name)};
   }
-  const auto url = CheckUrl(call->url, config);
+  const auto url = CheckUrl(EncodeUrl(call->url), config);
   if (!url) return url.error();
   if (!HostMatches(url->host, keys->second.hosts)) {
     return Error{

@@ -74,7 +74,8 @@ Status SearchHere(Matches& matches, bool all, const CallContext& context, const 
 }
 
 // In the child: only this thread is there. It writes spans and ends; what it holds of ours is closed first, so that nobody waits for it.
-[[noreturn]] void SearchAndExit(Matches& matches, bool all, int out, pid_t parent) {
+// An exception ends the process: it must not unwind into what is the worker's.
+[[noreturn]] void SearchAndExit(Matches& matches, bool all, int out, pid_t parent) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   if (out != 0) ::dup2(out, 0);

@@ -191,6 +191,7 @@ class MemoryStore : public KernelStore {
   std::optional<LoopLease> HoldOne(const std::string& name, const SessionId& session, milliseconds ttl);
   MemorySubject* Find(const SubjectId& subject);
   bool Locked(const SubjectId& subject) const { return locked_.contains(subject); }
+  static bool HasBegun(const MemorySubject& subject) { return subject.head.seq > 1; }
   void PutReady(const MemorySubject& subject, WallTime at, bool begun = true, int deaths = 0) {
     ready_.insert({subject.queue, subject.band, at, subject.id, deaths, begun});
   }

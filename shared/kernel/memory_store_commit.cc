@@ -154,7 +154,9 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   if (item.snapshot) KeepSnapshot(subject, *item.snapshot);
   if (item.disposition == Disposition::kKeep) return;
   subject.holder.reset();
-  subject.ended = LeaseEnd::kOwnWill;
+  // Nothing was said: nothing of it ran that could clear it of a death.
+  const bool quiet = item.events.empty() && item.disposition == Disposition::kRelease;
+  subject.ended = quiet ? LeaseEnd::kUncounted : LeaseEnd::kOwnWill;
   if (Mutant("lease_deleted_on_release")) subject.token = Mint(Token{});
   if (item.disposition == Disposition::kClose) {
     subject.closed = true;
@@ -165,7 +167,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   subject.waiting_since = Now();
   if (item.required_version) subject.required_version = *item.required_version;
   if (item.requeue && !Mutant("no_ready_row_with_the_commit"))
-    PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now());
+    PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now(), HasBegun(subject));
 }
 
 // And the one before; what only older ones had of the content store is released.

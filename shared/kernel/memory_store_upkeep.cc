@@ -121,7 +121,7 @@ Result<ReapAnswer> MemoryStore::Reap(int max_leases) {
     subject.updated_at = Now();
     if (Mutant("no_ready_row_with_the_reap")) continue;
     const int deaths = NextSuspicionOf(subject).deaths;
-    PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)), true,
+    PutReady(subject, Now() + (subject.ended == LeaseEnd::kUncounted ? milliseconds(0) : TakeoverDelay(deaths)), HasBegun(subject),
              IsSuspect(deaths) ? deaths : 0);
   }
   return answer;
@@ -144,7 +144,7 @@ Status MemoryStore::GiveBack(const SubjectId& id, const SessionId& session, Toke
   subject->holder.reset();
   subject->ended = LeaseEnd::kUncounted;  // nothing of it ran: what it was suspected of it is
   subject->updated_at = Now();
-  PutReady(*subject, Now());
+  PutReady(*subject, Now(), HasBegun(*subject));
   return {};
 }
 

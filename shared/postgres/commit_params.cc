@@ -140,13 +140,16 @@ void BindByNumber(std::span<const CommitItem> items, Params& params) {
 }
 
 void BindRequeue(std::span<const CommitItem> items, bool direct, Params& params) {
-  Array r_item(Oid::kInt4);
+  Array r_item(Oid::kInt4), r_begun(Oid::kBool);
   int n = 0;
   for (const CommitItem& item : items) {
     ++n;
-    if (item.requeue && (direct || item.disposition == Disposition::kRelease)) r_item.Int32(n);
+    if (!item.requeue || (!direct && item.disposition != Disposition::kRelease)) continue;
+    r_item.Int32(n);
+    r_begun.Bool(item.base_seq + std::int64_t(item.events.size()) > 1);
   }
   params.List("r_item", r_item);
+  params.List("r_begun", r_begun);
 }
 
 // One statement must not delete and insert the same timer: what is set again is not cleared. A closing item clears all and sets none.

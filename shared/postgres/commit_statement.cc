@@ -31,7 +31,8 @@ kept AS MATERIALIZED (
 
 // 2. A releasing or closing item proves with an UPDATE of the lease row itself, wake-up counter included: testing the counter under
 //    KEY SHARE loses the signal that comes in beside it. The row is locked before (SKIP LOCKED), then the head, so that the UPDATE
-//    neither waits nor stands without the head's compare-and-set.
+//    neither waits nor stands without the head's compare-and-set. A release of which nothing was said is not counted for or against the
+//    subject (last_end 2): nothing of it ran that could clear it of a death.
 constexpr const char* kGive = R"(
 given AS MATERIALIZED (
   SELECT i.*, l.wake AS now_wake, l.session_id IS NOT DISTINCT FROM i.session AND l.token = i.token AND l.state = 0 AS mine
@@ -40,8 +41,8 @@ headed AS MATERIALIZED (
   SELECT g.* FROM given g JOIN subject_head h ON h.subject_id = g.subject
   WHERE g.mine AND g.now_wake = g.wake AND h.head_seq = g.base FOR UPDATE OF h),
 gave AS (
-  UPDATE leases l SET session_id = NULL, state = CASE WHEN g.disposition = 2 THEN 1 ELSE 0 END, last_end = 0, acquired_at = NULL,
-    required_version = coalesce(g.required, l.required_version), not_before = g.not_before, waiting_reason = g.reason,
+  UPDATE leases l SET session_id = NULL, state = CASE WHEN g.disposition = 2 THEN 1 ELSE 0 END, last_end = CASE WHEN g.head = g.base AND g.disposition = 1 THEN 2 ELSE 0 END,
+    acquired_at = NULL, required_version = coalesce(g.required, l.required_version), not_before = g.not_before, waiting_reason = g.reason,
     waiting_since = CASE WHEN g.reason IS NOT NULL THEN clock_timestamp() END, next_wake = g.next_wake
   FROM headed g
   WHERE l.subject_id = g.subject AND l.session_id = g.session AND l.token = g.token AND l.wake = g.wake
@@ -184,10 +185,10 @@ const std::string kUsualWrites =
 constexpr const char* kReady = R"(,
 ready_time AS MATERIALIZED (SELECT clock_timestamp() AS at),
 w_ready AS (
-  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version)
+  INSERT INTO ready (queue, band, shard, ready_at, subject_id, kind, required_version, begun)
   SELECT s.queue, s.band, ready_shard(s.subject_id), greatest((SELECT at FROM ready_time), ($not_before::timestamptz[])[r.item]), s.subject_id, s.kind,
-         coalesce(($required::int[])[r.item], l.required_version)
-  FROM unnest($r_item::int[]) AS r(item) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
+         coalesce(($required::int[])[r.item], l.required_version), r.begun
+  FROM unnest($r_item::int[], $r_begun::boolean[]) AS r(item, begun) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
   WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
 
 constexpr const char* kOtherWrites = R"(,

@@ -87,10 +87,9 @@ ORDER BY subject_id DESC LIMIT $most::int)",
 const Statement kReadyQueues("query.ready_queues", Statement::Kind::kRead, "SELECT DISTINCT queue FROM ready_lanes() ORDER BY queue");
 // The last row is the outbox's; its first message is found by the primary key.
 const Statement kBacklog("query.backlog", Statement::Kind::kRead, R"(
-WITH held AS MATERIALIZED (SELECT subject_id FROM leases WHERE session_id IS NOT NULL),
-each AS (SELECT r.queue, count(*) AS row_count, min(r.ready_at) AS ready_at, bool_or(h.subject_id IS NOT NULL) AS is_held
-  FROM ready r LEFT JOIN held h ON h.subject_id = r.subject_id AND r.kind <> 'task' GROUP BY r.queue, r.subject_id),
-seen AS (SELECT queue, row_count, ready_at, NOT is_held AND ready_at <= clock_timestamp() AS is_ready FROM each)
+WITH each AS (SELECT r.queue, r.subject_id, count(*) AS row_count, min(r.ready_at) AS ready_at, min(r.kind) AS kind FROM ready r GROUP BY r.queue, r.subject_id),
+seen AS (SELECT e.queue, e.row_count, e.ready_at,
+    e.ready_at <= clock_timestamp() AND (e.kind = 'task' OR (SELECT l.session_id FROM leases l WHERE l.subject_id = e.subject_id) IS NULL) AS is_ready FROM each e)
 SELECT queue, sum(row_count)::bigint, greatest(extract(epoch FROM clock_timestamp() - min(ready_at) FILTER (WHERE is_ready)) * 1000, 0)::bigint,
     count(*) FILTER (WHERE is_ready), (SELECT count(*) FROM worker_sessions w WHERE w.dead_at IS NULL AND seen.queue = ANY (w.queues)) FROM seen GROUP BY queue
 UNION ALL

@@ -21,6 +21,10 @@ class BegunConformance : public StoreConformance {
     CreateMany(backlog);
     return holder;
   }
+  void Begin(const Claimed& claimed, const SessionId& session) {
+    Holder holder(claimed, session);
+    MustCommit(holder, holder.Item(1));
+  }
   void CreateMany(int count) {
     std::vector<CreateItem> items;
     for (int i = 0; i < count; ++i) items.push_back(NewItem());
@@ -46,6 +50,27 @@ TEST_P(BegunConformance, ARunThatIsTakenOverGoesFirst) {
   Holder holder = BeginBefore(60, Open());
   ExpireAndReap();
   ExpectFirst(holder.subject());
+}
+
+// By each way back: an unheard grant, a release of nothing, a worker that died.
+TEST_P(BegunConformance, WhatNeverBeganHasNotBegunBecauseItWasGivenBack) {
+  for (int way = 0; way < 3; ++way) {
+    const SessionId session = Open();
+    Holder holder = ClaimNew(session);
+    CreateMany(200);
+    Advance(milliseconds(10));
+    if (way == 0) {
+      ASSERT_TRUE(store().GiveBack(holder.subject(), session, holder.token()));
+    } else if (way == 1) {
+      CommitItem release = holder.Item(0, Disposition::kRelease);
+      release.requeue = true;
+      MustCommit(holder, release);
+    } else {
+      ExpireAndReap();
+    }
+    EXPECT_GT(StartedBefore(holder.subject()), kMostNewInARow) << way;
+    while (!ClaimUpTo(Open(), 100).empty()) continue;
+  }
 }
 
 TEST_P(BegunConformance, ARunThatIsWokenGoesFirst) {
@@ -125,6 +150,7 @@ TEST_P(BegunConformance, WhatIsNewHasItsShare) {
   std::set<SubjectId> old;
   for (const Claimed& one : begun) {
     old.insert(one.subject);
+    Begin(one, session);
     ASSERT_TRUE(store().GiveBack(one.subject, session, one.token));
   }
   const SessionId other = Open();
@@ -171,6 +197,7 @@ TEST_P(BegunConformance, AClaimByKeysSaysWhetherSomethingBegunWaits) {
   const ClaimAnswer first = claim(0);
   ASSERT_EQ(first.claimed.size(), 1u);
   EXPECT_FALSE(first.begun_waits) << "what waits is new";
+  Begin(first.claimed[0], session);
   ASSERT_TRUE(store().GiveBack(first.claimed[0].subject, session, first.claimed[0].token));
   EXPECT_TRUE(claim(1).begun_waits);
   request.min_age = milliseconds(600'000);

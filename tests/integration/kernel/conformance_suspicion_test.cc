@@ -300,6 +300,15 @@ TEST_P(SuspicionConformance, AReleaseAcquitsAndGivingBackDoesNot) {
   claimed = ClaimAll(worker).claimed;
   ASSERT_THAT(claimed, SizeIs(1));
   EXPECT_EQ(LastGrant(subject), (Suspicion{2, 0}));
+  Holder quiet(claimed[0], worker);
+  CommitItem untouched = quiet.Item(0, Disposition::kRelease);
+  untouched.requeue = true;
+  MustCommit(quiet, untouched);
+  EXPECT_THAT(ClaimAll(Worker()).claimed, IsEmpty())
+      << "its contents could not be read, or there was no memory to decide: nothing of it ran";
+  claimed = ClaimAll(worker).claimed;
+  ASSERT_THAT(claimed, SizeIs(1));
+  EXPECT_EQ(LastGrant(subject), (Suspicion{2, 0}));
   Holder holder(claimed[0], worker);
   CommitItem release = holder.Item(1, Disposition::kRelease);
   release.requeue = true;

@@ -102,6 +102,32 @@ TEST_F(CoreBench, ADrainWaitsLongerForWhatMayNotBeRepeated) {
   EXPECT_TRUE(core->finished());
 }
 
+// A program that waits for its place would begin only to be stopped, its outcome unknown.
+TEST_F(CoreBench, ADrainBeginsNothingThatStillWaitsForItsPlace) {
+  Create({.steps = 1, .effects = "n"});
+  Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 2u);
+  steps[0].stop.Wait();
+  steps[1].stop.Wait();
+  steps[1].stop.Begin(clock.Steady());
+  core->Drain(clock.Steady());
+  EXPECT_TRUE(steps[0].stop.stopped());
+  EXPECT_FALSE(steps[1].stop.stopped()) << "it runs";
+}
+
+TEST_F(CoreBench, AWorkerThatLosesAllOfItselfIsNotTakenForDead) {
+  const SubjectId subject = Create({.steps = 1, .effects = "i"});
+  StartCore();
+  Settle();
+  ASSERT_TRUE(Look(subject).holder);
+  core->LoseAll(clock.Steady(), "not enough memory");
+  Settle();
+  ASSERT_EQ(memory.Reap(10)->leases_freed, 1) << "free at once, not when a session expires";
+  EXPECT_EQ(Look(subject).ended, LeaseEnd::kUncounted);
+}
+
 TEST_F(CoreBench, WhatADrainStopsSaysSo) {
   config.drain_deadline = milliseconds(1'000);
   config.drain_effects_deadline = milliseconds(3'000);
