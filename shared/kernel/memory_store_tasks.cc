@@ -112,6 +112,7 @@ SettleAnswer MemoryStore::Settle(const std::optional<SubjectId>& only, int max) 
       }
       if (unwanted) {
         ++answer.withdrawn;
+        std::erase_if(ready_, [&](const ReadyRow& row) { return row.subject.uuid == task.id.uuid; });
         EndTask(subject, task, "cancelled", WithdrawnTaskText(key));
       } else {
         ++answer.lost;

@@ -67,7 +67,7 @@ class Expander {
     auto looked = Look(piece.path);
     auto value = looked ? ApplyFilters(piece.filters, *looked, budget_) : looked.error();
     if (!value) return Error{value.code(), value.message() + " in " + std::string(piece.text.substr(0, kShownBytes))};
-    if (!value->get() && missing_.insert(piece.path).second) missing.push_back(piece.path);
+    if (!value->get() && missing.size() < kMissingNames && missing_.insert(piece.path).second) missing.push_back(piece.path);
     return value;
   }
 

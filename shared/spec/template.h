@@ -20,9 +20,11 @@ struct TemplateLimits {
   std::size_t max_work_bytes = limits::kTemplateWorkBytes;  // read and written on the way: a deciding thread gives up there
 };
 
+inline constexpr std::size_t kMissingNames = 100;
+
 struct Expanded {
   Json value;
-  std::vector<std::string> missing;  // references left literal
+  std::vector<std::string> missing;  // references left literal: the first kMissingNames of them, each once
 };
 
 // Applied to string values at any depth, never to map keys. kInvalid: bad filter arguments, output or what lies between too

@@ -183,6 +183,19 @@ TEST_P(TaskConformance, WantedBackBeforeAnybodyTookItItEndsAndIsNotGranted) {
   EXPECT_EQ(store().SettleTasks(std::nullopt, 10)->withdrawn, 0) << "once";
 }
 
+TEST_P(TaskConformance, WhatIsWantedBackLeavesTheQueueWithItsTask) {
+  Holder holder = ClaimNew(Open());
+  MustCommit(holder, Offer(holder, {"a", "b"}, Disposition::kKeep));
+  CommitItem cancel = holder.Item();
+  cancel.tasks_cancelled = {{"a", 1}};
+  MustCommit(holder, cancel);
+  ASSERT_EQ(store().SettleTasks(holder.subject(), 10)->withdrawn, 1);
+  ClaimAnswer taken = Take(Open(), 5);
+  ASSERT_THAT(taken.tasks, SizeIs(1));
+  EXPECT_EQ(taken.tasks[0].row.step_id, "b");
+  EXPECT_EQ(taken.dropped, 0) << "nothing is left of the other";
+}
+
 TEST_P(TaskConformance, TheReaperEndsWhatTheHolderDidNotGetToEnd) {
   Holder holder = ClaimNew(Open());
   CommitItem item = Offer(holder, {"a"}, Disposition::kRelease);
@@ -366,7 +379,7 @@ TEST_P(TaskConformance, ATaskThatNobodyTookGoesWithItsReadyRow) {
     for (int shard = 0; shard < kReadyShards; ++shard) rows += store().DueReadyOf(shard, {}, 100)->rows.size();
     return rows;
   };
-  EXPECT_EQ(offered(), 1u) << "nobody serves its queue";
+  EXPECT_EQ(offered(), 0u) << "nobody serves its queue, and nobody need";
   Advance(8 * day);
   EXPECT_EQ(store().Retain(7 * day, 30 * day, 100)->tasks, 1);
   EXPECT_EQ(offered(), 0u);

@@ -51,6 +51,11 @@ TEST(Template, MissingStaysLiteralAndIsNamedOnce) {
   EXPECT_EQ(Expand("a {{ nope.x }} {{nope.x}} {{nothing}} {{list.0}} {{map.}}", &missing),
             "a {{ nope.x }} {{nope.x}} {{nothing}} {{list.0}} {{map.}}");
   EXPECT_EQ(missing, (std::vector<std::string>{"nope.x", "nothing", "list.0", "map."}));
+  // Each is kept with the step: their number is bounded, the text is not touched.
+  std::string many;
+  for (int i = 0; i < 40'000; ++i) many += "{{x" + std::to_string(i) + "}} ";
+  EXPECT_EQ(Expand(many, &missing), Json(many));
+  EXPECT_EQ(missing.size(), kMissingNames);
   EXPECT_EQ(Expand("{{nope}}", &missing), "{{nope}}");
 }
 
