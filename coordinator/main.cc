@@ -24,6 +24,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+constexpr std::chrono::seconds kLongestEnd{15};  // below TimeoutStopSec of its unit
 
 int CreateKey(const Settings& settings) {
   auto key = CreateApiKey(settings.database_url, settings.create_api_key);
@@ -56,7 +57,11 @@ int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
   }
   const int signal = signals.Wait();
   log.Info("ending", {{"signal", signal}});
-  app.Stop();
+  {
+    // A request that computes for long is not waited for: its client asks again, and nothing is kept here.
+    const EndingDeadline deadline(kLongestEnd);
+    app.Stop();
+  }
   log.Info("ended");
   return kOk;
 }

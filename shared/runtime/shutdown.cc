@@ -29,7 +29,30 @@ void EndAtOnce(int signal) {
   ::_exit(128 + signal);
 }
 
+void EndLate() {
+  static constexpr char kText[] = "ending takes too long: what is under way is dropped\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  ::_exit(1);
+}
+
 }  // namespace
+
+EndingDeadline::EndingDeadline(std::chrono::milliseconds within, std::function<void()> at_late) {
+  thread_ = std::thread([this, within, at_late = at_late ? std::move(at_late) : EndLate] {
+    pthread_setname_np(pthread_self(), "ending");
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, within, [this] { return in_time_; })) at_late();
+  });
+}
+
+EndingDeadline::~EndingDeadline() {
+  {
+    std::lock_guard lock(mutex_);
+    in_time_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
 
 ShutdownSignals::ShutdownSignals(std::function<void(int)> at_once) : at_once_(std::move(at_once)) {
   if (!at_once_) at_once_ = EndAtOnce;

@@ -12,6 +12,7 @@
 // inherit both; whoever starts one resets the signal mask and SIGPIPE in it.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -44,6 +45,23 @@ class ShutdownSignals {
   std::mutex mutex_;
   std::condition_variable changed_;
   int first_signal_ = 0;
+  std::thread thread_;
+};
+
+// Ends the process if ending it cleanly takes too long: for a process that keeps nothing, so that what it still does may be dropped at any
+// moment. Destroyed in time it does nothing.
+class EndingDeadline {
+ public:
+  // `at_late` runs on a thread of its own; by default a line on stderr and _exit(1).
+  explicit EndingDeadline(std::chrono::milliseconds within, std::function<void()> at_late = {});
+  ~EndingDeadline();
+  EndingDeadline(const EndingDeadline&) = delete;
+  EndingDeadline& operator=(const EndingDeadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool in_time_ = false;
   std::thread thread_;
 };
 

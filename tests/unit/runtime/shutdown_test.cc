@@ -20,6 +20,21 @@ TEST(ShutdownSignals, FirstSignalAsksSecondEndsAtOnce) {
   EXPECT_EQ(at_once.get_future().get(), SIGINT);
 }
 
+TEST(EndingDeadline, EndsAProcessThatDoesNotEndInTime) {
+  EXPECT_EXIT(
+      {
+        const EndingDeadline deadline(std::chrono::milliseconds(10));
+        std::promise<void>().get_future().wait();  // a request that never ends
+      },
+      ::testing::ExitedWithCode(1), "ending takes too long");
+  std::promise<void> late;
+  {
+    const EndingDeadline deadline(std::chrono::milliseconds(10), [&] { late.set_value(); });
+    late.get_future().wait();
+  }
+  const EndingDeadline in_time(std::chrono::hours(1), [] { FAIL() << "it ended in time"; });
+}
+
 TEST(ShutdownSignals, RequestFromWithinDoesNotCountAsASignal) {
   std::promise<int> at_once;
   ShutdownSignals signals([&](int signal) { at_once.set_value(signal); });
