@@ -101,52 +101,86 @@ Turn ContentsTurn(const TurnContext& context, milliseconds grace) {
   };
 }
 
-ReadyCount CountReady(const TurnContext& context, milliseconds period) {
+namespace {
+
+// Gauges by queue. Authors name queues, and a series stays as long as the process: so they are a bounded number, and the rest is counted
+// together. A queue that a worker serves has an operator behind it, and is one of very many more.
+class QueueGauges {
+ public:
+  explicit QueueGauges(Metrics& metrics) : metrics_(metrics) {}
+
+  void Set(const std::map<std::string, Backlog::Queue>& queues) {
+    std::map<std::string, Backlog::Queue> said;
+    for (const auto& [queue, found] : queues) {
+      Backlog::Queue& sum = said[LabelOf(queue, found.workers > 0)];
+      sum.rows += found.rows;
+      sum.ready += found.ready;
+      sum.oldest = std::max(sum.oldest, found.oldest);
+      if (found.workers == 0) unserved_[LabelOf(queue, false)] += found.rows;
+    }
+    for (auto& [label, gauges] : shown_) {
+      const Backlog::Queue& found = said[label];
+      gauges.ready.Set(double(found.ready));
+      gauges.rows.Set(double(found.rows));
+      gauges.oldest.Set(std::chrono::duration<double>(found.oldest).count());
+      gauges.unserved.Set(double(unserved_[label]));
+    }
+    unserved_.clear();
+  }
+  void Clear() { Set({}); }
+
+ private:
   struct Gauges {
     Gauge ready, rows, oldest, unserved;
-    void Clear() {
-      for (Gauge* gauge : {&ready, &rows, &oldest, &unserved}) gauge->Set(0);
-    }
   };
+  static constexpr std::size_t kMostServed = 200, kMostUnserved = 50;
+  static constexpr const char* kOther = "other";
+
+  std::string LabelOf(const std::string& queue, bool served) {
+    if (shown_.contains(queue)) return queue;
+    std::size_t& taken = served ? served_ : unserved_shown_;
+    const bool fits = taken < (served ? kMostServed : kMostUnserved);
+    if (!fits && shown_.contains(kOther)) return kOther;
+    if (fits) ++taken;
+    const std::string label = fits ? queue : kOther;
+    const MetricLabels labels = {{"queue", label}};
+    shown_.emplace(label, Gauges{metrics_.gauge(names::kReadyDepth, labels), metrics_.gauge(names::kReadyRows, labels),
+                                 metrics_.gauge(names::kReadyOldest, labels), metrics_.gauge(names::kReadyUnserved, labels)});
+    return label;
+  }
+
+  Metrics& metrics_;
+  std::map<std::string, Gauges> shown_;
+  std::size_t served_ = 0, unserved_shown_ = 0;
+  std::map<std::string, std::int64_t> unserved_;
+};
+
+}  // namespace
+
+ReadyCount CountReady(const TurnContext& context, milliseconds period) {
   struct Seen {
-    std::map<std::string, Gauges> queues;
+    explicit Seen(Metrics& metrics) : queues(metrics) {}
+    QueueGauges queues;
     Gauge outbox, suspects_waiting, suspects_held;
   };
-  auto seen = std::make_shared<Seen>();  // both functions run on the duty's thread
+  auto seen = std::make_shared<Seen>(context.metrics);  // both functions run on the duty's thread
   seen->outbox = context.metrics.gauge(names::kOutboxOldest);
   seen->suspects_waiting = context.metrics.gauge(names::kSuspects, {{"state", "waiting"}});
   seen->suspects_held = context.metrics.gauge(names::kSuspects, {{"state", "held"}});
   const auto turn = [context, period, seen]() -> Result<milliseconds> {
-    const auto seconds = [](milliseconds time) { return std::chrono::duration<double>(time).count(); };
     auto backlog = context.queries.ReadBacklog();
     if (!backlog) return backlog.error();
-    for (auto& [queue, gauges] : seen->queues) {
-      if (backlog->queues.contains(queue)) continue;
-      gauges.Clear();
-    }
+    seen->queues.Set(backlog->queues);
     for (const auto& [queue, found] : backlog->queues) {
-      auto it = seen->queues.find(queue);
-      if (it == seen->queues.end()) {
-        const MetricLabels labels = {{"queue", queue}};
-        const Gauges fresh{context.metrics.gauge(names::kReadyDepth, labels), context.metrics.gauge(names::kReadyRows, labels),
-                           context.metrics.gauge(names::kReadyOldest, labels), context.metrics.gauge(names::kReadyUnserved, labels)};
-        it = seen->queues.emplace(queue, fresh).first;
-      }
-      it->second.ready.Set(double(found.ready));
-      it->second.rows.Set(double(found.rows));
-      it->second.oldest.Set(seconds(found.oldest));
-      it->second.unserved.Set(found.workers > 0 ? 0.0 : double(found.rows));
       if (found.rows > 0 && context.ring) context.ring(queue);
     }
-    seen->outbox.Set(seconds(backlog->outbox_oldest));
+    seen->outbox.Set(std::chrono::duration<double>(backlog->outbox_oldest).count());
     seen->suspects_waiting.Set(double(backlog->suspects_waiting));
     seen->suspects_held.Set(double(backlog->suspects_held));
     return period;
   };
   return {turn, [seen] {
-            for (auto& [queue, gauges] : seen->queues) {
-              gauges.Clear();
-            }
+            seen->queues.Clear();
             seen->outbox.Set(0);
             seen->suspects_waiting.Set(0);
             seen->suspects_held.Set(0);

@@ -31,7 +31,8 @@ inline const MetricDef kFenceRefusals{"acl_fence_refusals_total", "items refused
 inline const MetricDef kReaps{"acl_reaps_total", "leases freed because their session was dead"};
 inline const MetricDef kSessionsDied{"acl_sessions_died_total", "worker sessions marked dead by this process"};
 inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker held and lost, or gave up at its margin"};
-inline const MetricDef kReadyDepth{"acl_ready_depth", "runs and tasks that wait for a worker to take them, by queue"};
+inline const MetricDef kReadyDepth{
+    "acl_ready_depth", "runs and tasks that wait for a worker to take them, by queue (beyond 50 without a worker and 200 with one: other)"};
 inline const MetricDef kReadyRows{"acl_ready_rows",
                                   "rows of the ready table by queue: those of acl_ready_depth, second ones of the same run, those whose "
                                   "time has not come, and wake-ups of runs that a worker holds"};

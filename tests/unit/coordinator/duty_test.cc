@@ -319,6 +319,32 @@ TEST_F(TurnsTest, ReadyIsCountedRungAndForgotten) {
   EXPECT_EQ(depth(), 0);
 }
 
+// Whoever may submit names queues as they like: the page stays as long as it is.
+TEST_F(TurnsTest, QueuesThatAuthorsMakeUpAreBoundedSeries) {
+  constexpr int kMade = 400;
+  for (int i = 0; i < kMade; ++i)
+    Submit({{"workflow", "name: w\nqueue: made-up-" + std::to_string(i) + "\nsteps: [{name: s, capability: test.echo}]\n"}});
+  auto ready = CountReady(context_, milliseconds(300));
+  ASSERT_TRUE(ready.turn());
+  const auto series = [&] {
+    const std::string page = metrics_.Page();
+    int found = 0;
+    for (std::size_t at = 0; (at = page.find("acl_ready_depth{", at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(series(), 51);
+  const auto of = [&](const MetricDef& def, const char* queue) { return metrics_.gauge(def, {{"queue", queue}}).Value(); };
+  EXPECT_EQ(of(names::kReadyDepth, "other"), kMade - 50);
+  EXPECT_EQ(of(names::kReadyUnserved, "other"), kMade - 50);
+  // One that a worker serves has its own series, however many others there are.
+  ASSERT_TRUE(store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"made-up-399"}, .ttl = milliseconds(600'000)}));
+  ASSERT_TRUE(ready.turn());
+  EXPECT_EQ(series(), 52);
+  EXPECT_EQ(of(names::kReadyDepth, "made-up-399"), 1);
+  EXPECT_EQ(of(names::kReadyUnserved, "made-up-399"), 0);
+  EXPECT_EQ(of(names::kReadyDepth, "other"), kMade - 51);
+}
+
 TEST_F(TurnsTest, WhatWaitsHasAnAge) {
   Submit();
   auto ready = CountReady(context_, milliseconds(300));
