@@ -161,8 +161,12 @@ StepResult Render(const Json& parameters, CallContext& context) {
     at = next;
     if (at == text.size()) break;
     auto hit = markers.end();
-    for (auto length = lengths.lower_bound(text.size() - at); length != lengths.end() && hit == markers.end(); ++length)
+    for (auto length = lengths.lower_bound(text.size() - at); length != lengths.end() && hit == markers.end(); ++length) {
+      if (++looks % kLookEvery == 0) {  // names of very many lengths are many looks at one place
+        if (auto late = Late(context, "rendering")) return *late;
+      }
       hit = markers.find(std::string_view(text).substr(at, *length));
+    }
     if (hit == markers.end()) {
       out += text[at++];
       continue;
