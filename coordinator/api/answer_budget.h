@@ -1,6 +1,7 @@
 #pragma once
-// Memory that requests share for what their answers are made of: states of runs, pages of journals. Who asks for more than is left is told
-// to try again; a request that is alone gets what it asks for, so that every run can be read.
+// Memory that requests share: one such budget for what their answers are made of (states of runs, pages of journals), one for what their
+// bodies become. Who asks for more than is left is told to try again; a request that is alone gets what it asks for, so that every run can
+// be read, and so does one that needs little.
 
 #include <atomic>
 #include <memory>
@@ -11,7 +12,7 @@ namespace acl::coordinator {
 
 class AnswerBudget {
  public:
-  explicit AnswerBudget(std::size_t most) : most_(most) {}
+  explicit AnswerBudget(std::size_t most, std::size_t little = 0) : most_(most), little_(little) {}
 
   // One request's part, given back at its end.
   class Part {
@@ -34,7 +35,7 @@ class AnswerBudget {
   std::size_t used() const { return used_; }
 
  private:
-  const std::size_t most_;
+  const std::size_t most_, little_;
   std::atomic<std::size_t> used_{0};
 };
 

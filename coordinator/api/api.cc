@@ -1,8 +1,13 @@
 #include "coordinator/api/api.h"
 
+#include <algorithm>
+
+#include "coordinator/api/request_budget.h"
+
 namespace acl::coordinator {
 
-void AddApiRoutes(Router& router, const ApiContext& api) {
+void AddApiRoutes(Router& added_to, const ApiContext& api) {
+  Router router;
   AddSubmitRoutes(router, api);
   AddSubmitManyRoutes(router, api);
   AddRunRoutes(router, api);
@@ -13,6 +18,11 @@ void AddApiRoutes(Router& router, const ApiContext& api) {
   AddScheduleRoutes(router, api);
   AddFleetRoutes(router, api);
   AddReferenceRoutes(router, api);
+  for (const Route& route : router.routes()) {
+    const auto& types = route.options.content_types;
+    const bool reads = std::find(types.begin(), types.end(), "application/json") != types.end();
+    added_to.Add(route.method, route.pattern, route.options, reads ? WithinBudget(api, route.handler) : route.handler);
+  }
 }
 
 }  // namespace acl::coordinator

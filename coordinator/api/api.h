@@ -39,7 +39,7 @@ struct Bell {
   }
 };
 
-std::shared_ptr<AnswerBudget> MakeAnswerBudget();  // answer_budget.h
+std::shared_ptr<AnswerBudget> MakeAnswerBudget(), MakeRequestBudget();  // answer_budget.h
 
 // What handlers use; all of it outlives the router.
 struct ApiContext {
@@ -59,8 +59,9 @@ struct ApiContext {
   Counter idempotency_hits;
   std::string jaeger_url = {};  // links to traces begin with it; empty: no links
   Counter runs_created = {};
-  QueueWatch* queues = nullptr;                                // null: nobody says which queues have workers
-  std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();  // memory for what answers are made of
+  QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
+  std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
+  std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
 
 // Every route under /v1, /openapi.json and /schemas; not the health routes.

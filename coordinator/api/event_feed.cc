@@ -46,7 +46,7 @@ void EventFeed::Follow(const SubjectId& subject, std::int64_t after_seq, std::sh
   {
     std::lock_guard lock(mutex_);
     if (!stopping_) {
-      arriving_.push_back({subject, after_seq, std::move(stream), clock_.Steady(), clock_.Steady(), options_.busy, "", 0});
+      arriving_.push_back({subject, after_seq, std::move(stream), clock_.Steady(), clock_.Steady(), options_.busy});
       stream = nullptr;
     } else {
       --reserved_;
@@ -65,6 +65,23 @@ void EventFeed::Nudge(const SubjectId& subject) {
   changed_.notify_all();
 }
 
+// Those that follow before those that catch up, but some of these between them.
+EventFeed::Follower* EventFeed::Next(SteadyTime now) {
+  constexpr int kFollowingFirst = 8;
+  Follower *following = nullptr, *behind = nullptr;
+  for (Follower& follower : followers_) {
+    if (follower.due > now) continue;
+    Follower*& first = follower.behind ? behind : following;
+    if (first == nullptr || follower.due < first->due) first = &follower;
+  }
+  if (behind != nullptr && (following == nullptr || turns_since_behind_ >= kFollowingFirst)) {
+    turns_since_behind_ = 0;
+    return behind;
+  }
+  ++turns_since_behind_;
+  return following;
+}
+
 void EventFeed::RunUntilStopped() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -80,15 +97,21 @@ void EventFeed::RunUntilStopped() {
     if (stopping_) break;
     lock.unlock();
     const SteadyTime started = clock_.Steady();
-    const auto ended = std::remove_if(followers_.begin(), followers_.end(), [&](Follower& follower) {
-      const bool called = std::find(nudged.begin(), nudged.end(), follower.subject) != nudged.end();
-      if (!called && follower.due > started) return false;
+    if (!nudged.empty()) {
+      for (Follower& follower : followers_) {
+        if (std::find(nudged.begin(), nudged.end(), follower.subject) != nudged.end()) follower.due = std::min(follower.due, started);
+      }
+    }
+    std::size_t gone = 0;
+    if (Follower* follower = Next(started)) {
       bool stays = false;
-      if (!WithinMemory([&] { stays = Look(follower); })) follower.stream->End();  // its reader comes again, from where it was
-      return !stays;
-    });
-    const auto gone = std::size_t(followers_.end() - ended);
-    followers_.erase(ended, followers_.end());
+      if (!WithinMemory([&] { stays = Look(*follower); })) follower->stream->End();  // its reader comes again, from where it was
+      if (!stays) {
+        if (follower != &followers_.back()) std::swap(*follower, followers_.back());
+        followers_.pop_back();
+        gone = 1;
+      }
+    }
     lock.lock();
     reserved_ -= gone;
   }
@@ -99,32 +122,38 @@ void EventFeed::RunUntilStopped() {
   followers_.clear();
 }
 
-bool EventFeed::Send(Follower& follower, std::string text, std::int64_t seq) {
-  switch (follower.stream->Write(text)) {
-    case HttpStream::Wrote::kOk:
-      follower.after_seq = std::max(follower.after_seq, seq);
-      follower.last_written = clock_.Steady();
-      return true;
-    case HttpStream::Wrote::kFull:
-      follower.held = std::move(text);
-      follower.held_seq = seq;
-      return false;
-    case HttpStream::Wrote::kClosed: break;
+bool EventFeed::Send(Follower& follower, const std::string& text, std::int64_t seq) {
+  const HttpStream::Wrote wrote = follower.stream->Write(text);
+  if (wrote == HttpStream::Wrote::kFull) follower.wants_empty = true;
+  if (wrote != HttpStream::Wrote::kOk) return false;
+  follower.after_seq = std::max(follower.after_seq, seq);
+  follower.last_written = clock_.Steady();
+  return true;
+}
+
+// Events up to a page are bounded by the number of streams; of larger ones only so many bytes wait at one time, but one always may.
+bool EventFeed::HasRoomFor(const Follower& follower, std::size_t bytes) const {
+  if (bytes <= options_.page_bytes) return true;
+  std::size_t waiting = 0;
+  for (const Follower& other : followers_) {
+    const std::size_t of_it = &other == &follower ? 0 : other.stream->waiting();
+    waiting += of_it > HttpStream::kMaxBuffered ? of_it : 0;
   }
-  return false;
+  return waiting == 0 || waiting + bytes <= options_.large_bytes;
 }
 
 bool EventFeed::Look(Follower& follower) {
   if (follower.stream->closed()) return false;
   follower.pause = std::min(follower.pause * 2, options_.idle);
   follower.due = clock_.Steady() + follower.pause;
-  if (!follower.held.empty()) {
-    const auto text = std::exchange(follower.held, "");
-    if (!Send(follower, text, follower.held_seq)) return !follower.stream->closed();
-  }
+  // Nothing is read for a reader that has not taken what it was sent: reading costs the others their turns.
+  if (follower.stream->waiting() > (follower.wants_empty ? 0 : HttpStream::kMaxBuffered / 2)) return true;
+  if (!HasRoomFor(follower, follower.next_bytes)) return true;
+  follower.wants_empty = false;
+  follower.next_bytes = 0;
   // Asked before the events: an event that comes between the two is found next time.
   auto view = queries_.GetSubject(follower.subject);
-  auto page = view ? queries_.Events(follower.subject, follower.after_seq, options_.page, limits::kPageBytes)
+  auto page = view ? queries_.Events(follower.subject, follower.after_seq, options_.page, options_.page_bytes)
                    : Result<std::vector<Event>>(view.error());
   if (!page) {
     // The database is away: the stream waits as everybody does. A subject that is gone ends it.
@@ -133,17 +162,24 @@ bool EventFeed::Look(Follower& follower) {
     return false;
   }
   for (const auto& event : *page) {
-    if (!Send(follower, FormatSseEvent(std::to_string(event.seq), event.type, DumpJson(EventToJson(event))), event.seq)) {
+    const std::size_t bytes = event.payload ? event.payload->size() : 0;
+    if (!HasRoomFor(follower, bytes)) {
+      follower.next_bytes = bytes;
+      return true;
+    }
+    if (!Send(follower, FormatSseEvent(std::to_string(event.seq), event.type, EventText(event)), event.seq)) {
       return !follower.stream->closed();
     }
   }
+  follower.behind = follower.after_seq < view->head.seq;
   if (!page->empty()) {
     follower.pause = options_.busy;
-    follower.due = clock_.Steady() + (follower.after_seq < view->head.seq ? milliseconds(0) : follower.pause);
+    follower.due = clock_.Steady() + (follower.behind ? milliseconds(0) : follower.pause);
   }
-  if (view->state == OpenState::kClosed && follower.after_seq >= view->head.seq) {
+  if (view->state == OpenState::kClosed && !follower.behind) {
     const std::string status = view->listing ? view->listing->status : "";
     Send(follower, FormatSseEvent(std::to_string(follower.after_seq), "end", DumpJson({{"status", status}})), follower.after_seq);
+    if (follower.wants_empty) return true;
     follower.stream->End();
     return false;
   }

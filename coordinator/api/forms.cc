@@ -1,5 +1,6 @@
 #include "coordinator/api/forms.h"
 
+#include "shared/base/sha256.h"
 #include "shared/workflow/end_reason.h"
 
 namespace acl::coordinator {
@@ -50,7 +51,7 @@ Json SubjectToJson(const SubjectView& view) {
   return json;
 }
 
-Json EventToJson(const Event& event) {
+std::string EventText(const Event& event) {
   Json json = {{"event_seq", event.seq},
                {"event_type", event.type},
                {"timestamp", FormatWallTime(event.timestamp)},
@@ -61,8 +62,17 @@ Json EventToJson(const Event& event) {
                {"checksum", ToHex(event.checksum)},
                {"content_hash", ToHex(event.content_hash)},
                {"chain", ToHex(event.chain)}};
-  json["payload"] = event.payload ? ParsedOr(*event.payload, Json(*event.payload)) : Json();
-  return json;
+  std::string text = DumpJson(json);
+  text.back() = ',';
+  text += "\"payload\":";
+  if (!event.payload) {
+    text += "null";
+  } else if (Sha256(*event.payload) == event.content_hash) {
+    text += *event.payload;  // as a program of ours wrote it
+  } else {
+    AppendJson(ParsedOr(*event.payload, Json(*event.payload)), text);
+  }
+  return text += '}';
 }
 
 Json AttemptToJson(const AttemptView& view) {

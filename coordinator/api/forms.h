@@ -10,7 +10,8 @@ namespace acl::coordinator {
 // A row of GET /v1/workflows: what the database lists, and why it runs or not.
 Json SubjectToJson(const SubjectView& view);
 // One journal event; its payload parsed, null if retention removed it.
-Json EventToJson(const Event& event);
+// An event as JSON text. Its payload stands in it as it is stored: it may be large, and is not read.
+std::string EventText(const Event& event);
 Json AttemptToJson(const AttemptView& view);
 // A task of a dispatched step: where, how far, who has it since when.
 Json TaskToJson(const TaskView& view);

@@ -60,12 +60,22 @@ HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
   if (!events) return ProblemOf(events.error());
   std::size_t bytes = 0;
   for (const auto& event : *events) bytes += event.payload ? event.payload->size() : 0;
-  if (Status taken = memory.Take(bytes); !taken) return ProblemOf(taken.error());
-  Json list = Json::array();
-  for (const auto& event : *events) list.push_back(EventToJson(event));
-  Json answer = {{"events", std::move(list)}, {"head_seq", std::max(view->head.seq, events->empty() ? 0 : events->back().seq)}};
-  if (!events->empty() && events->back().seq < view->head.seq) answer["next_after_seq"] = events->back().seq;
-  return HttpResponse::OfJson(200, answer);
+  if (Status taken = memory.Take(2 * bytes); !taken) return ProblemOf(taken.error());
+  Json rest = {{"head_seq", std::max(view->head.seq, events->empty() ? 0 : events->back().seq)}};
+  if (!events->empty() && events->back().seq < view->head.seq) rest["next_after_seq"] = events->back().seq;
+  constexpr std::size_t kBesidePayload = 1'024;
+  std::string text = "{\"events\":";
+  text.reserve(bytes + kBesidePayload * (events->size() + 1));
+  char before = '[';
+  for (auto& event : *events) {
+    text += before;
+    text += EventText(event);
+    event.payload.reset();
+    before = ',';
+  }
+  text += before == '[' ? "[]," : "],";
+  text += std::string_view(DumpJson(rest)).substr(1);
+  return HttpResponse::OfText(200, std::move(text), "application/json");
 }
 
 }  // namespace

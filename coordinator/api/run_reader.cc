@@ -1,5 +1,6 @@
 #include "coordinator/api/run_reader.h"
 
+#include "coordinator/api/request_budget.h"
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/kernel/subject_part.h"
@@ -19,7 +20,7 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id, AnswerBud
   const ChunkReader counted = [&](const Hash256& hash) -> Result<std::string> {
     auto bytes = read(hash);
     if (!bytes) return bytes;
-    if (Status taken = memory.Take(bytes->size()); !taken) return taken.error();
+    if (Status taken = memory.Take(RoomToRead(*bytes)); !taken) return taken.error();
     return bytes;
   };
   auto restored = Restore(id, *snapshot, none, counted);
@@ -28,7 +29,7 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id, AnswerBud
     if (!page) return page.error();
     if (page->empty()) return std::move(restored->state);
     std::size_t bytes = 0;
-    for (const Event& event : *page) bytes += event.payload ? event.payload->size() : 0;
+    for (const Event& event : *page) bytes += event.payload ? RoomToRead(*event.payload) : 0;
     if (Status taken = memory.Take(bytes); !taken) return taken.error();
     if (Status more = GoOnRestoring(id, *page, ReaderOf(api.store, std::nullopt, *page), *restored); !more) return more.error();
   }

@@ -79,7 +79,7 @@ OrRefusal<Prepared> ReadDefinition(const ApiContext& api, const HttpRequest& req
   out.name = body.value("name", "");
   if (body.contains("paused")) out.paused = body["paused"].get<bool>();
   if (body.contains("version")) out.version = body["version"].get<std::int64_t>();
-  auto submitted = ReadSubmissionMembers(body);
+  auto submitted = ReadSubmissionMembers(std::move(body));
   if (const auto* refusal = RefusalOf(submitted)) return *refusal;
   Submission& submission = ValueOf(submitted);
   if (submission.labels.contains("schedule"))

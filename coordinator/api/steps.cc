@@ -2,6 +2,7 @@
 #include "coordinator/api/activity.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
+#include "coordinator/api/request_budget.h"
 #include "coordinator/api/run_reader.h"
 #include "shared/base/limits.h"
 #include "shared/http/url.h"
@@ -45,13 +46,15 @@ struct History {
 
 Status ReadHistory(const ApiContext& api, const SubjectId& id, History& history) {
   for (std::int64_t after = 0;;) {
-    auto page = api.queries.Events(id, after, kStepPage);
+    auto page = api.queries.Events(id, after, kStepPage, limits::kPageBytes);
     if (!page) return page.error();
+    AnswerBudget::Part memory(api.answers);  // of this page
     for (const Event& event : *page) {
       after = event.seq;
       // Parsing costs most: events that do not name the step are not parsed.
       if (!event.payload || event.payload->find(history.needle) == std::string::npos) continue;
-      auto facts = ParseJson(*event.payload);
+      if (Status taken = memory.Take(RoomToRead(*event.payload)); !taken) return taken;
+      auto facts = ParseJson(*event.payload, kStoredJson);
       if (!facts || !facts->is_object()) continue;
       history.Take(event, event.type, *facts);
       if (const auto also = facts->find("also"); also != facts->end() && also->is_array()) {

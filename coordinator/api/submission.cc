@@ -42,31 +42,33 @@ OrRefusal<Submission> ReadSubmission(const HttpRequest& request) {
 OrRefusal<Submission> ReadSubmissionMembers(Json body) {
   Submission out;
   const auto text = [&](const char* member) { return body.contains(member) && body[member].is_string(); };
+  const auto is = [&](const char* member, Json::value_t type) { return !body.contains(member) || body[member].type() == type; };
   if (!body.contains("workflow")) {
     return Problem(422, "invalid-request", "'workflow' is missing: the text of the workflow, YAML or JSON",
                    Json::array({ErrorItem("missing-member", "'workflow' is missing", "/workflow")}));
   }
   if (body["workflow"].is_object()) body["workflow"] = DumpJson(body["workflow"]);  // JSON in JSON is as good as its text
-  for (auto refusal : {WrongType(body, "workflow", text("workflow"), "a string: the text of the workflow"),
-                       WrongType(body, "file", text("file"), "a string"),
-                       WrongType(body, "inputs", body.value("inputs", Json::object()).is_object(), "an object"),
-                       WrongType(body, "labels", body.value("labels", Json::object()).is_object(), "an object of strings"),
-                       WrongType(body, "files", body.value("files", Json::array()).is_array(), "a list"),
-                       WrongType(body, "strict", body.value("strict", Json(false)).is_boolean(), "true or false"),
-                       WrongType(body, "strict_templates", body.value("strict_templates", Json(false)).is_boolean(), "true or false"),
-                       WrongType(body, "lenient_templates", body.value("lenient_templates", Json(false)).is_boolean(), "true or false")}) {
+  for (auto refusal :
+       {WrongType(body, "workflow", text("workflow"), "a string: the text of the workflow"),
+        WrongType(body, "file", text("file"), "a string"), WrongType(body, "inputs", is("inputs", Json::value_t::object), "an object"),
+        WrongType(body, "labels", is("labels", Json::value_t::object), "an object of strings"),
+        WrongType(body, "files", is("files", Json::value_t::array), "a list"),
+        WrongType(body, "strict", is("strict", Json::value_t::boolean), "true or false"),
+        WrongType(body, "strict_templates", is("strict_templates", Json::value_t::boolean), "true or false"),
+        WrongType(body, "lenient_templates", is("lenient_templates", Json::value_t::boolean), "true or false")}) {
     if (refusal) return std::move(*refusal);
   }
   if (text("file")) out.file = body["file"];
-  out.text = body["workflow"];
-  out.inputs = body.value("inputs", Json::object());
-  out.labels = body.value("labels", Json::object());
-  out.files = body.value("files", Json::array());
   out.strict = body.value("strict", false);
   out.strict_templates = body.value("strict_templates", false);
   out.lenient_templates = body.value("lenient_templates", false);
   body.erase("file");
   out.hash = CanonicalHash(body);
+  // Out of the body, not copies: they may be large.
+  out.text = std::move(body["workflow"].get_ref<std::string&>());
+  for (auto [member, into] : {std::pair("inputs", &out.inputs), std::pair("labels", &out.labels), std::pair("files", &out.files)}) {
+    if (body.contains(member)) *into = std::move(body[member]);
+  }
   if (auto wrong = WrongLabels(out.labels)) {
     return Problem(422, "invalid-request", *wrong, Json::array({ErrorItem("bad-label", *wrong, "/labels")}));
   }

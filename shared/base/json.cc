@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -283,9 +284,9 @@ void Write(const Json& value, std::string& out) {
   }
 }
 
-// Values begin behind an opening bracket, a comma or nothing; what is no JSON is refused later. A text too short for so many is not read.
-Status CheckValueCount(std::string_view text, std::size_t most, int max_depth) {
-  if (text.size() / 2 < most) return {};
+// Values begin behind an opening bracket, a comma or nothing; what is no JSON is refused later. `too_many`: where there are more than
+// `most`.
+std::size_t CountValues(std::string_view text, std::size_t most, int max_depth, std::size_t* too_many) {
   std::size_t values = 1;
   int depth = 0;
   for (std::size_t i = 0; i < text.size() && depth <= max_depth; ++i) {  // what is too deep is refused as that
@@ -294,10 +295,19 @@ Status CheckValueCount(std::string_view text, std::size_t most, int max_depth) {
     if (c == '"') {
       for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
     } else if ((c == ',' || c == '[' || c == '{') && ++values > most) {
-      return {Code::kInvalid, fmt::format("not valid JSON: {}: more than {} values", Place(text, i), most)};
+      *too_many = i;
+      return values;
     }
   }
-  return {};
+  return values;
+}
+
+// A text too short for so many is not read.
+Status CheckValueCount(std::string_view text, std::size_t most, int max_depth) {
+  if (text.size() / 2 < most) return {};
+  std::size_t at = 0;
+  if (CountValues(text, most, max_depth, &at) <= most) return {};
+  return {Code::kInvalid, fmt::format("not valid JSON: {}: more than {} values", Place(text, at), most)};
 }
 
 class StorableCheck {
@@ -403,6 +413,11 @@ std::string DumpJson(const Json& value) {
     Write(value, out);
     return std::string(out);
   });
+}
+
+std::size_t CountJsonValues(std::string_view text) {
+  std::size_t ignored = 0;
+  return CountValues(text, kAnyNumberOfValues, std::numeric_limits<int>::max(), &ignored);
 }
 
 Status CheckStorable(const Json& value, const JsonLimits& limits) { return StorableCheck(limits).Run(value); }

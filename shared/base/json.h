@@ -20,6 +20,8 @@ struct JsonLimits {
   // Of a text from outside: a value of two characters ("[]") takes fifty bytes and more in memory. A text is counted before it is parsed.
   std::size_t max_values = limits::kJsonValues;
 };
+// How many values the text may make, at most, without making them; for what is no JSON any number.
+std::size_t CountJsonValues(std::string_view text);
 inline constexpr std::size_t kAnyNumberOfValues = std::size_t(-1);  // for what was bounded when it was stored
 
 Result<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});

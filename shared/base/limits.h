@@ -35,5 +35,6 @@ inline constexpr std::size_t kViewOutputBytes = 64 * kKiB;  // of one step's out
 inline constexpr std::size_t kViewOutputsBytes = 2 * kMiB;  // of all of them in one view
 inline constexpr std::size_t kPageBytes = 4 * kMiB;         // of a page of events: it ends behind the event that goes beyond
 inline constexpr std::size_t kAnswersBytes = 256 * kMiB;    // of states and pages that are held for answers at one time; beyond it 503
+inline constexpr std::size_t kRequestsBytes = 256 * kMiB;   // of what bodies become while they are handled, at one time; beyond it 503
 
 }  // namespace acl::limits

@@ -26,6 +26,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kReadAhead = 128 * 1024;
 constexpr std::size_t kLingerBytes = 4u << 20;
+constexpr std::size_t kLargeAnswer = 64 * 1024;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -310,8 +311,23 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   }
 
   // ---- the answer
+  // Of the budget for answers: a reader that is slow holds its own for as long as an answer may take to be written. What changed something
+  // is said in any case.
+  bool ReserveAnswer(const HttpResponse& response) {
+    const std::size_t bytes = response.body.size();
+    if (bytes <= kLargeAnswer || response.on_stream) return true;
+    const bool looks = request_->method == "GET";
+    if (looks && core_.answer_bytes > 0 && core_.answer_bytes + bytes > core_.options.max_answers) return false;
+    core_.answer_bytes += bytes;
+    answer_reserved_ += bytes;
+    return true;
+  }
+
   void Respond(HttpResponse response) {
     if (phase_ == Phase::kClosed) return;
+    if (!ReserveAnswer(response)) {
+      response = Problem(503, "too-many-answers", "too many large answers wait for their readers; try again").With("Retry-After", "1");
+    }
     const bool head_only = request_->method == "HEAD";
     const bool stream = response.on_stream && !head_only;
     BodyForm form = BodyForm::kLength;
@@ -330,6 +346,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       if (self->phase_ != Phase::kWriting) return;
       if (error) return self->Close();
       std::string().swap(self->out_body_);
+      self->ReleaseAnswer();
       self->Safely([&] {
         if (on_stream) return self->BeginStream(on_stream, form == BodyForm::kChunked);
         self->keep_alive_ ? self->ReadHead(self->core_.options.idle_timeout) : self->Linger();
@@ -401,12 +418,14 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     core_.body_bytes -= reserved_;
     reserved_ = 0;
   }
+  void ReleaseAnswer() { core_.answer_bytes -= std::exchange(answer_reserved_, 0); }
 
   void Close() {
     if (phase_ == Phase::kClosed) return;
     const auto self = shared_from_this();
     phase_ = Phase::kClosed;
     Release();
+    ReleaseAnswer();
     if (handle_) handle_->Close();
     error_code ignored;
     stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
@@ -426,7 +445,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   const Route* route_ = nullptr;
   const bool probes_only_;
   SteadyTime started_, idle_since_ = SystemClock().Steady();
-  std::size_t reserved_ = 0;
+  std::size_t reserved_ = 0, answer_reserved_ = 0;
   bool keep_alive_ = false;
   std::string out_head_, out_body_;
   std::shared_ptr<StreamHandle> handle_;

@@ -53,6 +53,8 @@ class HttpStream {
 
   virtual ~HttpStream() = default;
   virtual Wrote Write(std::string_view bytes) = 0;
+  // Bytes that were written and that its reader has not taken.
+  virtual std::size_t waiting() const = 0;
   // What was written goes out, then the response ends.
   virtual void End() = 0;
   virtual bool closed() const = 0;

@@ -45,7 +45,8 @@ struct HttpServerOptions {
   // One more takes the place of the connection that is idle the longest; if none is, it may ask routes without a key (probes), up to
   // `spare_connections` of them; beyond that it is closed at once.
   std::size_t max_connections = 1024, spare_connections = 32;
-  std::size_t max_bodies = 256u << 20;              // bytes of bodies in memory, all connections together; above: 503
+  std::size_t max_bodies = 256u << 20;   // bytes of bodies in memory, all connections together; above: 503
+  std::size_t max_answers = 256u << 20;  // bytes of answers that wait for their readers; above: 503 for a large one, if others wait
   std::chrono::milliseconds head_timeout{10'000};   // from connecting to the end of the first head
   std::chrono::milliseconds idle_timeout{60'000};   // from an answer to the end of the next head
   std::chrono::milliseconds body_timeout{60'000};   // for a body as a whole

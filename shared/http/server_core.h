@@ -31,7 +31,8 @@ struct HttpServerCore {
   const Logger log;
   boost::asio::io_context io{1};
   std::unordered_set<std::shared_ptr<HttpConnection>> connections;
-  std::size_t body_bytes = 0;  // reserved for bodies in memory
+  std::size_t body_bytes = 0;    // reserved for bodies in memory
+  std::size_t answer_bytes = 0;  // of large answers that are being written
   bool stopping = false;
   std::function<void()> on_connection_gone;
 

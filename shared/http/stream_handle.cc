@@ -32,6 +32,11 @@ bool StreamHandle::closed() const {
   return closed_;
 }
 
+std::size_t StreamHandle::waiting() const {
+  std::lock_guard lock(mutex_);
+  return pending_.size() + in_flight_;
+}
+
 std::string StreamHandle::Take(bool* last) {
   std::lock_guard lock(mutex_);
   std::string out = std::move(pending_);
@@ -46,7 +51,7 @@ std::string StreamHandle::Take(bool* last) {
 void StreamHandle::Close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
-  pending_.clear();
+  std::string().swap(pending_);
   wake_ = nullptr;
 }
 

@@ -17,6 +17,7 @@ class StreamHandle final : public HttpStream {
   Wrote Write(std::string_view bytes) override;
   void End() override;
   bool closed() const override;
+  std::size_t waiting() const override;
 
   // The server's side. What is to be sent now ("" = nothing yet); what was taken before counts as sent. `last`: the response ends with it.
   std::string Take(bool* last);

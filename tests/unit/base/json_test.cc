@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <random>
+
+#include "shared/base/json_object.h"
 
 namespace acl {
 namespace {
@@ -226,6 +230,49 @@ TEST(CheckStorable, SaysThePlace) {
   EXPECT_FALSE(CheckStorable(Json("abcdef"), {.max_bytes = 3}).ok() && CheckStorable(Json{{"a", "abcdef"}}, {.max_bytes = 3}).ok());
   for (const char* bad : {"\xed\xa0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\x80", "\xe2\x82"}) {
     EXPECT_FALSE(CheckStorable(Json(bad)).ok()) << bad;
+  }
+}
+
+TEST(KeyedObject, KeepsTheOrderAndTheLastValueOfAKey) {
+  for (const int many : {3, 15, 16, 17, 100}) {
+    KeyedObject made;
+    Json want = Json::object();
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < many; ++i) {
+        made.Put("k" + std::to_string(i * 7 % many), i + round);
+        want["k" + std::to_string(i * 7 % many)] = i + round;
+      }
+    }
+    EXPECT_EQ(std::move(made).Take(), want) << many;
+  }
+  KeyedObject begun(Json{{"a", 1}, {"b", 2}}.get_ref<Json::object_t&>());
+  begun.Put("b", 3);
+  EXPECT_EQ(DumpJson(std::move(begun).Take()), R"({"a":1,"b":3})");
+}
+
+TEST(KeyedObject, VeryManyKeysAreNotComparedWithOneAnother) {
+  KeyedObject made;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 200'000; ++i) made.Put(std::to_string(i), i);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  const Json object = std::move(made).Take();
+  const MembersByKey members(object);
+  ASSERT_NE(members.Find("199999"), nullptr);
+  EXPECT_EQ(*members.Find("199999"), 199'999);
+  EXPECT_EQ(members.Find("x"), nullptr);
+  EXPECT_EQ(MembersByKey(Json(1)).Find("x"), nullptr);
+}
+
+TEST(CountJsonValues, CountsWhatAParserMakes) {
+  for (const char* text : {"1", "[]", "[1]", "[1,2]", R"({"a":1,"b":[{},[]]})", R"(["a,b[",{"c\",\"":1}])"}) {
+    std::size_t values = 0;
+    const std::function<void(const Json&)> count = [&](const Json& value) {
+      ++values;
+      if (value.is_structured()) std::for_each(value.begin(), value.end(), count);
+    };
+    count(Json::parse(text));
+    EXPECT_GE(CountJsonValues(text), values) << text;
+    EXPECT_LE(CountJsonValues(text), 2 * values + 1) << text;
   }
 }
 

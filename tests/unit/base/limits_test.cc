@@ -43,6 +43,7 @@ const std::map<std::string, std::size_t> kAll = {
     {"kViewOutputsBytes", limits::kViewOutputsBytes},
     {"kPageBytes", limits::kPageBytes},
     {"kAnswersBytes", limits::kAnswersBytes},
+    {"kRequestsBytes", limits::kRequestsBytes},
 };
 
 TEST(Limits, ThePageSaysEachAsItIs) {

@@ -26,6 +26,15 @@ class FakeStream final : public HttpStream {
     std::lock_guard lock(mutex_);
     return gone_;
   }
+  std::size_t waiting() const override {
+    std::lock_guard lock(mutex_);
+    return keeps_ ? text_.size() : 0;
+  }
+  // From now on its reader takes nothing.
+  void Keep() {
+    std::lock_guard lock(mutex_);
+    keeps_ = true;
+  }
   void Go() {
     std::lock_guard lock(mutex_);
     gone_ = true;
@@ -48,7 +57,7 @@ class FakeStream final : public HttpStream {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string text_;
-  bool full_ = false, gone_ = false, ended_ = false;
+  bool full_ = false, gone_ = false, ended_ = false, keeps_ = false;
 };
 
 class EventFeedTest : public ApiFixture {
@@ -94,6 +103,28 @@ TEST_F(EventFeedTest, ASlowReaderGetsEverythingLater) {
   const auto text = stream->AwaitText("event: end");
   EXPECT_EQ(text.find("event: workflow.created"), text.rfind("event: workflow.created"));
   EXPECT_NE(text.find("event: workflow.created"), std::string::npos);
+}
+
+// Of events beyond a page only so many bytes wait for their readers.
+TEST_F(EventFeedTest, LargeEventsWaitForOneAnother) {
+  const std::string id = Submit({{"inputs", {{"a", std::string(3'000'000, 'x')}}}});
+  EventFeed feed(queries_, system_, {.large_bytes = 7'000'000, .busy = std::chrono::milliseconds(1), .idle = std::chrono::milliseconds(5)});
+  ASSERT_TRUE(feed.Start().ok());
+  std::vector<std::shared_ptr<FakeStream>> streams;
+  for (int i = 0; i < 3; ++i) {
+    streams.push_back(std::make_shared<FakeStream>());
+    streams.back()->Keep();
+    ASSERT_TRUE(feed.Reserve());
+    feed.Follow(*SubjectId::Parse(id), 0, streams.back());
+  }
+  const auto have = [&] { return std::count_if(streams.begin(), streams.end(), [](const auto& stream) { return stream->waiting() > 0; }); };
+  while (have() < 1) std::this_thread::yield();
+  // A reader that is there has its own, and the next one goes on.
+  const auto first = std::find_if(streams.begin(), streams.end(), [](const auto& stream) { return stream->waiting() > 0; });
+  EXPECT_EQ(have(), 1);
+  (*first)->Go();
+  while (have() < 2) std::this_thread::yield();
+  feed.Stop();
 }
 
 TEST_F(EventFeedTest, PlacesAreBoundedAndGivenBack) {

@@ -1,5 +1,6 @@
 // What runs with large outputs cost: views and pages are bounded by bytes, what is cut is named with its size and its address.
 #include "coordinator/api/answer_budget.h"
+#include "coordinator/api/event_feed.h"
 #include "shared/kernel/fold.h"
 #include "tests/unit/coordinator/api_fixture.h"
 
@@ -122,11 +123,107 @@ TEST(AnswerBudget, IsSharedButNeverKeepsOutWhoIsAlone) {
 }
 
 TEST_F(LargeRuns, ReadersBesideALargeOneAreToldToTryAgain) {
-  const std::string id = Run(3, 100'000);
+  const std::string id = Run(3, 1'000'000);
   AnswerBudget::Part held(api_->answers);
   ASSERT_TRUE(held.Take(limits::kAnswersBytes));
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + id).status, 503);
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + id + "/events").status, 503);
+}
+
+// Takes what it is sent when the test says so, as a slow reader's connection does.
+class SlowStream final : public HttpStream {
+ public:
+  Wrote Write(std::string_view bytes) override {
+    std::lock_guard lock(mutex_);
+    if (ended_) return Wrote::kClosed;
+    if (waiting_ > 0 && waiting_ + bytes.size() > kMaxBuffered) return Wrote::kFull;
+    waiting_ += bytes.size();
+    return Wrote::kOk;
+  }
+  std::size_t waiting() const override {
+    std::lock_guard lock(mutex_);
+    return waiting_;
+  }
+  void End() override {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  bool closed() const override { return false; }
+  void Take() {
+    std::lock_guard lock(mutex_);
+    waiting_ = 0;
+  }
+  bool ended() const {
+    std::lock_guard lock(mutex_);
+    return ended_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::size_t waiting_ = 0;
+  bool ended_ = false;
+};
+
+class CountingQueries final : public MemoryQueries {
+ public:
+  using MemoryQueries::MemoryQueries;
+  Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after, int limit, std::size_t most_bytes) override {
+    auto page = MemoryQueries::Events(subject, after, limit, most_bytes);
+    for (const Event& event : *page) read += event.payload ? event.payload->size() : 0;
+    return page;
+  }
+  std::atomic<std::size_t> read{0};
+};
+
+// What is read for a slow reader is what it takes, whatever lies behind that: what is read again costs the others their turns.
+TEST_F(LargeRuns, ASlowReaderOfEventsIsReadForOnce) {
+  const std::string id = Run(12, 900'000);
+  Close(id);
+  CountingQueries queries(store_, clock_);
+  const SystemClock clock;
+  EventFeed feed(queries, clock, {.busy = milliseconds(1), .idle = milliseconds(5)});
+  ASSERT_TRUE(feed.Start());
+  auto stream = std::make_shared<SlowStream>();
+  ASSERT_TRUE(feed.Reserve());
+  feed.Follow(*SubjectId::Parse(id), 0, stream);
+  while (!stream->ended()) {
+    if (stream->waiting() > HttpStream::kMaxBuffered / 2) stream->Take();
+    std::this_thread::yield();
+  }
+  EXPECT_LT(queries.read, std::size_t(13 * 2 * 900'000));
+}
+
+// A body that would become very much waits for others like it; one that is alone is handled, and small ones always.
+TEST_F(LargeRuns, BodiesOfManyValuesShareABudget) {
+  std::string values = "[]";
+  for (int i = 0; i < 100'000; ++i) values += ",[]";
+  const std::string body = R"({"workflow": )" + Json(kYaml).dump() + R"(, "inputs": {"a": [)" + values + "]}}";
+  const HttpHeaders json = {{"content-type", "application/json"}};
+  EXPECT_EQ(Ask("POST", "/v1/workflows", body, json).status, 201);
+  AnswerBudget::Part held(api_->requests);
+  ASSERT_TRUE(held.Take(limits::kRequestsBytes));
+  for (const char* route : {"/v1/workflows", "/v1/validate", "/v1/schedules", "/v1/workflows/batch"}) {
+    const auto refused = Ask("POST", route, body, json);
+    EXPECT_EQ(refused.status, 503) << route;
+    EXPECT_EQ(refused.Header("Retry-After"), "1") << route;
+  }
+  Submit();
+}
+
+// A run of a million values costs what it costs once, not once for each who looks at it.
+TEST_F(LargeRuns, ReadersOfManyValuesShareABudget) {
+  std::string values = "[]";
+  for (int i = 0; i < 400'000; ++i) values += ",[]";
+  const auto made = Ask("POST", "/v1/workflows", R"({"workflow": )" + Json(kYaml).dump() + R"(, "inputs": {"a": [)" + values + "]}}",
+                        {{"content-type", "application/json"}});
+  ASSERT_EQ(made.status, 201) << made.text;
+  const std::string run = "/v1/workflows/" + made.body["id"].get<std::string>();
+  const std::string small = "/v1/workflows/" + Submit();
+  EXPECT_EQ(Ask("GET", run).status, 200);
+  AnswerBudget::Part held(api_->answers);
+  ASSERT_TRUE(held.Take(limits::kAnswersBytes - 60'000'000));
+  EXPECT_EQ(Ask("GET", run).status, 503) << "its text is short, what it makes is not";
+  EXPECT_EQ(Ask("GET", small).status, 200);
 }
 
 }  // namespace

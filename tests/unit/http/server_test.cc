@@ -126,6 +126,7 @@ class HttpServerTest : public ::testing::Test {
                [](const HttpRequest& r) { return HttpResponse::OfText(200, r.body); });
     router.Add("POST", "/big", {.max_body = 4u << 20},
                [](const HttpRequest& r) { return HttpResponse::OfText(200, std::to_string(r.body.size())); });
+    router.Add("GET", "/large", {}, [](const HttpRequest&) { return HttpResponse::OfText(200, std::string(20'000'000, 'x')); });
     router.Add("GET", "/throws", {}, [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("a bug"); });
     router.Add("GET", "/split", {}, [](const HttpRequest&) { return HttpResponse::OfText(200, "x").With("X-A", "b\r\nX-Evil: c"); });
     router.Add("GET", "/wait", {}, [this](const HttpRequest&) {
@@ -405,6 +406,20 @@ TEST_F(HttpServerTest, AStreamEndsWhenItsReaderMayNoLongerHaveIt) {
   allowed = false;
   client.ReadToEnd();
   EXPECT_TRUE(stream->closed());
+}
+
+// Whoever asks for large answers and does not read them keeps so much of this process's memory and no more.
+TEST_F(HttpServerTest, AnswersThatWaitForTheirReadersAreBounded) {
+  options_.max_answers = 30'000'000;
+  Run();
+  {
+    Client slow(port());
+    slow.Send(Get("/large"));
+    slow.ReadUntil("\r\n\r\n");
+    EXPECT_NE(Ask(Get("/large")).find("too-many-answers"), std::string::npos);
+    EXPECT_TRUE(Ask(Get("/quick/now")).starts_with("HTTP/1.1 200"));
+  }
+  while (!Ask(Get("/large")).starts_with("HTTP/1.1 200")) std::this_thread::yield();  // it is gone
 }
 
 TEST_F(HttpServerTest, AStreamToASlowReaderIsBounded) {
