@@ -116,7 +116,7 @@ class Bookkeeper {
 
   Result<std::optional<CommitItem>> Quarantine(const Claimed& claimed, const SessionId& session, const std::string& reason,
                                                const std::string& detail) {
-    log_.Error("quarantined", {{"run", claimed.subject.ToString()}, {"reason", reason}, {"detail", detail}});
+    log_.Error("quarantined; `airun workflow quarantine inspect` says more", {{"run_id", claimed.subject}, {"reason", reason}});
     if (Status put = context_.store.Quarantine(claimed.subject, session, claimed.token, reason, detail); !put) return put.error();
     return std::optional<CommitItem>();
   }

@@ -80,7 +80,9 @@ Result<FireRow> Firing::Start(const DueRow& due, std::int64_t nominal, WallTime 
     return fire;
   }
   if (IsPassing(made.error())) return made.error();
-  log_.Warn("a fire time started no run", {{"schedule", due.row.name}, {"nominal", NominalText(nominal)}, {"error", made.error()}});
+  // Its words quote the workflow and its inputs: `airun schedule show` has them.
+  log_.Warn("a fire time started no run",
+            {{"schedule", due.row.name}, {"nominal", NominalText(nominal)}, {"error", CodeName(made.code())}});
   fire.outcome = "failed";
   fire.reason = made.message().substr(0, 1'000);
   return fire;

@@ -120,13 +120,13 @@ void LogObserver::OnStepDone(const StepEnd& end, const StepResult& result) {
     case StepResult::Outcome::kUnknown: all_.steps_unknown.Add(); break;
   }
   if (!Tells()) return;
+  // Not the error's text, which quotes what the step was given and what it was answered: the journal has it, with whoever may read that.
   log_.Info("step ended", {{"run_id", end.subject},
                            {"step", end.step_id},
                            {"attempt", end.attempt_id},
                            {"token", end.token},
                            {"outcome", StepOutcomeName(result.outcome)},
                            {"duration_ms", result.duration.count()},
-                           {"error", result.error},
                            {"trace_id", end.trace_id}});
 }
 
@@ -145,7 +145,8 @@ void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
     case CommitOutcome::Kind::kMoved: all_.moved.Add(); break;
     case CommitOutcome::Kind::kRejected:
       all_.rejected.Add();
-      log_.Error("commit rejected", {{"run_id", item.subject}, {"token", item.token}, {"error", outcome.error}});
+      // The database's own words show the row that it refused; they are kept with the quarantine that follows.
+      log_.Error("commit rejected", {{"run_id", item.subject}, {"token", item.token}});
       break;
   }
 }
@@ -175,10 +176,10 @@ void LogObserver::OnUnknownCommit(std::size_t items) {
   log_.Warn("the answer of a commit was lost: reading back, nothing runs again", {{"items", items}});
 }
 
-void LogObserver::OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string& detail) {
+void LogObserver::OnQuarantine(const SubjectId& subject, Token token, const std::string& reason, const std::string&) {
   metrics_.counter(names::kQuarantines, {{"reason", reason}}).Add();
-  log_.Error("quarantined: nothing of it runs until a person releases it",
-             {{"run_id", subject}, {"token", token}, {"reason", reason}, {"detail", detail}});
+  log_.Error("quarantined: nothing of it runs until a person releases it; `airun workflow quarantine inspect` says more",
+             {{"run_id", subject}, {"token", token}, {"reason", reason}});
 }
 
 void LogObserver::OnGiveBack(const SubjectId& subject, Token token, const std::string& why) {

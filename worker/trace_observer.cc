@@ -2,6 +2,7 @@
 
 #include "shared/base/random.h"
 #include "shared/kernel/call_format.h"
+#include "shared/workflow/end_reason.h"
 #include "worker/log_observer.h"
 
 namespace acl {
@@ -207,7 +208,7 @@ void TraceObserver::Describe(const StepResult& result, Span& span) const {
   }
   if (result.outcome == StepResult::Outcome::kSucceeded) return;
   span.failed = true;
-  span.message = result.error;
+  span.message = outcome;  // not the error's text, which quotes what the step was given and answered: a collector is for more eyes
   span.attributes["error.type"] = outcome;
 }
 
@@ -275,7 +276,7 @@ void TraceObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outco
   span.attributes["acl.outcome"] = kind;
   if (outcome.kind == CommitOutcome::Kind::kFenced || outcome.kind == CommitOutcome::Kind::kRejected) {
     span.failed = true;
-    span.message = outcome.error.empty() ? "refused: the lease is somebody else's" : outcome.error;
+    span.message = outcome.kind == CommitOutcome::Kind::kFenced ? "refused: the lease is somebody else's" : "rejected";
     span.attributes["error.type"] = kind;
   }
   const WallTime span_end = span.end;
@@ -317,7 +318,7 @@ void TraceObserver::EndRun(const CommitItem& item, Run& run) {
   if (item.listing) {
     span.attributes["acl.status"] = item.listing->status;
     span.failed = item.listing->status != "COMPLETED";
-    span.message = item.listing->error_message.value_or("");
+    span.message = workflow::ReasonOfError(item.listing->error_message.value_or(""));
   }
   tracer_.Export(std::move(span));
   tracer_.Hurry();

@@ -163,13 +163,14 @@ class CoreBench : public ::testing::Test {
     }
   }
   // The next step that was to run ends so.
-  command::RunStep EndStep(StepResult::Outcome outcome = StepResult::Outcome::kSucceeded) {
+  command::RunStep EndStep(StepResult::Outcome outcome = StepResult::Outcome::kSucceeded, std::string error = "") {
     EXPECT_FALSE(steps.empty());
     if (steps.empty()) return {};
     command::RunStep run = steps.front();
     steps.erase(steps.begin());
     StepResult result;
     result.outcome = outcome;
+    result.error = std::move(error);
     core->OnStepDone(clock.Steady(), run.call.subject, run.call.token, run.call.step.step_id, run.call.attempt_id, std::move(result));
     return run;
   }

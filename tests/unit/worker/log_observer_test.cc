@@ -86,6 +86,35 @@ TEST(LogObserver, CountsEachRunOnceByHowItEnded) {
   }
 }
 
+// Whoever reads logs may not be who may read runs: what a step was given and answered is in no line, whatever way the step ends.
+TEST(LogObserver, ValuesOfARunAreInNoLine) {
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel, const std::string& line) { lines.push_back(line); });
+  SetLogLevel(LogLevel::kDebug);
+  Metrics metrics;
+  LogObserver observer(metrics);
+  const SubjectId subject;
+  const std::string step = "fetch", trace, secret = "card 4111-1111";
+  for (const auto outcome : {StepResult::Outcome::kFailed, StepResult::Outcome::kTimedOut, StepResult::Outcome::kCancelled,
+                             StepResult::Outcome::kNotStarted, StepResult::Outcome::kUnknown}) {
+    StepResult result;
+    result.outcome = outcome;
+    result.error = "the service answered 422: " + secret;
+    observer.OnStepDone({subject, Token{1}, step, 1, trace}, result);
+  }
+  CommitItem item;
+  CommitOutcome rejected;
+  rejected.kind = CommitOutcome::Kind::kRejected;
+  rejected.error = "ERROR: violates a check; DETAIL: Failing row contains (" + secret + ")";
+  observer.OnOutcome(item, rejected);
+  observer.OnQuarantine(subject, Token{1}, "commit rejected", rejected.error);
+  SetLogSink({});
+  SetLogLevel(LogLevel::kInfo);
+  ASSERT_EQ(lines.size(), 7u);
+  for (const std::string& line : lines) EXPECT_EQ(line.find(secret), std::string::npos) << line;
+  EXPECT_EQ(Json::parse(lines[0])["outcome"], "failed");
+}
+
 // A worker whose database is away asks some eight times a second: told of once, then once a minute, and when it is back.
 TEST_F(CoreBench, ADatabaseThatIsAwayIsOneLineAndOneWhenItIsBack) {
   std::vector<std::string> away, still, back;

@@ -179,6 +179,35 @@ TEST_F(TraceObserverTest, ARetryLinksToTheAttemptBefore) {
   EXPECT_EQ(attempts[1].Text("parentSpanId"), StepSpanId(subject, "step0"));
 }
 
+// A collector is for more eyes than the journal: how something ended is in its span, not what it was given and answered.
+TEST_F(TraceObserverTest, ValuesOfARunAreInNoSpan) {
+  const std::string secret = "card 4111-1111";
+  const SubjectId subject = Create({.steps = 1, .effects = "n"});
+  StartWorker("w1");
+  Settle();
+  const Token token = steps.at(0).call.token;
+  EndStep(StepResult::Outcome::kFailed, "the service answered: " + secret);
+  Live(milliseconds(2'000));
+  EndStep(StepResult::Outcome::kTimedOut, "no answer of " + secret);
+  CommitItem item;
+  item.subject = subject;
+  item.token = token;
+  item.disposition = Disposition::kClose;
+  item.listing = ListingChange{"FAILED", "step 's' failed: " + secret, {}, {}};
+  CommitOutcome rejected;
+  rejected.kind = CommitOutcome::Kind::kRejected;
+  rejected.error = "Failing row contains (" + secret + ")";
+  observers_.back()->OnOutcome(item, rejected);
+  observers_.back()->OnLetGo(item);
+  const auto all = Collected();
+  for (const Sent& sent : all) EXPECT_EQ(sent.span.dump().find(secret), std::string::npos) << sent.span.dump(1);
+  const auto runs = Named(all, "workflow");
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].span["status"]["message"], "step_failed");
+  ASSERT_FALSE(Named(all, "attempt").empty());
+  EXPECT_EQ(Named(all, "attempt")[0].span["status"]["message"], "failed");
+}
+
 TEST_F(TraceObserverTest, WhatLeavesNoRowIsToldByTheWorkerThatLostIt) {
   Create({.steps = 1, .effects = "p"});
   StartWorker("w1");
