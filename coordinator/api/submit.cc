@@ -10,18 +10,19 @@
 #include "coordinator/known_specs.h"
 #include "coordinator/queue_watch.h"
 #include "coordinator/run_maker.h"
+#include "shared/base/limits.h"
 #include "shared/spec/loader.h"
 
 namespace acl::coordinator {
 namespace {
 
-constexpr std::size_t kMaxFiles = 20'000;
-
 // The files of the workspace at start; each content must be in the store already, with the size said here.
 OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files) {
   std::vector<FileChange> out;
   Json errors = Json::array();
-  if (files.size() > kMaxFiles) return Problem(422, "too-many-files", fmt::format("at most {} files", kMaxFiles));
+  if (files.size() > limits::kRunFiles) {
+    return Problem(422, "too-many-files", fmt::format("at most {} files and folders, those above a file too", limits::kRunFiles));
+  }
   for (std::size_t i = 0; i < files.size(); ++i) {
     const Json& item = files[i];
     const std::string at = "/files/" + std::to_string(i);

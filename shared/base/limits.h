@@ -30,6 +30,11 @@ inline constexpr int kRegexGroups = 100;
 inline constexpr std::size_t kRegexMatches = 10'000;
 inline constexpr std::size_t kRegexProgramBytes = 32 * kMiB;  // what an expression and its states may take
 
+// ---- a run, at submit
+inline constexpr std::size_t kRunInputs = 10'000;  // named ones: each is an entry of the state; within one there may be very many values
+inline constexpr std::size_t kRunFiles = 20'000;   // files and folders, those above each of them too, named or not
+inline constexpr std::size_t kRunPathsBytes = 8 * kMiB;  // of all their paths: an entry of the state each
+
 // ---- answers of the API (coordinator/api)
 inline constexpr std::size_t kViewOutputBytes = 64 * kKiB;  // of one step's outputs in the view of a run; beyond it their size and address
 inline constexpr std::size_t kViewOutputsBytes = 2 * kMiB;  // of all of them in one view

@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/foreign_json.h"
+#include "shared/base/json_object.h"
 #include "shared/base/utf8.h"
 
 namespace acl {
@@ -91,11 +92,11 @@ StepResult ToResult(HttpAnswer answer, const std::string& method, const Wanted& 
       return Ended(unsafe ? Outcome::kUnknown : method == "POST" ? Outcome::kNotStarted : Outcome::kCancelled, answer.error);
   }
   if (auto failed = FailedByStatus(wanted, answer, method)) return std::move(*failed);
-  Json headers = Json::object();
-  for (const auto& [name, value] : answer.headers) headers[StorableText(name)] = StorableText(value);
+  KeyedObject headers(answer.headers.size());
+  for (const auto& [name, value] : answer.headers) headers.Put(StorableText(name), StorableText(value));
   answer.body = StorableText(answer.body);
   const bool success = wanted.expected ? wanted.expected->Has(answer.status) : answer.status >= 200 && answer.status < 300;
-  Json outputs = {{"status_code", answer.status}, {"body", answer.body}, {"headers", std::move(headers)}, {"success", success}};
+  Json outputs = {{"status_code", answer.status}, {"body", answer.body}, {"headers", std::move(headers).Take()}, {"success", success}};
   if (Status parsed = AddJsonBody(wanted, answer, &outputs); !parsed) return Failed(parsed.error());
   return Done(std::move(outputs));
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/limits.h"
 #include "shared/base/utf8.h"
 #include "shared/journal/json_patch.h"
 
@@ -193,6 +194,21 @@ Json PatchFiles(const Document& state, const std::vector<FileChange>& changes) {
 
 Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files) {
   std::map<std::string, FileChange> all;
+  std::size_t bytes = 0;
+  const auto count = [&](const std::string& path) -> Status {
+    bytes += path.size();
+    if (all.size() > limits::kRunFiles) {
+      return {Code::kInvalid,
+              fmt::format("more than {} files and folders (those above a file count); pack them into one (io.archive)", limits::kRunFiles)};
+    }
+    if (bytes > limits::kRunPathsBytes) {
+      return {Code::kInvalid,
+              fmt::format("the paths of all files and folders have more than {} bytes; use shorter names, or pack them into "
+                          "one file (io.archive)",
+                          limits::kRunPathsBytes)};
+    }
+    return {};
+  };
   for (auto& file : files) {
     auto path = NormalisePath(file.path);
     if (!path) return path.error();
@@ -200,19 +216,23 @@ Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files) {
     file.path = *path;
     if (IsDeletion(file)) return Error{Code::kInvalid, fmt::format("file '{}' has no hash", *path)};
     if (!all.emplace(*path, std::move(file)).second) return Error{Code::kInvalid, fmt::format("file '{}' is there twice", *path)};
+    if (Status counted = count(*path); !counted) return counted.error();
   }
   std::vector<std::string> paths;
+  paths.reserve(all.size());
   for (const auto& [path, change] : all) paths.push_back(path);
   for (const auto& path : paths) {
     for (std::string parent = ParentPath(path); !parent.empty(); parent = ParentPath(parent)) {
-      auto it = all.find(parent);
-      if (it != all.end() && !it->second.is_dir) {
+      const auto [it, fresh] = all.try_emplace(parent, FileChange{parent, std::nullopt, 0, 0755, true});
+      if (!it->second.is_dir) {
         return Error{Code::kInvalid, fmt::format("'{}' is a file, but '{}' needs it to be a directory", parent, path)};
       }
-      if (it == all.end()) all.emplace(parent, FileChange{parent, std::nullopt, 0, 0755, true});
+      if (!fresh) break;  // what lies above it is looked at with the path that named it, or was when it was added
+      if (Status counted = count(parent); !counted) return counted.error();
     }
   }
   std::vector<FileChange> out;
+  out.reserve(all.size());
   for (auto& [path, change] : all) out.push_back(std::move(change));
   return out;
 }

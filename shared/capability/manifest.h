@@ -66,7 +66,7 @@ Hash256 FoundAt(const Document& state, std::string_view path);
 // The patch operations (JSON Patch array) that make these changes to the state; changes that change nothing are left out.
 Json PatchFiles(const Document& state, const std::vector<FileChange>& changes);
 // Normalises paths, adds missing parent directories, sorts. kInvalid: bad path, two entries of one path, a file where a directory is
-// needed.
+// needed, with the directories more than limits::kRunFiles or kRunPathsBytes.
 Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files);
 
 }  // namespace acl

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/json_object.h"
 
 namespace acl {
 
@@ -97,6 +98,7 @@ std::vector<FileChange> RealChanges(const Document& state, std::vector<FileChang
 }
 
 Result<Json> UndoFiles(const Document& state, const Json& before) {
+  const MembersByKey entries(before);
   std::set<std::string, std::less<>> closed, kept;
   for (auto it = before.begin(); it != before.end(); ++it) {
     const bool stays_dir = it.value().is_object() && it.value().contains("dir");
@@ -104,35 +106,36 @@ Result<Json> UndoFiles(const Document& state, const Json& before) {
   }
   // Below what becomes a file or goes: everything that is not undone with it keeps its directories.
   while (!closed.empty()) {
-    const auto below = FirstUnknownBelow(state, closed, [&](std::string_view path) { return before.contains(path); });
+    const auto below = FirstUnknownBelow(state, closed, [&](std::string_view path) { return entries.Find(path) != nullptr; });
     if (!below) break;
     for (std::string above = ParentPath(*below); !above.empty(); above = ParentPath(above)) {
       if (!closed.erase(above)) continue;
-      if (!before.at(above).is_null()) {
+      if (!entries.Find(above)->is_null()) {
         return Error{Code::kConflict, fmt::format("{} was a file before the step, and {} has been made below it since", LogicalPath(above),
                                                   LogicalPath(*below))};
       }
       kept.insert(above);
     }
   }
-  Json out = Json::object();
+  KeyedObject out(before.size());
   for (auto it = before.begin(); it != before.end(); ++it) {
     if (kept.contains(it.key())) continue;
-    out[it.key()] = it.value();
+    out.Put(it.key(), it.value());
     if (it.value().is_null()) continue;
     for (std::string above = ParentPath(it.key()); !above.empty(); above = ParentPath(above)) {
-      if (before.contains(above) && !before.at(above).is_null()) break;
+      const Json* own = entries.Find(above);
+      if (own != nullptr && !own->is_null()) break;
       const auto entry = FindFile(state, above);
       if (!entry) return entry.error();
       if (*entry && (*entry)->is_dir) break;
-      if (*entry && !before.contains(above)) {
+      if (*entry && own == nullptr) {
         return Error{Code::kConflict,
                      fmt::format("{} cannot come back: {} has been made a file since", LogicalPath(it.key()), LogicalPath(above))};
       }
-      out[above] = FileEntryToJson(FileEntry{Hash256{}, 0, 0755, true});
+      out.Put(above, FileEntryToJson(FileEntry{Hash256{}, 0, 0755, true}));
     }
   }
-  return out;
+  return std::move(out).Take();
 }
 
 }  // namespace acl

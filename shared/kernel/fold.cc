@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
@@ -23,18 +25,56 @@ bool Puts(const DeltaOp& op) { return op.kind == OpKind::kAdd && (op.below.empty
 
 bool Touches(const DeltaOp& op, const std::string& entry) { return op.entry == entry || op.from_entry == entry; }
 
-// Whether all that the operations do with the entry is put it or members of it.
-bool OnlyPut(const Ops& operations, const std::string& entry) {
-  return std::all_of(operations.begin(), operations.end(),
-                     [&](const DeltaOp& op) { return !Touches(op, entry) || (Puts(op) && op.from_entry != entry); });
+// Of each operation, whether all that they do with its entry is put it or members of it.
+std::vector<bool> OnlyPut(const Ops& operations) {
+  std::unordered_set<std::string_view> otherwise;
+  for (const DeltaOp& op : operations) {
+    if (!Puts(op) || op.from_entry == op.entry) otherwise.insert(op.entry);
+    if (!op.from_entry.empty()) otherwise.insert(op.from_entry);
+  }
+  std::vector<bool> only_put;
+  only_put.reserve(operations.size());
+  for (const DeltaOp& op : operations) only_put.push_back(otherwise.empty() || !otherwise.contains(op.entry));
+  return only_put;
 }
 
-// Says in an operation before it what `next` says; false if there is none that can: the last that touches its entry has to put it whole.
+// The last of the operations so far that touches an entry. Looked for one by one among few; a step may have changed very many files.
+class LastTouch {
+ public:
+  LastTouch(Ops& operations, std::size_t to_come) : operations_(operations), indexed_(to_come > kFew && operations.size() > kFew) {
+    if (indexed_) last_.reserve(operations.size() + to_come);
+    for (std::size_t i = 0; indexed_ && i < operations.size(); ++i) Note(i);
+  }
+  DeltaOp* Find(const std::string& entry) {
+    if (indexed_) {
+      const auto last = last_.find(entry);
+      return last == last_.end() ? nullptr : &operations_[last->second];
+    }
+    const auto last = std::find_if(operations_.rbegin(), operations_.rend(), [&](const DeltaOp& op) { return Touches(op, entry); });
+    return last == operations_.rend() ? nullptr : &*last;
+  }
+  void Append(DeltaOp op) {
+    operations_.push_back(std::move(op));
+    if (indexed_) Note(operations_.size() - 1);
+  }
+
+ private:
+  static constexpr std::size_t kFew = 32;
+
+  void Note(std::size_t i) {
+    last_[operations_[i].entry] = i;
+    if (!operations_[i].from_entry.empty()) last_[operations_[i].from_entry] = i;
+  }
+
+  Ops& operations_;
+  const bool indexed_;
+  std::unordered_map<std::string, std::size_t> last_;
+};
+
+// Says in the operation before it that touches its entry what `next` says; false if it cannot: it has to put the entry whole.
 // `only_put`: `after`, the entry as it is after all of the next operations, says it too.
-bool SaidBefore(Ops& operations, const DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
-  if (!Puts(next)) return false;
-  const auto before = std::find_if(operations.rbegin(), operations.rend(), [&](const DeltaOp& op) { return Touches(op, next.entry); });
-  if (before == operations.rend() || before->entry != next.entry || before->kind != OpKind::kAdd || !before->below.empty()) return false;
+bool SaidBefore(DeltaOp* before, const DeltaOp& next, const std::shared_ptr<const trie::Leaf>& after, bool only_put) {
+  if (before == nullptr || before->entry != next.entry || before->kind != OpKind::kAdd || !before->below.empty()) return false;
   if (!next.below.empty() && !before->said().is_object()) return false;
   if (only_put && after) {
     before->leaf = after;
@@ -169,12 +209,12 @@ void Folded::Join(Folded next, const Document& state) {
   also.push_back({std::move(next.type), std::move(next.facts)});
   for (Also& one : next.also) also.push_back(std::move(one));
   Ops& ops = next.delta.ops;
-  std::vector<bool> only_put;
-  for (const DeltaOp& op : ops) only_put.push_back(OnlyPut(ops, op.entry));
+  const std::vector<bool> only_put = OnlyPut(ops);
   delta.ops.reserve(delta.ops.size() + ops.size());
+  LastTouch last(delta.ops, ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const auto after = !only_put[i] ? nullptr : ops[i].leaf ? ops[i].leaf : state.LeafOf(ops[i].entry);
-    if (!SaidBefore(delta.ops, ops[i], after, only_put[i])) delta.ops.push_back(std::move(ops[i]));
+    if (!Puts(ops[i]) || !SaidBefore(last.Find(ops[i].entry), ops[i], after, only_put[i])) last.Append(std::move(ops[i]));
   }
 }
 

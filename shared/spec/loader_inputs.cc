@@ -1,8 +1,11 @@
 // Typed inputs of a run: their declaration in the file, and a run's values against it.
+#include <fmt/format.h>
+
 #include <unordered_map>
 #include <unordered_set>
 
 #include "shared/base/json_object.h"
+#include "shared/base/limits.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"
 
@@ -47,6 +50,7 @@ const InputSpec* FindInput(const WorkflowSpec& spec, std::string_view name) {
 
 void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
   if (!reader->IsMap(map, "'inputs'")) return;
+  const MembersByKey initial_state(spec->initial_state);  // both may be many
   for (const SourceEntry& entry : map.entries) {
     InputSpec input;
     input.name = entry.key;
@@ -58,7 +62,7 @@ void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
                         entry.key.substr(0, 80) + "'");
       continue;
     }
-    if (spec->initial_state.contains(entry.key))
+    if (initial_state.Find(entry.key) != nullptr)
       reader->Warning(entry.key_mark, "input-hides-state", owner + " has the name of a key of 'initial_state' and hides it");
     if (entry.value.is_string()) {  // the short form: name: type
       auto word = reader->Word(entry.value, "the type of " + owner, kInputTypes);
@@ -84,6 +88,10 @@ void ReadInputs(Reader* reader, const SourceNode& map, WorkflowSpec* spec) {
 
 Result<Json> CheckInputs(const WorkflowSpec& spec, const Json& given) {
   if (!given.is_object()) return Error{Code::kInvalid, "inputs must be a map of names to values"};
+  if (given.size() > limits::kRunInputs) {
+    return Error{Code::kInvalid, fmt::format("there are {} inputs, {} are allowed; put many values into one, as a list or a map",
+                                             given.size(), limits::kRunInputs)};
+  }
   std::string wrong;
   auto add = [&](const std::string& line) {
     if (wrong.size() <= kMostWrongBytes) wrong += (wrong.empty() ? "" : "; ") + line;

@@ -78,7 +78,10 @@ class ReferenceCheck {
   ReferenceCheck(Reader* reader, const CapabilityRegistry& capabilities, const Draft& draft)
       : reader_(reader), registry_(capabilities), spec_(draft.spec), before_(draft.spec) {
     for (std::string_view name : kBuiltIns) known_.emplace(name);
-    for (const auto& [key, value] : spec_.initial_state.items()) known_.insert(key);
+    for (const auto& [key, value] : spec_.initial_state.items()) {
+      known_.insert(key);
+      initial_.insert(key);
+    }
     for (const InputSpec& input : spec_.inputs) {
       known_.insert(input.name);
       inputs_.insert(input.name);
@@ -129,8 +132,8 @@ class ReferenceCheck {
       const std::string& name = spec_.steps[i].name;
       const std::string shown = name.substr(0, 80);
       if (name.empty()) continue;
-      const bool input = std::any_of(spec_.inputs.begin(), spec_.inputs.end(), [&](const InputSpec& one) { return one.name == name; });
-      if (input || spec_.initial_state.contains(name)) {
+      const bool input = inputs_.contains(name);
+      if (input || initial_.contains(name)) {
         reader_->Warning(spec_.steps[i].mark, "name-collision",
                          "step '" + shown + "' has the name of " + (input ? "an input" : "a key of 'initial_state'") +
                              ": from when it completes {{" + shown + "}} is its outputs; rename one of the two");
@@ -247,6 +250,7 @@ class ReferenceCheck {
   const Closure before_;
   std::set<std::string, std::less<>> known_;         // variables from the start
   std::set<std::string, std::less<>> inputs_;        // those of them that are inputs
+  std::set<std::string, std::less<>> initial_;       // and keys of initial_state
   std::map<std::string, int, std::less<>> steps_;    // name -> the top-level step it is, or belongs to
   std::vector<const CapabilitySpec*> capabilities_;  // of each step; nullptr: its outputs are not known
   std::map<std::string, std::vector<int>> outputs_;  // name -> the steps that answer it

@@ -1,4 +1,6 @@
 // Templates as they are written in a file: braces that are none, references put into JSON text, and places where nothing is expanded.
+#include <unordered_map>
+
 #include "shared/spec/draft.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_places.h"
@@ -10,26 +12,34 @@ namespace {
 
 std::string Shown(std::string_view text) { return std::string(text.substr(0, 120)); }
 
+using InputTypes = std::unordered_map<std::string_view, std::string_view>;  // by name
+
+InputTypes TypesOf(const WorkflowSpec& spec) {
+  InputTypes types;
+  for (const InputSpec& input : spec.inputs) types.emplace(input.name, input.type);
+  return types;
+}
+
 // The type of the input that a reference names, after its filters; empty if it is not known.
-std::string_view TypeOf(const WorkflowSpec& spec, const TemplatePiece& piece) {
+std::string_view TypeOf(const InputTypes& types, const TemplatePiece& piece) {
   if (!piece.filters.empty()) return piece.filters.back().name == "length" ? "integer" : "";
   std::string_view path = piece.path;
   if (path.starts_with("inputs.")) path.remove_prefix(7);
-  const auto input = std::find_if(spec.inputs.begin(), spec.inputs.end(), [&](const InputSpec& one) { return one.name == path; });
-  return input == spec.inputs.end() ? std::string_view() : std::string_view(input->type);
+  const auto input = types.find(path);
+  return input == types.end() ? std::string_view() : input->second;
 }
 
 // Whether a value put into a text can be nothing but one word.
-bool IsOneWord(const WorkflowSpec& spec, const TemplatePiece& piece) {
-  const std::string_view type = TypeOf(spec, piece);
+bool IsOneWord(const InputTypes& types, const TemplatePiece& piece) {
+  const std::string_view type = TypeOf(types, piece);
   return type == "integer" || type == "float" || type == "boolean";
 }
 
 // Whether a value put into JSON text as it is stays one value there.
-bool IsOneJsonValue(const WorkflowSpec& spec, const TemplatePiece& piece) {
+bool IsOneJsonValue(const InputTypes& types, const TemplatePiece& piece) {
   if (std::any_of(piece.filters.begin(), piece.filters.end(), [](const TemplateFilter& one) { return one.name == "json"; })) return true;
-  const std::string_view type = TypeOf(spec, piece);
-  return IsOneWord(spec, piece) || type == "array" || type == "object";
+  const std::string_view type = TypeOf(types, piece);
+  return IsOneWord(types, piece) || type == "array" || type == "object";
 }
 
 struct InJson {
@@ -66,7 +76,7 @@ std::vector<InJson> ReferencesInJson(const std::vector<TemplatePiece>& pieces) {
 class TemplateCheck {
  public:
   TemplateCheck(Reader* reader, const std::string& text, const WorkflowSpec& spec)
-      : reader_(reader), spec_(spec), places_(text), lenient_(spec.lenient_templates) {}
+      : reader_(reader), types_(TypesOf(spec)), places_(text), lenient_(spec.lenient_templates) {}
 
   void Calls(const SourceNode& list) {
     if (!list.is_list()) return;
@@ -157,7 +167,7 @@ class TemplateCheck {
         reader_->Warning(mark, "json-text",
                          Shown(piece.text) + " stands between the quotes of JSON text, where a value with a quote ends it: write " + bare +
                              " without quotes around it");
-      } else if (!IsOneJsonValue(spec_, piece)) {
+      } else if (!IsOneJsonValue(types_, piece)) {
         reader_->Warning(mark, "json-text",
                          Shown(piece.text) + " stands in JSON text, where a text is no value and may be several: write {{" +
                              piece.path.substr(0, 60) + " | json}}");
@@ -185,13 +195,13 @@ class TemplateCheck {
     const auto& text = node.scalar.get_ref<const std::string&>();
     std::size_t from = 0;
     for (const TemplatePiece& piece : ScanTemplate(text)) {
-      if (!piece.is_reference || IsOneWord(spec_, piece)) continue;
+      if (!piece.is_reference || IsOneWord(types_, piece)) continue;
       reader_->Warning(places_.Of(piece.text, node.mark, text.size(), &from), "program-text", Shown(piece.text) + " " + what);
     }
   }
 
   Reader* reader_;
-  const WorkflowSpec& spec_;
+  const InputTypes types_;
   const TemplatePlaces places_;
   const bool lenient_;
 };

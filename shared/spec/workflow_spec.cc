@@ -1,5 +1,7 @@
 #include "shared/spec/workflow_spec.h"
 
+#include <unordered_set>
+
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -22,8 +24,9 @@ std::string_view StepTypeName(StepType type) {
 
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec) {
   std::vector<std::string> queues = {spec.queue};
+  std::unordered_set<std::string_view> known = {spec.queue};
   for (const StepSpec& step : spec.steps) {
-    if (step.queue && std::find(queues.begin(), queues.end(), *step.queue) == queues.end()) queues.push_back(*step.queue);
+    if (step.queue && known.insert(*step.queue).second) queues.push_back(*step.queue);
   }
   return queues;
 }

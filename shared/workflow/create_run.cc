@@ -1,5 +1,6 @@
 #include "shared/workflow/create_run.h"
 
+#include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
 #include "shared/spec/loader.h"
 #include "shared/workflow/first_event.h"
@@ -13,8 +14,8 @@ namespace {
 Result<Json> FilesOf(std::vector<FileChange> files) {
   auto complete = WithParents(std::move(files));
   if (!complete) return Error{Code::kInvalid, "files: " + complete.message()};
-  Json entries = Json::object();
-  for (const FileChange& file : *complete) entries[file.path] = FileEntryToJson(EntryOf(file));
+  Json entries = ObjectFor(complete->size());
+  for (const FileChange& file : *complete) AddMember(entries, file.path, FileEntryToJson(EntryOf(file)));
   return entries;
 }
 
@@ -31,6 +32,7 @@ Result<Poured> FirstOf(const SubjectKind& kind, const WorkflowSpec& spec, const 
 Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const WorkflowSpec& spec, CreateRequest request, RunMolds* molds) {
   auto inputs = CheckInputs(spec, request.inputs);
   if (!inputs) return inputs.error();
+  request.inputs = Json();  // what was checked is a copy, and either may be large
   CreateItem item;
   for (const FileChange& file : request.files) {
     if (file.hash && !file.is_dir) item.contents.push_back(*file.hash);

@@ -11,9 +11,9 @@ namespace acl::workflow {
 namespace {
 
 Json FilesJson(const std::vector<FileChange>& changes) {
-  Json files = Json::object();
-  for (const FileChange& change : changes) files[change.path] = IsDeletion(change) ? Json() : FileEntryToJson(EntryOf(change));
-  return files;
+  KeyedObject files(changes.size());
+  for (const FileChange& change : changes) files.Put(change.path, IsDeletion(change) ? Json() : FileEntryToJson(EntryOf(change)));
+  return std::move(files).Take();
 }
 
 void NameContents(const std::vector<FileChange>& changes, Decision& decision) {
@@ -73,12 +73,12 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
   }
   const CapabilitySpec* capability = spec_.capability(instance.step);
   if (!capability || capability->undo != UndoKind::kFiles || files.empty()) return Json::object();
-  Json before = Json::object();
+  KeyedObject before(files.size());
   for (const FileChange& change : files) {
     const Json* entry = Lookup(State(), FileKey(change.path));
-    before[change.path] = entry ? *entry : Json();
+    before.Put(change.path, entry ? *entry : Json());
   }
-  return Json{{"files", std::move(before)}};
+  return Json{{"files", std::move(before).Take()}};
 }
 
 void Decider::CompensationCompleted(const Instance& instance, int attempt, const Json& outputs, const std::vector<FileChange>& files) {

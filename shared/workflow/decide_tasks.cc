@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "shared/base/json_object.h"
 #include "shared/capability/manifest.h"
 #include "shared/kernel/suspicion.h"
 #include "shared/workflow/decider.h"
@@ -27,7 +28,7 @@ milliseconds LossDelay(int losses) { return losses < 2 ? milliseconds(0) : milli
 Json FilesOf(const Document& state) {
   Json files = Json::object();
   state.ForEach([&files](const std::string& key, const Json& value) {
-    if (key.starts_with(kFileKeyPrefix)) files[key.substr(kFileKeyPrefix.size())] = value;
+    if (key.starts_with(kFileKeyPrefix)) AddMember(files, std::string_view(key).substr(kFileKeyPrefix.size()), value);  // no key twice
     return true;
   });
   return files;

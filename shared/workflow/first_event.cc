@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/json_object.h"
 #include "shared/kernel/fold.h"
 #include "shared/spec/loader.h"
 #include "shared/workflow/events.h"
@@ -33,8 +34,9 @@ std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request) { re
 Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
                                   Json files) {
   // Variables: initial_state, over it the inputs by name (compat.md 1.5; inputs are our addition).
-  Json variables = given.initial_state.is_object() ? given.initial_state : Json::object();
-  for (auto it = inputs.begin(); it != inputs.end(); ++it) variables[it.key()] = it.value();
+  KeyedObject named(given.initial_state.is_object() ? given.initial_state.get_ref<const Json::object_t&>() : Json::object_t());
+  for (const auto& [name, value] : inputs.get_ref<const Json::object_t&>()) named.Put(name, value);
+  Json variables = std::move(named).Take();
 
   const std::string owner = OwnerOf(given, request);
   WorkflowSpec spec = given;

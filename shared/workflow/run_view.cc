@@ -98,9 +98,9 @@ void AddCompensations(const Document& state, const WorkflowSpec& spec, const Run
   for (const StepView* step : completed) {
     const Json* undo = ReadStep(state, step->step_id).undo;
     if (!undo) continue;
-    const StepSpec* named = spec.FindStep(step->name);
+    const StepSpec& named = spec.steps[std::size_t(step - view.steps.data())];  // one view for each
     view.compensations.push_back(ViewUndo(state, UndoIdOf(step->name), step->name, TextOf(undo, "capability"),
-                                          AttemptsOf(named && named->compensation ? &*named->compensation : nullptr), needed));
+                                          AttemptsOf(named.compensation ? &*named.compensation : nullptr), needed));
   }
   for (std::size_t n = 0; n < spec.global_compensation_steps.size(); ++n) {
     const CompensationSpec& global = spec.global_compensation_steps[n];

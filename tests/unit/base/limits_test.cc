@@ -44,6 +44,9 @@ const std::map<std::string, std::size_t> kAll = {
     {"kPageBytes", limits::kPageBytes},
     {"kAnswersBytes", limits::kAnswersBytes},
     {"kRequestsBytes", limits::kRequestsBytes},
+    {"kRunFiles", limits::kRunFiles},
+    {"kRunInputs", limits::kRunInputs},
+    {"kRunPathsBytes", limits::kRunPathsBytes},
 };
 
 TEST(Limits, ThePageSaysEachAsItIs) {

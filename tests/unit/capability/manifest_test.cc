@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/base/limits.h"
 #include "shared/capability/merge.h"
 #include "shared/journal/json_patch.h"
 
@@ -179,6 +180,40 @@ TEST(Manifest, ParentsAreAddedAndConflictsRefused) {
   EXPECT_FALSE(WithParents({File("../a")}));
   EXPECT_FALSE(WithParents({File("")}));
   EXPECT_FALSE(WithParents({FileChange{"a"}}));
+}
+
+TEST(Manifest, FoldersCountAsEntriesWhoeverNamesThem) {
+  // 120 files in folders of their own, 199 deep: 24,000 entries of 120 names.
+  std::vector<FileChange> deep;
+  for (int i = 0; i < 120; ++i) {
+    std::string path = "f" + std::to_string(i);
+    for (std::size_t names = 2; names < kMaxPathDepth; ++names) path += "/d";
+    deep.push_back(File(path + "/x"));
+  }
+  const auto refused = WithParents(deep);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.message().find("more than 20000 files and folders"), std::string::npos) << refused.error();
+  deep.resize(100);
+  const auto taken = WithParents(deep);
+  ASSERT_TRUE(taken) << taken.error();
+  EXPECT_EQ(taken->size(), limits::kRunFiles);
+}
+
+TEST(Manifest, PathsAreBoundedByTheirBytesInAll) {
+  std::string folder(255, 'n');
+  for (int i = 0; i < 10; ++i) folder += "/" + std::string(255, 'n');
+  std::vector<FileChange> files;
+  for (int i = 0; i < 3'100; ++i) files.push_back(File(folder + "/" + std::to_string(i)));
+  const auto refused = WithParents(files);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.message().find("8388608"), std::string::npos) << refused.error();
+  files.resize(2'900);
+  EXPECT_TRUE(WithParents(files));
+}
+
+TEST(Manifest, AFileAboveAFolderIsFoundBehindAnyOther) {
+  EXPECT_FALSE(WithParents({File("a/b/c/x"), File("a/b/c/y"), File("a")}));
+  EXPECT_FALSE(WithParents({FileChange{"a/b", std::nullopt, 0, 0755, true}, File("a/b/c/y"), File("a")}));
 }
 
 }  // namespace

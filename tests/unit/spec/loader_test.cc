@@ -372,6 +372,17 @@ TEST(SpecJson, DamageIsCorruptNotACrash) {
   EXPECT_EQ(SpecFromJson(Json::array()).code(), Code::kCorrupt);
 }
 
+TEST(Inputs, AreBoundedByTheirNumber) {
+  Json many = Json::object();
+  for (int i = 0; i <= 10'000; ++i) many.get_ref<Json::object_t&>().emplace_back("i" + std::to_string(i), 1);
+  WorkflowSpec spec;
+  const auto refused = CheckInputs(spec, many);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.message().find("10001 inputs, 10000 are allowed"), std::string::npos) << refused.message();
+  many.erase("i0");
+  EXPECT_TRUE(CheckInputs(spec, many));
+}
+
 TEST(Inputs, CheckedAndDefaulted) {
   WorkflowSpec spec =
       Good("name: w\ninputs:\n  folder: string\n  count: {type: integer, default: 3}\n  note: {required: false}\n" + kOne.substr(8));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "shared/base/canonical_json.h"
 #include "shared/base/sha256.h"
 
@@ -59,6 +61,24 @@ TEST(Fold, WhatWasReadOrChangedInBetweenStays) {
     for (const Json& operation : Of(next)) both.push_back(operation);
     EXPECT_EQ(Joined(state, first, next), DumpJson(both));
   }
+}
+
+// A step may change very many files, and its event joins another that did.
+TEST(Fold, VeryManyEntriesAreJoinedAsFewAre) {
+  const auto patch = [](int from, int to) {
+    std::string text;
+    for (int i = from; i < to; ++i)
+      text += (i == from ? "[" : ",") + (R"({"op":"add","path":"/file:folder~1)" + std::to_string(i)) + R"(","value":{"mode":)" +
+              std::to_string(from) + "}}";
+    return text + "]";
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const Json joined = Of(Joined("{}", patch(0, 20'000), patch(10'000, 30'000)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  ASSERT_EQ(joined.size(), 30'000u) << "no entry twice";
+  EXPECT_EQ(joined[9'999]["value"]["mode"], 0);
+  EXPECT_EQ(joined[10'000]["value"]["mode"], 10'000);
+  EXPECT_EQ(joined[29'999]["path"], "/file:folder~129999");
 }
 
 }  // namespace
