@@ -208,6 +208,13 @@ TEST_F(LargeRuns, BodiesOfManyValuesShareABudget) {
     EXPECT_EQ(refused.Header("Retry-After"), "1") << route;
   }
   Submit();
+  // Folders that it need not name, and a workflow of many steps, are not seen by its values.
+  std::string path = "0";
+  for (int names = 1; names < 200; ++names) path += "/d";
+  std::string files;
+  for (int i = 0; i < 20; ++i) files += (i == 0 ? "" : ",") + (R"({"path": ")" + path) + R"("})";
+  EXPECT_EQ(Ask("POST", "/v1/workflows", R"({"workflow": "x", "files": [)" + files + "]}", json).status, 503);
+  EXPECT_EQ(Ask("POST", "/v1/validate", std::string(100'000, '#'), {{"content-type", "application/yaml"}}).status, 503);
 }
 
 // A run of a million values costs what it costs once, not once for each who looks at it.
