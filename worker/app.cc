@@ -1,8 +1,11 @@
 #include "worker/app.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 
 #include "shared/base/build_info.h"
+#include "shared/capability/launchers.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
@@ -86,6 +89,10 @@ Status WorkerApp::Impl::StartRunner() {
     auto keys = webhook::ReadKeyFile(settings.webhook_keys_file);
     if (!keys) return keys.error();
     capability_config.http.webhook_keys = std::make_shared<const webhook::Keyring>(std::move(*keys));
+  }
+  if (const auto launchers = LaunchersAmong(capability_config.exec.allowed_programs); !launchers.empty()) {
+    log.Info("allowed programs that start others: with them a workflow may do what this worker's user may (docs/security.md)",
+             {{"programs", fmt::format("{}", fmt::join(launchers, " "))}});
   }
   RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));

@@ -22,17 +22,18 @@ struct FileLimits {
   std::int64_t max_files = 20'000;  // directories count
 };
 
-// On a machine of one's own a workflow may start a shell (setting allowed_programs: @dev); a real fleet lists what it needs.
+// On a machine of one's own a workflow may start a shell (setting allowed_programs: @dev); a real fleet lists what it needs. The other
+// runtime's list is in it (notes/compat.md section 2), so that its files run there as they are.
 inline const std::vector<std::string>& DevelopmentPrograms() {
-  static const std::vector<std::string> programs{"sh",   "bash", "python3", "git",  "ls",   "cat",       "echo",  "pwd",  "whoami", "grep",
-                                                 "find", "wc",   "head",    "tail", "sort", "sha256sum", "sleep", "true", "false"};
+  static const std::vector<std::string> programs{"sh",   "bash", "python3", "python", "node", "npm",       "git",   "ls",
+                                                 "cat",  "echo", "pwd",     "whoami", "grep", "find",      "wc",    "head",
+                                                 "tail", "sort", "sha256sum", "sleep", "true", "false"};
   return programs;
 }
 
 struct ExecConfig {
-  // Bare names. A shell is not in it by default: a workflow that needs one needs an operator who says so.
-  std::vector<std::string> allowed_programs{"ls",   "cat", "echo", "pwd",  "whoami", "git",  "python", "python3",
-                                            "node", "npm", "grep", "find", "wc",     "head", "tail"};
+  // Bare names. By default none that starts other programs or runs code (launchers.h): who needs one has an operator who says so.
+  std::vector<std::string> allowed_programs{"ls", "cat", "echo", "pwd", "whoami", "grep", "wc", "head", "tail"};
   std::vector<std::string> program_folders{"/usr/local/bin", "/usr/bin", "/bin"};  // where they are looked up; also the program's PATH
   std::map<std::string, std::string> environment;                                  // added to the clean environment
   std::size_t max_output_bytes = 1u << 20;  // of stdout and of stderr; the rest is dropped and said so

@@ -19,7 +19,7 @@ using Outcome = StepResult::Outcome;
 // The program's file, looked up in the configured folders only: the caller's PATH and working directory have no say.
 Result<std::string> FindProgram(const ExecConfig& config, const std::string& name) {
   if (std::find(config.allowed_programs.begin(), config.allowed_programs.end(), name) == config.allowed_programs.end()) {
-    return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (setting of the worker: allowed programs)",
+    return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (its setting allowed_programs)",
                                             name.substr(0, 100), fmt::join(config.allowed_programs, " "))};
   }
   if (name.find('/') != std::string::npos) return Error{Code::kDenied, fmt::format("'{}': a program is named without its folder", name)};
@@ -194,7 +194,8 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   exec.id = "sys.exec.run";
   exec.summary = "Run a program on the run's files.";
   exec.docs =
-      "No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
+      "A worker starts the programs of its setting `allowed_programs`; without it ls, cat, echo, pwd, whoami, grep, wc, head and tail, of "
+      "which none starts others. No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
       "expansion. The program "
       "sees the run's files in its working directory, a clean environment with IDEMPOTENCY_KEY, "
       "FENCING_TOKEN, "

@@ -302,9 +302,8 @@ const std::vector<SettingRow>& SettingsTable() {
              "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
-           "programs that sys.exec.run may start; empty = the standard list (docs/capabilities.md); @dev among them = those of a "
-           "development "
-           "fleet, a shell too"),
+           "programs that sys.exec.run may start; empty = ls cat echo pwd whoami grep wc head tail, of which none starts others; @dev "
+           "among them = those of a development fleet, a shell too (docs/security.md says what a list cannot do)"),
       Switch("allow_private_networks", kWorker, &Settings::allow_private_networks, "net.http may reach loopback and private addresses"),
       List("http_allowed_hosts", kWorker, &Settings::http_allowed_hosts, true,
            "hosts that net.http may reach, exact names or *.example.org; empty = every public one"),
