@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "shared/base/utf8.h"
+#include "shared/capability/command_line.h"
 #include "shared/capability/handlers.h"
 #include "shared/capability/layout.h"
 #include "shared/capability/places.h"
@@ -19,8 +20,12 @@ using Outcome = StepResult::Outcome;
 // The program's file, looked up in the configured folders only: the caller's PATH and working directory have no say.
 Result<std::string> FindProgram(const ExecConfig& config, const std::string& name) {
   if (std::find(config.allowed_programs.begin(), config.allowed_programs.end(), name) == config.allowed_programs.end()) {
-    return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (its setting allowed_programs)",
-                                            name.substr(0, 100), fmt::join(config.allowed_programs, " "))};
+    const bool line = name.find_first_of(" \t") != std::string::npos;
+    return Error{Code::kDenied, fmt::format("program '{}' is not allowed; this worker allows: {} (its setting allowed_programs){}",
+                                            name.substr(0, 100), fmt::join(config.allowed_programs, " "),
+                                            line ? "; it is one word, as `args` is given or it came from an input: the arguments go into "
+                                                   "`args`, which may be a whole list from an input (args: \"{{list}}\")"
+                                                 : "")};
   }
   if (name.find('/') != std::string::npos) return Error{Code::kDenied, fmt::format("'{}': a program is named without its folder", name)};
   for (const auto& folder : config.program_folders) {
@@ -191,12 +196,14 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
 
 void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   CapabilitySpec exec;
-  exec.id = "sys.exec.run";
+  exec.id = kRunProgram;
   exec.summary = "Run a program on the run's files.";
   exec.docs =
       "A worker starts the programs of its setting `allowed_programs`; without it ls, cat, echo, pwd, whoami, grep, wc, head and tail, of "
       "which none starts others. No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
-      "expansion. The program "
+      "expansion. References in such a line are filled in after it is split: a value stays one word whatever it holds, an empty one is an "
+      "empty argument, and several arguments come as a list (`args: \"{{list}}\"`). A value that begins with `-` is still an option to "
+      "its program: put `--` before it where the program knows that. The program "
       "sees the run's files in its working directory, a clean environment with IDEMPOTENCY_KEY, "
       "FENCING_TOKEN, "
       "FENCING_SCOPE and TRACEPARENT, and nothing on stdin. In arguments `/workspace` is replaced by that directory wherever a path begins "
@@ -212,7 +219,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       "way is UNCERTAIN unless the step says `on_unknown_outcome`. Example: `inputs: {command: python3, args: [tool.py, --out, "
       "result.csv], timeout: 60}`";
   exec.parameters = {
-      {.name = "command", .type = "string", .description = "program name, or the whole line if there are no args", .required = true},
+      {.name = "command", .type = "string", .description = "program name, or the whole line if there are no args; values stay one word", .required = true},
       {.name = "args", .type = "array", .description = "arguments, each a string"},
       {.name = "check",
        .type = "boolean",

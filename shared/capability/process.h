@@ -42,8 +42,4 @@ struct ProcessResult {
 // kUnavailable: it could not be started (nothing ran). Blocks until everything has ended.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
-// A shell's word splitting without any expansion: white space separates, '..' and ".." and \x keep. kInvalid: open quote, or a character
-// that only a shell gives meaning to (| & ; < > ` $( newline) outside quotes.
-Result<std::vector<std::string>> SplitCommand(const std::string& command);
-
 }  // namespace acl

@@ -1,10 +1,12 @@
 // Templates as they are written in a file: braces that are none, references put into JSON text, and places where nothing is expanded.
 #include <unordered_map>
 
+#include "shared/capability/command_line.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_places.h"
 #include "shared/spec/template_scan.h"
+#include "shared/spec/template_words.h"
 
 namespace acl {
 
@@ -86,7 +88,7 @@ class TemplateCheck {
         const SourceEntry* inputs = call ? call->Find("inputs") : nullptr;
         if (!inputs) continue;
         Values(inputs->value);
-        if (Names(*call, "sys.exec.run")) Program(inputs->value);
+        if (Names(*call, kRunProgram)) Program(inputs->value);
       }
       if (const SourceEntry* children = step.Find("steps")) Calls(children->value);
     }
@@ -175,28 +177,36 @@ class TemplateCheck {
     }
   }
 
-  // A program's text is put together before it is cut into arguments, or read by a shell: a value can say anything there.
+  // A program that is given as text (sh -c) is put together before it is read: a value can say anything there.
   void Program(const SourceNode& inputs) {
     const SourceEntry *command = inputs.Find("command"), *args = inputs.Find("args");
-    if (command && !args)
-      Words(command->value, "stands in 'command', which is cut into arguments after it: put it into 'args', where it stays one argument");
-    if (!args || !args->value.is_list()) return;
-    const auto& items = args->value.items;
-    for (std::size_t i = 0; i + 1 < items.size(); ++i) {
-      if (items[i].is_string() && (items[i].scalar == "-c" || items[i].scalar == "-e"))
-        Words(items[i + 1],
-              "stands in a program's text, where a value is read as a part of it: give it as an argument of its own ($1, "
-              "sys.argv[1])");
+    if (command && !args && command->value.is_string()) {
+      const auto& line = command->value.scalar.get_ref<const std::string&>();
+      if (auto words = SplitTemplate(line)) ProgramTexts(*words, [&](std::size_t) -> const SourceNode& { return command->value; });
     }
+    if (!args || !args->value.is_list()) return;
+    std::vector<std::string> words;
+    for (const SourceNode& item : args->value.items) words.push_back(item.is_string() ? item.scalar.get<std::string>() : "");
+    ProgramTexts(words, [&](std::size_t i) -> const SourceNode& { return args->value.items[i]; });
   }
 
-  void Words(const SourceNode& node, const std::string& what) {
-    if (!node.is_string()) return;
-    const auto& text = node.scalar.get_ref<const std::string&>();
+  // `node_of`: where a word is written; several may be written in one text, in their order.
+  template <class NodeOf>
+  void ProgramTexts(const std::vector<std::string>& words, const NodeOf& node_of) {
+    const SourceNode* node = nullptr;
     std::size_t from = 0;
-    for (const TemplatePiece& piece : ScanTemplate(text)) {
-      if (!piece.is_reference || IsOneWord(types_, piece)) continue;
-      reader_->Warning(places_.Of(piece.text, node.mark, text.size(), &from), "program-text", Shown(piece.text) + " " + what);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (node != &node_of(i)) from = 0;
+      node = &node_of(i);
+      const bool is_program = i > 0 && (words[i - 1] == "-c" || words[i - 1] == "-e");
+      for (const TemplatePiece& piece : ScanTemplate(words[i])) {
+        if (!piece.is_reference) continue;
+        const SourceMark mark = places_.Of(piece.text, node->mark, node->scalar.get_ref<const std::string&>().size(), &from);
+        if (!is_program || IsOneWord(types_, piece)) continue;
+        reader_->Warning(mark, "program-text",
+                         Shown(piece.text) + " stands in a program's text, where a value is read as a part of it: give it as an argument "
+                                             "of its own ($1, sys.argv[1])");
+      }
     }
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "shared/base/mutant.h"
+#include "shared/capability/command_line.h"
+#include "shared/spec/template_words.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/step_id.h"
 
@@ -31,7 +33,16 @@ CapabilityCall ResolveCall(const std::string& capability, const Json& inputs, co
                            std::vector<std::string>* missing) {
   CapabilityCall call;
   call.capability = capability;
-  auto expanded = ExpandTemplates(inputs, scope);
+  std::optional<Json> split;
+  if (capability == kRunProgram) {
+    auto words = WithWords(inputs);
+    if (!words) {
+      call.error = "inputs: " + words.message();
+      return call;
+    }
+    split = std::move(*words);
+  }
+  auto expanded = ExpandTemplates(split ? *split : inputs, scope);
   if (!expanded) {
     call.error = "inputs: " + expanded.message();
     return call;

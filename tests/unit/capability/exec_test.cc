@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "shared/capability/command_line.h"
 #include "shared/capability/merge.h"
 #include "shared/capability/process.h"
 #include "tests/unit/capability/fixture.h"
@@ -93,6 +94,7 @@ TEST_F(Exec, ProgramsThatAreNotAllowedOrNotThere) {
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "echo a; rm -rf /"}}), HasSubstr("would need a shell"));
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "echo hi"}, {"args", Json::array()}}), HasSubstr("'echo hi' is not allowed"))
       << "with args, command is a bare name";
+  EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "echo hi"}, {"args", Json::array()}}), HasSubstr("the arguments go into `args`"));
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "not-installed-anywhere"}}), HasSubstr("not installed"));
   Start();
   EXPECT_THAT(FailureOf("sys.exec.run", {{"command", "sh"}, {"args", {"-c", "true"}}}), HasSubstr("not allowed")) << "no shell by default";

@@ -139,10 +139,11 @@ TEST(LoaderTemplates, AReferenceInAProgramsTextIsSaid) {
     return PlacesOf(LoadText(
         "name: w\ninputs: {o: string, n: integer}\nsteps:\n  - name: a\n    capability: sys.exec.run\n    inputs: " + inputs + "\n"));
   };
-  EXPECT_THAT(codes("{command: 'echo {{o}} {{n}}'}"), testing::ElementsAre("W program-text 6:29"));
+  EXPECT_THAT(codes("{command: 'sh -c \"echo {{o}} {{n}}\" {{o}}'}"), testing::ElementsAre("W program-text 6:36"));
   EXPECT_THAT(codes("{command: sh, args: ['-c', 'echo {{ o }}', '{{o}}']}"), testing::ElementsAre("W program-text 6:46"));
   for (const char* fine :
-       {"{command: sh, args: ['-c', 'echo $1 {{n}}', '{{o}}']}", "{command: echo, args: ['{{o}}']}", "{command: 'sleep {{n}}'}"})
+       {"{command: sh, args: ['-c', 'echo $1 {{n}}', '{{o}}']}", "{command: echo, args: ['{{o}}']}", "{command: 'sleep {{n}}'}",
+        "{command: 'echo {{o}} {{n}}'}", "{command: '{{o}}'}"})
     EXPECT_TRUE(codes(fine).empty()) << fine;
 }
 
