@@ -6,6 +6,7 @@
 
 #include "shared/base/build_info.h"
 #include "shared/capability/launchers.h"
+#include "shared/capability/process_tree.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
@@ -90,6 +91,7 @@ Status WorkerApp::Impl::StartRunner() {
     if (!keys) return keys.error();
     capability_config.http.webhook_keys = std::make_shared<const webhook::Keyring>(std::move(*keys));
   }
+  AdoptOrphans();
   if (const auto launchers = LaunchersAmong(capability_config.exec.allowed_programs); !launchers.empty()) {
     log.Info("allowed programs that start others: with them a workflow may do what this worker's user may (docs/security.md)",
              {{"programs", fmt::format("{}", fmt::join(launchers, " "))}});
@@ -149,6 +151,11 @@ Readiness WorkerApp::Impl::Ready() const {
   readiness.checks.push_back({"migrations", !other_schema, other_schema ? why.message : ""});
   // The page needs no key: neither the database's address nor its words. Those are in the log.
   readiness.checks.push_back({"session", status.live, status.live ? "" : "no session with the database"});
+  readiness.checks.push_back({"steps", status.lost_slots == 0,
+                              status.lost_slots == 0 ? ""
+                                                     : fmt::format("{} of {} slots are held by steps that did not end at their deadline; if "
+                                                                   "they stay, restart this worker",
+                                                                   status.lost_slots, settings.slots)});
   readiness.checks.push_back({"drain", !draining, "draining: takes no new work"});
   return readiness;
 }

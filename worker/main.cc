@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "shared/base/build_info.h"
 #include "shared/config/hide_secrets.h"
@@ -29,6 +31,17 @@ void AllowManyFiles() {
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// A step that hangs in the system holds its thread for ever, and a thread can only be waited for. Everything that others wait for is given
+// back by then.
+void EndWithin(std::chrono::seconds at_most) {
+  std::thread([at_most] {
+    std::this_thread::sleep_for(at_most);
+    acl::Logger("worker").Error("a step does not end: the process ends without it", {{"seconds", at_most.count()}});
+    acl::FlushLog();
+    ::_exit(1);
+  }).detach();
 }
 
 }  // namespace
@@ -69,6 +82,7 @@ int main(int argc, char** argv) {
   }
   signals.Wait();
   const bool drained = app.Drain();
+  EndWithin(std::chrono::seconds(10));
   app.Stop();
   acl::FlushLog();
   return drained ? 0 : 1;

@@ -46,7 +46,7 @@ class WorkerShell {
 
   struct Status {
     WorkerCounts counts;
-    int held = 0, running_steps = 0;
+    int held = 0, running_steps = 0, lost_slots = 0;
     bool live = false, finished = false;
     SessionId session;
   };

@@ -113,6 +113,7 @@ void TaskRuns::EndWithoutBeginning(Task& task, Outcome outcome, const std::strin
 
 bool TaskRuns::OnStepDone(SteadyTime, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
                           StepResult result) {
+  if (!lost_.empty() && lost_.erase({TaskIdOf(subject, step_id, attempt_id), token}) > 0) return true;
   auto it = tasks_.find(TaskIdOf(subject, step_id, attempt_id));
   if (it == tasks_.end() || it->second.grant.token != token) return false;
   Task& task = it->second;
@@ -264,6 +265,7 @@ void TaskRuns::OnTime(SteadyTime now) {
     task.drop_at = DropAt(now, *task.drop_at, task.stop, task.timeout, config_.runner_grace);
     if (*task.drop_at > now) continue;
     task.stop.Stop();
+    lost_.emplace(id, task.grant.token);
     StepResult result = Dropped(task.offer.step.effect);
     observer_.OnStepDone(
         {task.grant.subject, task.grant.token, task.grant.row.step_id, task.grant.row.attempt_id, task.offer.trace.trace_id}, result);

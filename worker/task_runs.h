@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ class TaskRuns {
 
   int busy() const;     // slots taken or waited for
   int running() const;  // slots taken
+  int lost() const { return int(lost_.size()); }  // dropped, and their runner has not come back
   bool empty() const { return tasks_.empty(); }
   const TaskCounts& counts() const { return counts_; }
 
@@ -118,6 +120,7 @@ class TaskRuns {
   void Forget(SteadyTime now, std::map<TaskId, Task>::iterator task);
 
   std::map<TaskId, Task> tasks_;
+  std::set<std::pair<TaskId, Token>> lost_;
   std::map<EndedKey, Ended> ended_;
   std::deque<EndedKey> ended_order_;
   SteadyTime forgot_at_{};  // something was forgotten before its time: until then what is not known may have begun

@@ -36,9 +36,10 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   context.now = trust_.DatabaseTime(now);
   context.free_slots = std::max(0, FreeSlots());
   context.start_allowed = trust_.Holds(now);
-  context.draining = state_ == State::kDraining;
-  context.give_back = context.draining && Due(now, drain_until_);
-  context.effects_wait = context.draining && !losing_ && now < effects_until_ + kStopGrace;
+  const bool draining = state_ == State::kDraining;
+  context.draining = draining || AllSlotsLost();
+  context.give_back = draining && Due(now, drain_until_);
+  context.effects_wait = draining && !losing_ && now < effects_until_ + kStopGrace;
   context.others_wait = int(subjects_.size()) >= config_.run_slots;
   return context;
 }

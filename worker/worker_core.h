@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -225,6 +226,8 @@ class WorkerCore {
   int held() const { return int(subjects_.size() + unrestored_.size()); }
   const TaskCounts& task_counts() const { return tasks_.counts(); }
   int running_steps() const { return int(running_.size()) + tasks_.busy(); }
+  // Slots of steps that were dropped and whose runner has not come back: their threads are not to be had.
+  int lost_slots() const { return int(lost_.size()) + tasks_.lost(); }
   const SessionId& session() const { return session_; }
 
  private:
@@ -301,10 +304,12 @@ class WorkerCore {
   void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(const SubjectRun& run);
   void DropLateSteps(SteadyTime now);
-  int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy(); }
+  int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy() - lost_slots(); }
+  // Nothing can be begun here any more: nothing is claimed, and what is held is given back to be claimed by others.
+  bool AllSlotsLost() const { return lost_slots() >= config_.step_slots; }
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
-  int FreeRuns() const { return std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
+  int FreeRuns() const { return AllSlotsLost() ? 0 : std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
   int RunRoom() const { return std::min(claim_size_, FreeRuns()); }
   int GrantRoom(SteadyTime now) const;
   void TellRoom(SteadyTime now);
@@ -351,6 +356,7 @@ class WorkerCore {
   HeldSubjects subjects_;
   const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads
   std::map<StepKey, RunningStep> running_;
+  std::set<std::tuple<SubjectId, std::string, Token, int>> lost_;  // step and attempt
   SteadyTime look_at_steps_ = SteadyTime::max();  // no running step is late before
   std::set<SubjectId> inbox_in_flight_;
   TaskRuns tasks_;

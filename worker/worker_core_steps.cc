@@ -45,6 +45,7 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
     ++counts_.steps_finished;
     return;
   }
+  if (!lost_.empty() && lost_.erase({subject, step_id, token, attempt_id}) > 0) return;  // its slot is free again
   auto running = running_.find({subject, step_id});
   if (running == running_.end() || running->second.token != token || running->second.attempt_id != attempt_id) return;
   const TraceContext trace = std::move(running->second.trace);
@@ -78,6 +79,7 @@ void WorkerCore::DropLateSteps(SteadyTime now) {
     auto [subject, step_id] = it->first;
     RunningStep step = it->second;
     it = running_.erase(it);
+    lost_.emplace(subject, step_id, step.token, step.attempt_id);
     SubjectRun* run = subjects_.Change(subject);
     if (!run) continue;
     StepResult result = Dropped(step.effect);

@@ -27,7 +27,7 @@ const std::vector<Ending>& Endings() {
       {"sys.exec.run", "any other exit code, or such a signal, with `check: true`", kFailedAgain},
       {"sys.exec.run", "killed at its timeout", kUnknown},
       {"sys.exec.run", "stopped while the program runs", kUnknown},
-      {"sys.exec.run", "the process that watches over the program is killed", kUnknown},
+      {"sys.exec.run", "the process that watches over the program is stopped or killed", kUnknown},
       {"sys.exec.run", "ended, and its files break a limit of the run", kFailed},
       {"sys.exec.run", "ended, and its files cannot be stored (store away, disk full)", kUnknown},
       {"net.http.post", "a parameter is wrong, or the address is not allowed", kFailed},

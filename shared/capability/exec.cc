@@ -157,6 +157,9 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   if (std::chrono::steady_clock::now() >= request.deadline) return Ended(Outcome::kTimedOut, "its time was over before it was begun");
   auto run = RunProcess(request);
   if (!run) return Failed(run.error());
+  if (run->left_alive > 0)
+    return Ended(Outcome::kUnknown, fmt::format("'{}' has ended, and processes that it started could not be killed; they may still work",
+                                                words->front()));
   switch (run->end) {
     case ProcessResult::End::kTimedOut:
       return Ended(Outcome::kUnknown, fmt::format("'{}' was killed at its timeout, with everything it started; its changes to files are "
@@ -168,7 +171,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
     default: break;
   }
   if (run->guard_lost)
-    return Ended(Outcome::kUnknown, fmt::format("the process that watches '{}' was killed; what it did is not known", words->front()));
+    return Ended(Outcome::kUnknown, fmt::format("the process that watches '{}' was stopped or killed; what it did is not known", words->front()));
   std::vector<std::string> warnings;
   if (auto collected = (*layout)->Collect(warnings); !collected) {
     // It ran to its end and may have done its work outside: what the disk or the store refuses now is no reason to run it again.

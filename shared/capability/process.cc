@@ -3,15 +3,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "shared/capability/fd.h"
 #include "shared/capability/process_guard.h"
+#include "shared/capability/process_tree.h"
 
 namespace acl {
 
@@ -63,10 +66,19 @@ struct Stream {
   }
 };
 
-// Follows the program to the end of its guard; fills in how it ended.
-void Follow(const ProcessRequest& request, ProcessResult& result, Stream (&streams)[2], Fd& control, Fd& status, int& start_error,
-            bool& ended) {
+// Nobody but a program of ours does that. Each moment that it lasts, what the guard adopts piles up.
+bool IsStopped(pid_t guard) {
+  siginfo_t info{};
+  return ::waitid(P_PID, id_t(guard), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == guard;
+}
+
+// Follows the program to the end of its guard, until the guard is stopped, or to the end of its grace; fills in how it ended.
+void Follow(const ProcessRequest& request, pid_t guard, ProcessResult& result, Stream (&streams)[2], Fd& control, Fd& status,
+            int& start_error, bool& ended) {
+  std::chrono::steady_clock::time_point told{};
   while (status.ok() || streams[0].fd.ok() || streams[1].fd.ok()) {
+    if (!control.ok() && std::chrono::steady_clock::now() >= told + kKillGrace) return;
+    if (IsStopped(guard)) return;
     pollfd waits[3] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
     ::poll(waits, 3, 20);
     for (int i = 0; i < 2; ++i) {
@@ -97,8 +109,20 @@ void Follow(const ProcessRequest& request, ProcessResult& result, Stream (&strea
     if (stop || late) {
       result.end = stop ? ProcessResult::End::kStopped : ProcessResult::End::kTimedOut;
       control.Close();
+      told = std::chrono::steady_clock::now();
     }
   }
+}
+
+// Collects the guard, which has said its last word or is to be killed with what is below it. How many could not be killed.
+int EndGuard(pid_t guard, bool has_ended) {
+  Fd ends(int(::syscall(SYS_pidfd_open, guard, 0u)));
+  pollfd wait{ends.get(), POLLIN, 0};
+  // Stopped between its last word and its end, it would keep us for ever.
+  if (has_ended && ends.ok() && ::poll(&wait, 1, int(kKillGrace.count())) <= 0) has_ended = false;
+  const int left = has_ended && ends.ok() ? 0 : KillTree(guard, kKillPatience) ? 0 : 1;
+  (void)CollectOwn(guard);
+  return left;
 }
 
 }  // namespace
@@ -135,9 +159,13 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pid_t guard = ::fork();
-  if (guard == 0) RunGuard(plan);
-  int fork_error = errno;
+  int fork_error = 0;
+  const pid_t guard = StartOwn([&] {
+    const pid_t pid = ::fork();
+    if (pid == 0) RunGuard(plan);
+    fork_error = errno;
+    return pid;
+  });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (guard < 0) return SystemError("starting a process", fork_error);
 
@@ -148,16 +176,18 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   control->read.Close();
   int start_error = 0;
   bool ended = false;
-  Follow(request, result, streams, control->write, status->read, start_error, ended);
+  Follow(request, guard, result, streams, control->write, status->read, start_error, ended);
+  const bool told = !control->write.ok(), silent = status->read.ok();
   control->write.Close();
-  while (::waitpid(guard, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  const int unkilled = EndGuard(guard, !silent);
   if (start_error != 0) return SystemError(fmt::format("starting '{}'", request.program), start_error);
-  if (!ended) {
+  if (!ended && !told) {
     result.guard_lost = true;
     result.end = ProcessResult::End::kSignalled;
     result.signal = SIGKILL;
   }
+  // Without its guard's word: what the guard had adopted has come to us.
+  if (!ended) result.left_alive = std::max(KillOrphans(kKillPatience), unkilled);
   return result;
 }
 

@@ -6,6 +6,10 @@
 //
 // The guard is a process of ours that adopts orphans (PR_SET_CHILD_SUBREAPER) and holds a pipe to the worker. When the program has ended,
 // when the worker says stop, or when the worker is gone (kill -9: the pipe closes), the guard kills every descendant and then itself ends.
+//
+// A program runs as the worker's user and may stop or kill its guard. So a guard that is stopped, or has not ended kKillGrace after it was
+// told to, is killed by the worker with everything below it (process_tree.h); nothing that a program does keeps RunProcess longer than kKillGrace and
+// kKillPatience after its deadline. What the guard had adopted comes to the worker when the guard is killed, if it called AdoptOrphans.
 
 #include <chrono>
 #include <functional>
@@ -36,10 +40,13 @@ struct ProcessResult {
   int signal = 0;     // of kSignalled
   std::string out, err;
   bool out_truncated = false, err_truncated = false;
-  bool guard_lost = false;  // the guard itself was killed: descendants may be alive
+  bool guard_lost = false;  // somebody stopped or killed the guard: how the program ended is not known
+  int left_alive = 0;       // processes of it that could not be killed
 };
 
-// kUnavailable: it could not be started (nothing ran). Blocks until everything has ended.
+inline constexpr std::chrono::milliseconds kKillGrace{1'000}, kKillPatience{3'000};
+
+// kUnavailable: it could not be started (nothing ran). Blocks until everything has ended, or could not be killed.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
 }  // namespace acl

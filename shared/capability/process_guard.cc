@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -66,16 +67,49 @@ void DefaultSignals() {
   ::_exit(127);
 }
 
+// Whether the program has ended; it is left to be collected. Orphans that have are collected: they would fill the machine's table of
+// processes while the program runs on.
 bool HasEnded(pid_t program) {
-  siginfo_t info{};
-  return ::waitid(P_PID, id_t(program), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == program;
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+    if (info.si_pid == program) return true;
+    ::waitpid(info.si_pid, nullptr, WNOHANG);
+  }
 }
 
-// Kills the children the guard has now; orphans become its children as their parents die.
-void KillChildren() {
-  int list = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+// "/proc/<pid>/task/<pid>/children", without the heap.
+void ChildrenPath(pid_t pid, char* out) {
+  const auto text = [&out](const char* part) {
+    while (*part) *out++ = *part++;
+  };
+  const auto number = [&out, pid] {
+    char digits[16];
+    int count = 0;
+    for (long rest = pid; rest > 0; rest /= 10) digits[count++] = char('0' + rest % 10);
+    while (count > 0) *out++ = digits[--count];
+  };
+  text("/proc/");
+  number();
+  text("/task/");
+  number();
+  text("/children");
+  *out = 0;
+}
+
+// Kills what is below the guard now, the youngest first, and adds up whom. Orphans become the guard's children as their parents die.
+void KillChildren(const char* list_path, int depth, unsigned long& sum) {
+  const int list = ::open(list_path, O_RDONLY | O_CLOEXEC);
   if (list < 0) return;
-  char buffer[4096];
+  const auto kill_one = [depth, &sum](long pid) {
+    if (pid <= 1) return;
+    char path[64];
+    ChildrenPath(pid_t(pid), path);
+    if (depth > 0) KillChildren(path, depth - 1, sum);
+    ::kill(pid_t(pid), SIGKILL);
+    sum = sum * 31 + static_cast<unsigned long>(pid);
+  };
+  char buffer[1024];
   long pid = 0;
   for (;;) {
     ssize_t n = ::read(list, buffer, sizeof buffer);
@@ -84,23 +118,28 @@ void KillChildren() {
       if (buffer[i] >= '0' && buffer[i] <= '9') {
         pid = pid * 10 + (buffer[i] - '0');
       } else {
-        if (pid > 1) ::kill(pid_t(pid), SIGKILL);
+        kill_one(pid);
         pid = 0;
       }
     }
   }
-  if (pid > 1) ::kill(pid_t(pid), SIGKILL);
+  kill_one(pid);
   ::close(list);
 }
 
 }  // namespace
 
 void RunGuard(const GuardPlan& plan) {
-  // A signal to the worker's group (Ctrl-C) is the worker's to handle: it stops us by the pipe.
-  ::setpgid(0, 0);
+  // A signal to the worker's group (Ctrl-C) is the worker's to handle: it stops us by the pipe. A session of its own: no program can join
+  // the worker's group, or type into its terminal.
+  ::setsid();
   DefaultSignals();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   ::prctl(PR_SET_NAME, "acl-guard", 0, 0, 0);
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ends, nullptr);
   pid_t program = ::fork();
   if (program < 0) {
     Report(plan.status, GuardReport::kStartFailed, errno);
@@ -115,11 +154,14 @@ void RunGuard(const GuardPlan& plan) {
   if (high > low + 1) ::syscall(SYS_close_range, unsigned(low + 1), unsigned(high - 1), 0u);
   ::syscall(SYS_close_range, unsigned(high + 1), ~0u, 0u);
 
-  int ended = int(::syscall(SYS_pidfd_open, program, 0u));
+  const int ended = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   pollfd waits[2] = {{plan.control, POLLIN, 0}, {ended, POLLIN, 0}};
-  for (;;) {  // without pidfd (an old kernel) by asking now and then
-    ::poll(waits, ended < 0 ? 1 : 2, ended < 0 ? 10 : -1);
+  for (;;) {  // without a signalfd (no memory) by asking now and then
     if (waits[0].revents || HasEnded(program)) break;
+    ::poll(waits, ended < 0 ? 1 : 2, ended < 0 ? 10 : -1);
+    signalfd_siginfo said{};
+    while (ended >= 0 && ::read(ended, &said, sizeof said) > 0) {
+    }
   }
   int status = 0;
   bool known = ::waitpid(program, &status, WNOHANG) == program;
@@ -129,14 +171,19 @@ void RunGuard(const GuardPlan& plan) {
     while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
   }
+  constexpr int kDeepest = 8;
+  unsigned long before = 0;
   for (;;) {
-    KillChildren();
+    unsigned long killed = 0;
+    KillChildren("/proc/thread-self/children", kDeepest, killed);
     pid_t gone = ::waitpid(-1, nullptr, WNOHANG);
     if (gone < 0 && errno == ECHILD) break;
-    if (gone == 0) {
+    // No pause while others are there than a moment ago: what forks and exits in turn is met only by who is as quick.
+    if (gone == 0 && killed == before) {
       timespec pause{0, 1'000'000};
       ::nanosleep(&pause, nullptr);
     }
+    before = killed;
   }
   Report(plan.status, GuardReport::kEnded, status);
   ::_exit(0);

@@ -10,8 +10,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "shared/capability/fd.h"
+#include "shared/capability/process_tree.h"
 
 namespace acl {
 
@@ -106,11 +108,8 @@ class Child {
   bool End(bool by_force) {
     if (pid_ <= 0) return false;
     if (by_force) ::kill(pid_, SIGKILL);
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const int status = CollectOwn(std::exchange(pid_, -1));
+    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
 
  private:
@@ -148,8 +147,11 @@ Status SearchRegex(const RE2& expression, std::string_view text, bool all, const
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error{Code::kUnavailable, std::string("no pipe can be had: ") + std::strerror(errno)};
   Fd from(ends[0]), to(ends[1]);
   const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid == 0) SearchAndExit(matches, all, to.get(), parent);
+  const pid_t pid = StartOwn([&] {
+    const pid_t child = ::fork();
+    if (child == 0) SearchAndExit(matches, all, to.get(), parent);
+    return child;
+  });
   if (pid < 0) return Error{Code::kUnavailable, std::string("no process can be had: ") + std::strerror(errno)};
   Child child(pid);
   to.Close();

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/support/small_server.h"
+#include "shared/capability/process_tree.h"
 #include "tests/unit/capability/fixture.h"
 
 namespace acl {
@@ -126,7 +127,11 @@ class EndingsTable : public CapabilityTest {
            return Shell("sleep 1000", {{"timeout", 0.2}});
          }},
         {{what, "stopped while the program runs"}, [this] { return StoppedProgram(); }},
-        {{what, "the process that watches over the program is killed"}, [this] { return Shell("kill -KILL $PPID; sleep 1000"); }},
+        {{what, "the process that watches over the program is stopped or killed"},
+         [this] {
+           AdoptOrphans();  // as a worker does: else the sleep would stay
+           return Shell("kill -KILL $PPID; sleep 1000");
+         }},
         {{what, "ended, and its files break a limit of the run"}, [this] { return Shell("touch a b c d e"); }},
         {{what, "ended, and its files cannot be stored (store away, disk full)"},
          [this] {

@@ -7,6 +7,7 @@
 #include "shared/capability/command_line.h"
 #include "shared/capability/merge.h"
 #include "shared/capability/process.h"
+#include "shared/capability/process_tree.h"
 #include "tests/unit/capability/fixture.h"
 
 namespace acl {
@@ -237,6 +238,73 @@ TEST_F(Exec, EverythingItStartedDiesWithIt) {
     std::string pid = ContentOf(file);
     pid.pop_back();
     EXPECT_TRUE(IsGone(pid)) << file;
+  }
+}
+
+// Processes that have the mark among their arguments.
+int Marked(const std::string& mark) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    if (line.find(mark) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+// A program runs as the worker's user, and may do this to the process that is to end it.
+TEST_F(Exec, AStoppedGuardIsKilledWithWhatItWatches) {
+  const std::string mark = work_.path + "/mark";
+  for (const char* script : {"kill -STOP $PPID; sleep 1000", "kill -STOP $PPID; exit 0", "kill -STOP $PPID; setsid sleep 1000 &",
+                             "setsid sh -c 'sleep 1000; :' x \"$1\" & kill -STOP $PPID; sleep 1000"}) {
+    const auto began = std::chrono::steady_clock::now();
+    const StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", script, "x", mark}}, {"timeout", 60}});
+    EXPECT_EQ(result.outcome, Outcome::kUnknown) << script;
+    EXPECT_THAT(result.error, HasSubstr("was stopped or killed")) << script;
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10)) << script;
+    EXPECT_EQ(Marked(mark), 0) << script;
+  }
+}
+
+// A program of hours that starts many which outlive their parents would fill the machine's table of processes.
+TEST_F(Exec, OrphansAreCollectedWhileTheProgramRuns) {
+  const StepResult result = Shell(
+      "i=0; while [ $i -lt 50 ]; do (sh -c 'exit 0' &); i=$((i+1)); done; n=99; while [ $n -gt 5 ]; do n=0; "
+      "for p in $(cat /proc/$PPID/task/$PPID/children); do n=$((n+1)); done; done; echo done",
+      20);
+  EXPECT_EQ(result.outputs["stdout"], "done\n") << result.error;
+}
+
+TEST_F(Exec, AKilledGuardLeavesNothingBehind) {
+  AdoptOrphans();  // as a worker does
+  const std::string mark = work_.path + "/mark";
+  const StepResult result = Call("sys.exec.run", {{"command", "sh"},
+                                                  {"args", {"-c", "(setsid sh -c 'sleep 1000; :' x \"$1\" &); kill -9 $PPID; sleep 1000", "x", mark}},
+                                                  {"timeout", 60}});
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.error, HasSubstr("the process that watches"));
+  EXPECT_EQ(Marked(mark), 0);
+}
+
+// Each link is there for a moment only, in a session of its own, and has gone on before its end.
+TEST_F(Exec, WhatForksAndExitsInTurnDoesNotOutrunTheKill) {
+  CapabilityConfig config;
+  config.exec.allowed_programs = {"python3"};
+  Start(config);
+  const std::string mark = work_.path + "/mark";
+  const std::string chain = "import os, signal\n" + std::string("stop = ") + "%d\nif stop: os.kill(os.getppid(), signal.SIGSTOP)\n"
+                            "for i in range(20000):\n  if os.fork(): os._exit(0)\n  os.setsid()\n";
+  for (const bool stops_its_guard : {false, true}) {
+    std::string program = chain;
+    program.replace(program.find("%d"), 2, stops_its_guard ? "1" : "0");
+    for (int round = 0; round < 3; ++round) {
+      const auto began = std::chrono::steady_clock::now();
+      const StepResult result =
+          Call("sys.exec.run", {{"command", "python3"}, {"args", {"-c", program, mark}}, {"timeout", 10}});
+      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+      EXPECT_TRUE(result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSucceeded) << result.error;
+      EXPECT_EQ(Marked(mark), 0) << "stops its guard: " << stops_its_guard;
+    }
   }
 }
 

@@ -169,6 +169,38 @@ TEST_F(CoreBench, ACallThatWaitsForItsTurnIsNotDropped) {
   EXPECT_EQ(told.ended, std::vector{Outcome::kSucceeded});
 }
 
+// Its thread is not to be had: a worker that counted the slot as free would be ready and run nothing.
+TEST_F(CoreBench, TheSlotOfADroppedStepIsNotFreeUntilItsRunnerComesBack) {
+  config.step_slots = 2;
+  Create({.steps = 1, .effects = "n"});
+  StartCore();
+  Settle();
+  ASSERT_EQ(steps.size(), 1u);
+  const auto drop = [&](std::size_t which) {
+    Live(steps[which].call.step.timeout + config.runner_grace + milliseconds(100), milliseconds(100));
+  };
+  drop(0);
+  EXPECT_EQ(core->lost_slots(), 1);
+  const SubjectId second = Create({.steps = 1, .effects = "n"});
+  Live(milliseconds(1'000), milliseconds(100));
+  ASSERT_EQ(steps.size(), 2u) << "the other slot works on";
+  drop(1);
+  EXPECT_EQ(core->lost_slots(), 2);
+  EXPECT_TRUE(Look(second).closed || core->held() == 0) << "what it held is given back: others can run it";
+  const SubjectId third = Create({.steps = 1, .effects = "n"});
+  const std::int64_t claimed = core->counts().claimed;
+  Live(milliseconds(2'000), milliseconds(100));
+  EXPECT_EQ(core->counts().claimed, claimed) << "it claims nothing";
+  EXPECT_EQ(steps.size(), 2u);
+
+  const command::RunStep back = steps[0];
+  core->OnStepDone(clock.Steady(), back.call.subject, back.call.token, back.call.step.step_id, back.call.attempt_id, StepResult());
+  EXPECT_EQ(core->lost_slots(), 1);
+  Live(milliseconds(2'000), milliseconds(100));
+  EXPECT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps.back().call.subject, third);
+}
+
 TEST_F(CoreBench, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
   Create({.steps = 1, .effects = "n"});
   StartCore();

@@ -193,7 +193,9 @@ TEST_F(TaskRunsTest, ARunnerPastItsDeadlineAndGraceIsDropped) {
   tasks.OnTime(now);
   EXPECT_TRUE(started[0].stop.stopped());
   EXPECT_EQ(Said(tasks.TakeReports(now).at(0)).result.outcome, Outcome::kTimedOut);
+  EXPECT_EQ(tasks.lost(), 1) << "its thread is not to be had";
   EXPECT_TRUE(tasks.OnStepDone(now, subject, Token{7}, "hangs", 1, Done())) << "too late, and ours";
+  EXPECT_EQ(tasks.lost(), 0);
 }
 
 TEST_F(TaskRunsTest, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
