@@ -1,6 +1,7 @@
 #include "worker/app.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <atomic>
 
@@ -152,10 +153,14 @@ Readiness WorkerApp::Impl::Ready() const {
   // The page needs no key: neither the database's address nor its words. Those are in the log.
   readiness.checks.push_back({"session", status.live, status.live ? "" : "no session with the database"});
   readiness.checks.push_back({"steps", status.lost_slots == 0,
-                              status.lost_slots == 0 ? ""
-                                                     : fmt::format("{} of {} slots are held by steps that did not end at their deadline; if "
-                                                                   "they stay, restart this worker",
-                                                                   status.lost_slots, settings.slots)});
+                              status.lost_slots == 0
+                                  ? ""
+                                  : fmt::format("{} of {} slots are held by steps that did not end at their deadline; if "
+                                                "they stay, restart this worker",
+                                                status.lost_slots, settings.slots)});
+  // What of, and where, is in the log.
+  readiness.checks.push_back(
+      {"room", !status.is_short, status.is_short ? "short of disk, descriptors, processes or memory: its log says of which" : ""});
   readiness.checks.push_back({"drain", !draining, "draining: takes no new work"});
   return readiness;
 }
@@ -190,6 +195,10 @@ WorkerApp::WorkerApp(const Settings& settings) : impl_(std::make_unique<Impl>(se
 WorkerApp::~WorkerApp() { Stop(); }
 
 Status WorkerApp::Start() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    if (Status enough = EnoughDescriptors(impl_->settings, std::int64_t(std::min<rlim_t>(files.rlim_cur, 1 << 30))); !enough) return enough;
+  }
   Status runner = impl_->StartRunner();
   if (!runner) return runner;
   if (Status shell = impl_->MakeShell(); !shell) return shell;

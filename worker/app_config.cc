@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 namespace acl {
 
 namespace {
@@ -72,6 +74,18 @@ std::vector<std::string> Programs(const std::vector<std::string>& named) {
 }
 
 }  // namespace
+
+Status EnoughDescriptors(const Settings& settings, std::int64_t descriptors) {
+  // Of the process itself (libraries, logs, health page, doorbell); of a slot whose call waits for an answer; of a program that starts.
+  constexpr std::int64_t kOwn = 64, kOfASlot = 1, kOfAProgram = 12;
+  const std::int64_t processors = std::max(1, int(std::thread::hardware_concurrency()));
+  const std::int64_t programs = std::min<std::int64_t>(settings.slots, settings.exec_at_once > 0 ? settings.exec_at_once : 4 * processors);
+  const std::int64_t wanted = kOwn + settings.db_connections + kOfASlot * settings.slots + kOfAProgram * programs;
+  if (descriptors >= wanted) return {};
+  return Error{Code::kInvalid, fmt::format("{} file descriptors are too few for {} slots, which want {}: allow more (ulimit -n {}, "
+                                           "LimitNOFILE of the unit), or set fewer (--slots, --exec-at-once)",
+                                           descriptors, settings.slots, wanted, wanted)};
+}
 
 CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
   CapabilityConfig config;

@@ -10,6 +10,8 @@ namespace acl {
 
 PgStoreOptions StoreOptions(const Settings& settings, std::shared_ptr<ObjectStore> objects = nullptr);
 WorkerConfig MakeWorkerConfig(const Settings& settings);
+// kInvalid if a process with so many descriptors could not serve its slots.
+Status EnoughDescriptors(const Settings& settings, std::int64_t descriptors);
 CapabilityConfig MakeCapabilityConfig(const Settings& settings);
 
 }  // namespace acl

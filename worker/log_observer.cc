@@ -207,6 +207,12 @@ void LogObserver::OnTaskRefused(const ClaimedTask& task, const Error& error) {
       {{"run_id", task.subject}, {"step", task.row.step_id}, {"attempt", task.row.attempt_id}, {"token", task.token}, {"error", error}});
 }
 
+void LogObserver::OnShortage(const std::string& of) {
+  log_.Warn("short of something: steps are given back without counting as attempts, and nothing is claimed for a while", {{"of", of}});
+}
+
+void LogObserver::OnShortageOver() { log_.Info("not short of anything any more"); }
+
 void LogObserver::OnDrain() { log_.Info("draining: what runs is finished, nothing new starts"); }
 
 }  // namespace acl

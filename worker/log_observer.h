@@ -34,6 +34,8 @@ class LogObserver : public WorkerObserver {
   void OnTask(const ClaimedTask& task) override;
   void OnTaskDelivered(const ClaimedTask& task, const PostAnswer& answer) override;
   void OnTaskRefused(const ClaimedTask& task, const Error& error) override;
+  void OnShortage(const std::string& of) override;
+  void OnShortageOver() override;
   void OnDrain() override;
 
  private:

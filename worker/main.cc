@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 
 #include "shared/base/build_info.h"
@@ -33,16 +35,34 @@ void AllowManyFiles() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// A step that hangs in the system holds its thread for ever, and a thread can only be waited for. Everything that others wait for is given
-// back by then.
-void EndWithin(std::chrono::seconds at_most) {
-  std::thread([at_most] {
-    std::this_thread::sleep_for(at_most);
+// Ends the process if it has not ended after so long. A step that hangs in the system holds its thread for ever, and a thread can only be
+// waited for. Everything that others wait for is given back by then.
+class EndInTime {
+ public:
+  explicit EndInTime(std::chrono::seconds at_most) : thread_([this, at_most] { Watch(at_most); }) {}
+  ~EndInTime() {
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void Watch(std::chrono::seconds at_most) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, at_most, [this] { return ended_; })) return;
     acl::Logger("worker").Error("a step does not end: the process ends without it", {{"seconds", at_most.count()}});
     acl::FlushLog();
     ::_exit(1);
-  }).detach();
-}
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -82,7 +102,7 @@ int main(int argc, char** argv) {
   }
   signals.Wait();
   const bool drained = app.Drain();
-  EndWithin(std::chrono::seconds(10));
+  const EndInTime ends(std::chrono::seconds(10));
   app.Stop();
   acl::FlushLog();
   return drained ? 0 : 1;

@@ -65,6 +65,9 @@ class WorkerObserver {
   virtual void OnTaskRefused(const ClaimedTask&, const Error&) {}
   // So many runs may be granted to this session as they are made and not be heard of yet; told when it changes.
   virtual void OnRoom(const SessionId&, int /*room*/) {}
+  // Steps are not begun, because this machine has not enough of something: told at the first, and when it has been over for a while.
+  virtual void OnShortage(const std::string& /*of*/) {}
+  virtual void OnShortageOver() {}
   virtual void OnDrain() {}
 };
 

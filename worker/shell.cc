@@ -148,7 +148,8 @@ void WorkerShell::Decide(std::unique_lock<std::mutex>& lock, Takes takes, std::o
   lock.lock();
   deciding_ = false;
   wake_ = wake;
-  status_ = {core_.counts(), core_.held(), core_.running_steps(), core_.lost_slots(), core_.live(), core_.finished(), core_.session()};
+  status_ = {core_.counts(), core_.held(),     core_.running_steps(), core_.lost_slots(),
+             core_.live(),   core_.finished(), core_.is_short(),      core_.session()};
   if (status_.finished || stopping_) changed_.notify_all();
 }
 

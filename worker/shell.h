@@ -47,7 +47,7 @@ class WorkerShell {
   struct Status {
     WorkerCounts counts;
     int held = 0, running_steps = 0, lost_slots = 0;
-    bool live = false, finished = false;
+    bool live = false, finished = false, is_short = false;
     SessionId session;
   };
   Status status() const;

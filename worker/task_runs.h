@@ -81,8 +81,8 @@ class TaskRuns {
   void OnTime(SteadyTime now);  // the watchdog: a runner past its deadline and grace is dropped
   std::optional<SteadyTime> NextWake() const;
 
-  int busy() const;     // slots taken or waited for
-  int running() const;  // slots taken
+  int busy() const;                               // slots taken or waited for
+  int running() const;                            // slots taken
   int lost() const { return int(lost_.size()); }  // dropped, and their runner has not come back
   bool empty() const { return tasks_.empty(); }
   const TaskCounts& counts() const { return counts_; }

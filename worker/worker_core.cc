@@ -37,7 +37,7 @@ BuildContext WorkerCore::ContextFor(SteadyTime now) const {
   context.free_slots = std::max(0, FreeSlots());
   context.start_allowed = trust_.Holds(now);
   const bool draining = state_ == State::kDraining;
-  context.draining = draining || AllSlotsLost();
+  context.draining = draining || CannotBegin();
   context.give_back = draining && Due(now, drain_until_);
   context.effects_wait = draining && !losing_ && now < effects_until_ + kStopGrace;
   context.others_wait = int(subjects_.size()) >= config_.run_slots;
@@ -356,6 +356,7 @@ void WorkerCore::OnSubjectHint(SteadyTime, const SubjectId& subject) {
 void WorkerCore::OnTime(SteadyTime now) {
   tasks_.OnTime(now);
   DropLateSteps(now);
+  EndShortage(now);
   if (Due(now, inbox_retry_at_)) {
     inbox_retry_at_.reset();
     subjects_.ForEach([this](const SubjectRun& run) { WantInbox(run); });
@@ -373,6 +374,8 @@ SteadyTime WorkerCore::NextWake(SteadyTime now) const {
   };
   if (state_ == State::kNoSession) consider(open_at_);
   consider(tasks_.NextWake());
+  consider(shortage_until_);
+  if (short_ && !shortage_until_) consider(shortage_over_);
   if (state_ == State::kLive || state_ == State::kDraining) {
     if (!heartbeat_in_flight_ && !losing_) consider(heartbeat_at_);
     if (!losing_) consider(reconcile_at_);

@@ -51,7 +51,8 @@ struct WorkerConfig {
   milliseconds retry_min{50}, retry_max{2'000};
   milliseconds reconcile_every{60'000};
   milliseconds heard_within{2'000};  // a grant that was not heard of for so long after a doorbell's line was lost never will be
-  milliseconds runner_grace{5'000};  // a runner this long past its deadline is dropped
+  milliseconds shortage_min{3'000}, shortage_max{60'000};  // a worker that is short of something begins nothing for so long
+  milliseconds runner_grace{5'000};                        // a runner this long past its deadline is dropped
   milliseconds drain_deadline{25'000};
   milliseconds drain_effects_deadline{60'000};  // of running steps that may not be repeated, if longer
   SubjectLimits subject;
@@ -227,6 +228,7 @@ class WorkerCore {
   const TaskCounts& task_counts() const { return tasks_.counts(); }
   int running_steps() const { return int(running_.size()) + tasks_.busy(); }
   // Slots of steps that were dropped and whose runner has not come back: their threads are not to be had.
+  bool is_short() const { return short_; }
   int lost_slots() const { return int(lost_.size()) + tasks_.lost(); }
   const SessionId& session() const { return session_; }
 
@@ -304,12 +306,14 @@ class WorkerCore {
   void SettleBatch(SteadyTime now, std::int64_t id, const std::vector<CommitOutcome>& outcomes);
   void WantInbox(const SubjectRun& run);
   void DropLateSteps(SteadyTime now);
-  int FreeSlots() const { return config_.step_slots - int(running_.size()) - tasks_.busy() - lost_slots(); }
-  // Nothing can be begun here any more: nothing is claimed, and what is held is given back to be claimed by others.
-  bool AllSlotsLost() const { return lost_slots() >= config_.step_slots; }
+  int FreeSlots() const { return CannotBegin() ? 0 : config_.step_slots - int(running_.size()) - tasks_.busy() - lost_slots(); }
+  // Nothing can be begun here now: nothing is claimed, and what is held is given back to be claimed by others.
+  bool CannotBegin() const { return shortage_until_.has_value() || lost_slots() >= config_.step_slots; }
+  void NoteShortage(SteadyTime now, const std::string& of);
+  void EndShortage(SteadyTime now);
   // Tasks that could be taken now.
   int TaskRoom() const { return std::max(0, std::min(config_.claim_batch, FreeSlots())); }
-  int FreeRuns() const { return AllSlotsLost() ? 0 : std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
+  int FreeRuns() const { return CannotBegin() ? 0 : std::max(0, config_.run_slots - int(subjects_.size() + unrestored_.size())); }
   int RunRoom() const { return std::min(claim_size_, FreeRuns()); }
   int GrantRoom(SteadyTime now) const;
   void TellRoom(SteadyTime now);
@@ -356,8 +360,12 @@ class WorkerCore {
   HeldSubjects subjects_;
   const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads
   std::map<StepKey, RunningStep> running_;
+  bool short_ = false;                        // of something, as it was told
+  std::optional<SteadyTime> shortage_until_;  // nothing begins before
+  SteadyTime shortage_over_{};                // unless it is met again, it is over then
+  milliseconds shortage_pause_{0};
   std::set<std::tuple<SubjectId, std::string, Token, int>> lost_;  // step and attempt
-  SteadyTime look_at_steps_ = SteadyTime::max();  // no running step is late before
+  SteadyTime look_at_steps_ = SteadyTime::max();                   // no running step is late before
   std::set<SubjectId> inbox_in_flight_;
   TaskRuns tasks_;
   std::map<std::int64_t, Batch> batches_;  // on their way, or waiting to be sent again; no subject is in two

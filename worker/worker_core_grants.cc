@@ -10,7 +10,7 @@ namespace acl {
 
 // Room for what nobody has told us of yet. None while work may be waiting in the ready table: what is new would pass it by.
 int WorkerCore::GrantRoom(SteadyTime now) const {
-  if (state_ != State::kLive || !all_claimed_ || !trust_.Holds(now) || AllSlotsLost()) return 0;
+  if (state_ != State::kLive || !all_claimed_ || !trust_.Holds(now) || CannotBegin()) return 0;
   const int taken = int(subjects_.size() + unrestored_.size() + grants_heard_.size() + grants_read_.size());
   return std::clamp(config_.run_slots - taken, 0, config_.granted_unheard);
 }

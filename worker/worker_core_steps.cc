@@ -40,6 +40,7 @@ void WorkerCore::DispatchStarts(SteadyTime now, SubjectRun& run) {
 
 void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token token, const std::string& step_id, int attempt_id,
                             StepResult result) {
+  if (!result.short_of.empty()) NoteShortage(now, result.short_of);
   if (tasks_.OnStepDone(now, subject, token, step_id, attempt_id, result)) {
     task_ended_ = now;
     ++counts_.steps_finished;
@@ -60,6 +61,25 @@ void WorkerCore::OnStepDone(SteadyTime now, const SubjectId& subject, Token toke
     return;
   }
   run->OnStepDone(step_id, attempt_id, std::move(result));
+}
+
+// What the machine has not got now, the next step would miss as well: each try costs its run a row. Others may have it.
+void WorkerCore::NoteShortage(SteadyTime now, const std::string& of) {
+  if (shortage_until_) return;  // begun before the pause
+  shortage_pause_ = short_ ? std::min(shortage_pause_ * 2, config_.shortage_max) : config_.shortage_min;
+  shortage_until_ = now + shortage_pause_;
+  if (!std::exchange(short_, true)) observer_.OnShortage(of);
+}
+
+void WorkerCore::EndShortage(SteadyTime now) {
+  if (Due(now, shortage_until_)) {
+    shortage_until_.reset();
+    shortage_over_ = now + shortage_pause_;
+    pace_.Hint(now);
+  }
+  if (!short_ || shortage_until_ || now < shortage_over_) return;
+  short_ = false;
+  observer_.OnShortageOver();
 }
 
 // The runner did not come back: it is dropped.

@@ -23,6 +23,7 @@ void WorkerCore::Claim(SteadyTime now) {
 }
 
 void WorkerCore::BeginTasks(SteadyTime now) {
+  if (shortage_until_) tasks_.GiveBackWaiting("its worker is short of something");
   const int slots = config_.step_slots - int(running_.size()) - lost_slots();
   for (TaskRuns::Start& start : tasks_.Begin(now, trust_.DatabaseTime(now), trust_.Holds(now), slots - tasks_.running())) {
     ++counts_.steps_started;

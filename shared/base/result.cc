@@ -5,6 +5,7 @@ namespace acl {
 std::string_view CodeName(Code code) {
   switch (code) {
     case Code::kUnavailable: return "unavailable";
+    case Code::kExhausted: return "exhausted";
     case Code::kTimeout: return "timeout";
     case Code::kCancelled: return "cancelled";
     case Code::kConflict: return "conflict";

@@ -20,6 +20,7 @@ namespace acl {
 // Few codes; a new one only if some caller acts on it.
 enum class Code {
   kUnavailable,     // try later: the database or a peer cannot be reached
+  kExhausted,       // this machine is short of disk, descriptors, processes or memory, and nothing was begun: another worker, or later
   kTimeout,         // the deadline passed; nothing was done, or it does not matter
   kCancelled,       // somebody asked to stop
   kConflict,        // the state does not allow it (already finished, other body for the same key)

@@ -19,6 +19,7 @@ const std::vector<Ending>& Endings() {
   static const std::vector<Ending> endings = {
       {"sys.exec.run", "the program is not on the worker's list or not installed, or a parameter is wrong", kFailed},
       {"sys.exec.run", "the program cannot be started", kFailedAgain},
+      {"sys.exec.run", "not begun: the worker is short of disk, descriptors, processes or memory", kAgain},
       {"sys.exec.run", "its time is over before the program is begun", kFailedAgain},
       {"sys.exec.run", "stopped while it waits for its turn", kAgain},
       {"sys.exec.run", "exit code 0", kCompleted},

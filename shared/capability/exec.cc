@@ -158,8 +158,8 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   auto run = RunProcess(request);
   if (!run) return Failed(run.error());
   if (run->left_alive > 0)
-    return Ended(Outcome::kUnknown, fmt::format("'{}' has ended, and processes that it started could not be killed; they may still work",
-                                                words->front()));
+    return Ended(Outcome::kUnknown,
+                 fmt::format("'{}' has ended, and processes that it started could not be killed; they may still work", words->front()));
   switch (run->end) {
     case ProcessResult::End::kTimedOut:
       return Ended(Outcome::kUnknown, fmt::format("'{}' was killed at its timeout, with everything it started; its changes to files are "
@@ -171,7 +171,8 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
     default: break;
   }
   if (run->guard_lost)
-    return Ended(Outcome::kUnknown, fmt::format("the process that watches '{}' was stopped or killed; what it did is not known", words->front()));
+    return Ended(Outcome::kUnknown,
+                 fmt::format("the process that watches '{}' was stopped or killed; what it did is not known", words->front()));
   std::vector<std::string> warnings;
   if (auto collected = (*layout)->Collect(warnings); !collected) {
     // It ran to its end and may have done its work outside: what the disk or the store refuses now is no reason to run it again.
@@ -203,7 +204,8 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
   exec.summary = "Run a program on the run's files.";
   exec.docs =
       "A worker starts the programs of its setting `allowed_programs`; without it ls, cat, echo, pwd, whoami, grep, wc, head and tail, of "
-      "which none starts others. No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a shell's but without any "
+      "which none starts others. No shell: `command` is a bare program name with `args`, or, without `args`, a line that is split like a "
+      "shell's but without any "
       "expansion. References in such a line are filled in after it is split: a value stays one word whatever it holds, an empty one is an "
       "empty argument, and several arguments come as a list (`args: \"{{list}}\"`). A value that begins with `-` is still an option to "
       "its program: put `--` before it where the program knows that. The program "
@@ -222,7 +224,10 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       "way is UNCERTAIN unless the step says `on_unknown_outcome`. Example: `inputs: {command: python3, args: [tool.py, --out, "
       "result.csv], timeout: 60}`";
   exec.parameters = {
-      {.name = "command", .type = "string", .description = "program name, or the whole line if there are no args; values stay one word", .required = true},
+      {.name = "command",
+       .type = "string",
+       .description = "program name, or the whole line if there are no args; values stay one word",
+       .required = true},
       {.name = "args", .type = "array", .description = "arguments, each a string"},
       {.name = "check",
        .type = "boolean",

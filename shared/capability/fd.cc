@@ -28,8 +28,11 @@ Error SystemError(const std::string& what, int error_number) {
     case ELOOP: return {Code::kInvalid, what + ": there is a symbolic link on the way, which is not followed"};
     case EXDEV: return {Code::kInvalid, what + ": leads out of the workspace"};
     case ENOSPC:
-    case EDQUOT:
-      return {Code::kUnavailable, what + ": the disk under the worker's work folder is full; free some space or move the folder"};
+    case EDQUOT: return {Code::kExhausted, what + ": the disk under the worker's work folder is full; free some space or move the folder"};
+    case EMFILE:
+    case ENFILE: return {Code::kExhausted, what + ": " + words + "; allow the worker more descriptors (ulimit -n, LimitNOFILE)"};
+    case EAGAIN:
+    case ENOMEM: return {Code::kExhausted, what + ": " + words};
     default: return {Code::kUnavailable, what + ": " + words};
   }
 }

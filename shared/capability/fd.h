@@ -46,7 +46,7 @@ Status MakeFolders(const std::string& path);
 // Removes a tree without following links out of it. Best effort: what cannot be removed stays.
 void RemoveTree(const std::string& path);
 
-// "what: No space left on device (disk full)" and the like, from errno.
+// "what: No space left on device (disk full)" and the like, from errno. kExhausted: the machine is short of something.
 Error SystemError(const std::string& what, int error_number);
 
 }  // namespace acl

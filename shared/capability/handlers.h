@@ -42,7 +42,14 @@ inline StepResult Failed(std::string error, bool retryable = false) {
 }
 
 // What may pass by itself is worth another attempt; bad input is not.
+// What the worker has not got is no failure of the step: while nothing was begun, it is given back.
 inline StepResult Failed(const Error& error) {
+  if (error.code == Code::kExhausted) {
+    StepResult result;
+    result.outcome = StepResult::Outcome::kNotStarted;
+    result.error = result.short_of = error.message;
+    return result;
+  }
   bool passes = error.code == Code::kUnavailable || error.code == Code::kTimeout;
   StepResult result = Failed(error.message, passes);
   if (error.code == Code::kCorrupt) result.damaged = error.message;

@@ -189,6 +189,7 @@ Status Layout::TakeFile(int root, const std::string& path) {
   auto laid = laid_.find(path);
   // O_NONBLOCK: a FIFO swapped in since the walk must not hold us.
   auto file = OpenBeneath(root, path, O_RDONLY | O_NONBLOCK);
+  if (!file && file.code() == Code::kExhausted) return file.error();
   if (!file && laid != laid_.end() && file.code() == Code::kUnavailable)
     return Error{Code::kInvalid, fmt::format("'{}' cannot be read any more: {}", path, file.message())};
   if (!file) return Error{Code::kInvalid, fmt::format("reading what the program wrote: {}", file.message())};

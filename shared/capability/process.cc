@@ -180,7 +180,12 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   const bool told = !control->write.ok(), silent = status->read.ok();
   control->write.Close();
   const int unkilled = EndGuard(guard, !silent);
-  if (start_error != 0) return SystemError(fmt::format("starting '{}'", request.program), start_error);
+  if (start_error != 0) {
+    Error error = SystemError(fmt::format("starting '{}'", request.program), start_error);
+    // A program that does not fit into the memory it is allowed never will.
+    if (start_error == ENOMEM && request.max_memory_bytes > 0) error.code = Code::kUnavailable;
+    return error;
+  }
   if (!ended && !told) {
     result.guard_lost = true;
     result.end = ProcessResult::End::kSignalled;

@@ -8,8 +8,9 @@
 // when the worker says stop, or when the worker is gone (kill -9: the pipe closes), the guard kills every descendant and then itself ends.
 //
 // A program runs as the worker's user and may stop or kill its guard. So a guard that is stopped, or has not ended kKillGrace after it was
-// told to, is killed by the worker with everything below it (process_tree.h); nothing that a program does keeps RunProcess longer than kKillGrace and
-// kKillPatience after its deadline. What the guard had adopted comes to the worker when the guard is killed, if it called AdoptOrphans.
+// told to, is killed by the worker with everything below it (process_tree.h); nothing that a program does keeps RunProcess longer than
+// kKillGrace and kKillPatience after its deadline. What the guard had adopted comes to the worker when the guard is killed, if it called
+// AdoptOrphans.
 
 #include <chrono>
 #include <functional>
@@ -46,7 +47,7 @@ struct ProcessResult {
 
 inline constexpr std::chrono::milliseconds kKillGrace{1'000}, kKillPatience{3'000};
 
-// kUnavailable: it could not be started (nothing ran). Blocks until everything has ended, or could not be killed.
+// kUnavailable, kExhausted: it could not be started (nothing ran). Blocks until everything has ended, or could not be killed.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
 }  // namespace acl

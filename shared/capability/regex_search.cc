@@ -144,7 +144,7 @@ Status SearchRegex(const RE2& expression, std::string_view text, bool all, const
   if (WorkOf(expression, text) <= kDoneHere) return SearchHere(matches, all, context, take);
   (void)expression.ReverseProgramSize();  // made now: the child only reads what is there
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Error{Code::kUnavailable, std::string("no pipe can be had: ") + std::strerror(errno)};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return SystemError("a pipe", errno);
   Fd from(ends[0]), to(ends[1]);
   const pid_t parent = ::getpid();
   const pid_t pid = StartOwn([&] {
@@ -152,7 +152,7 @@ Status SearchRegex(const RE2& expression, std::string_view text, bool all, const
     if (child == 0) SearchAndExit(matches, all, to.get(), parent);
     return child;
   });
-  if (pid < 0) return Error{Code::kUnavailable, std::string("no process can be had: ") + std::strerror(errno)};
+  if (pid < 0) return SystemError("a process", errno);
   Child child(pid);
   to.Close();
   return Read(from.get(), std::size_t(expression.NumberOfCapturingGroups()) + 1, child, context, take);

@@ -22,6 +22,7 @@ HttpResponse ProblemOf(const Error& error) {
     case Code::kDenied: return Problem(403, "denied", error.message);
     case Code::kNotFound: return Problem(404, "not-found", error.message);
     case Code::kConflict: return Problem(409, "conflict", error.message);
+    case Code::kExhausted:
     case Code::kUnavailable: return Problem(503, "unavailable", error.message).With("Retry-After", "1");
     case Code::kTimeout: return Problem(503, "timeout", error.message).With("Retry-After", "1");
     case Code::kOutcomeUnknown:

@@ -62,6 +62,8 @@ struct StepResult {
   milliseconds duration{0};
   // A stored content is gone or changed: the subject is quarantined with this reason, whatever the outcome says.
   std::string damaged;
+  // The worker is short of disk, descriptors, processes or memory, and nothing was begun (kNotStarted): it pauses, and others are asked.
+  std::string short_of;
 };
 
 struct StepFinishedInput {

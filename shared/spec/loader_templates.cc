@@ -204,8 +204,9 @@ class TemplateCheck {
         const SourceMark mark = places_.Of(piece.text, node->mark, node->scalar.get_ref<const std::string&>().size(), &from);
         if (!is_program || IsOneWord(types_, piece)) continue;
         reader_->Warning(mark, "program-text",
-                         Shown(piece.text) + " stands in a program's text, where a value is read as a part of it: give it as an argument "
-                                             "of its own ($1, sys.argv[1])");
+                         Shown(piece.text) +
+                             " stands in a program's text, where a value is read as a part of it: give it as an argument "
+                             "of its own ($1, sys.argv[1])");
       }
     }
   }

@@ -179,7 +179,9 @@ void Decider::On(const StepFinishedInput& input) {
       if (const bool unsure = result.outcome == Outcome::kCancelled && traits.journaled() && !traits.repeatable(); stopping && !unsure) {
         Emit(event::kStepCancelled, StepFacts(*instance, input.attempt_id));
       } else if (result.outcome == Outcome::kNotStarted) {
-        Emit(event::kAttemptNotStarted, StepFacts(*instance, input.attempt_id));
+        Json facts = StepFacts(*instance, input.attempt_id);
+        if (!result.short_of.empty()) facts["why"] = result.short_of.substr(0, 500);
+        Emit(event::kAttemptNotStarted, std::move(facts));
       } else {
         Lost(*instance, record, input.attempt_id, result.error.empty() ? std::string(kLostToTakeover) : result.error);
       }

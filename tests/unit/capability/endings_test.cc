@@ -6,7 +6,10 @@
 
 #include <fstream>
 
+#include <sys/resource.h>
+#include <unistd.h>
 #include "tests/support/small_server.h"
+
 #include "shared/capability/process_tree.h"
 #include "tests/unit/capability/fixture.h"
 
@@ -97,6 +100,20 @@ class EndingsTable : public CapabilityTest {
     return Call(capability, {{"url", "http://127.0.0.1:" + std::to_string(port) + "/"}});
   }
 
+  // As after `ulimit -n` with a small number.
+  StepResult WithoutDescriptors() {
+    rlimit before{};
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    Fd next(::dup(0));
+    rlimit few = before;
+    few.rlim_cur = rlim_t(next.get()) + 4;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    StepResult result = Shell("exit 0");
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_NE(result.short_of.find("Too many open files"), std::string::npos) << result.error;
+    return result;
+  }
+
   Rows Programs() {
     const std::string what = "sys.exec.run";
     std::ofstream(programs_.path + "/no-program") << "neither a binary nor a script\n";
@@ -110,6 +127,7 @@ class EndingsTable : public CapabilityTest {
          [this] {
            return Call("sys.exec.run", {{"command", "no-program"}});
          }},
+        {{what, "not begun: the worker is short of disk, descriptors, processes or memory"}, [this] { return WithoutDescriptors(); }},
         {{what, "its time is over before the program is begun"},
          [this] {
            return Shell("exit 0", {{"timeout", 1e-9}});

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "shared/base/clock.h"
 #include "shared/capability/command_line.h"
 #include "shared/capability/merge.h"
 #include "shared/capability/process.h"
@@ -257,11 +258,11 @@ TEST_F(Exec, AStoppedGuardIsKilledWithWhatItWatches) {
   const std::string mark = work_.path + "/mark";
   for (const char* script : {"kill -STOP $PPID; sleep 1000", "kill -STOP $PPID; exit 0", "kill -STOP $PPID; setsid sleep 1000 &",
                              "setsid sh -c 'sleep 1000; :' x \"$1\" & kill -STOP $PPID; sleep 1000"}) {
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = SystemClock().Steady();
     const StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", script, "x", mark}}, {"timeout", 60}});
     EXPECT_EQ(result.outcome, Outcome::kUnknown) << script;
     EXPECT_THAT(result.error, HasSubstr("was stopped or killed")) << script;
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10)) << script;
+    EXPECT_LT(SystemClock().Steady() - began, std::chrono::seconds(10)) << script;
     EXPECT_EQ(Marked(mark), 0) << script;
   }
 }
@@ -278,9 +279,10 @@ TEST_F(Exec, OrphansAreCollectedWhileTheProgramRuns) {
 TEST_F(Exec, AKilledGuardLeavesNothingBehind) {
   AdoptOrphans();  // as a worker does
   const std::string mark = work_.path + "/mark";
-  const StepResult result = Call("sys.exec.run", {{"command", "sh"},
-                                                  {"args", {"-c", "(setsid sh -c 'sleep 1000; :' x \"$1\" &); kill -9 $PPID; sleep 1000", "x", mark}},
-                                                  {"timeout", 60}});
+  const StepResult result =
+      Call("sys.exec.run", {{"command", "sh"},
+                            {"args", {"-c", "(setsid sh -c 'sleep 1000; :' x \"$1\" &); kill -9 $PPID; sleep 1000", "x", mark}},
+                            {"timeout", 60}});
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
   EXPECT_THAT(result.error, HasSubstr("the process that watches"));
   EXPECT_EQ(Marked(mark), 0);
@@ -292,16 +294,16 @@ TEST_F(Exec, WhatForksAndExitsInTurnDoesNotOutrunTheKill) {
   config.exec.allowed_programs = {"python3"};
   Start(config);
   const std::string mark = work_.path + "/mark";
-  const std::string chain = "import os, signal\n" + std::string("stop = ") + "%d\nif stop: os.kill(os.getppid(), signal.SIGSTOP)\n"
+  const std::string chain = "import os, signal\n" + std::string("stop = ") +
+                            "%d\nif stop: os.kill(os.getppid(), signal.SIGSTOP)\n"
                             "for i in range(20000):\n  if os.fork(): os._exit(0)\n  os.setsid()\n";
   for (const bool stops_its_guard : {false, true}) {
     std::string program = chain;
     program.replace(program.find("%d"), 2, stops_its_guard ? "1" : "0");
     for (int round = 0; round < 3; ++round) {
-      const auto began = std::chrono::steady_clock::now();
-      const StepResult result =
-          Call("sys.exec.run", {{"command", "python3"}, {"args", {"-c", program, mark}}, {"timeout", 10}});
-      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+      const auto began = SystemClock().Steady();
+      const StepResult result = Call("sys.exec.run", {{"command", "python3"}, {"args", {"-c", program, mark}}, {"timeout", 10}});
+      EXPECT_LT(SystemClock().Steady() - began, std::chrono::seconds(15));
       EXPECT_TRUE(result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSucceeded) << result.error;
       EXPECT_EQ(Marked(mark), 0) << "stops its guard: " << stops_its_guard;
     }

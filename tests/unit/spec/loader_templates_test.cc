@@ -141,9 +141,8 @@ TEST(LoaderTemplates, AReferenceInAProgramsTextIsSaid) {
   };
   EXPECT_THAT(codes("{command: 'sh -c \"echo {{o}} {{n}}\" {{o}}'}"), testing::ElementsAre("W program-text 6:36"));
   EXPECT_THAT(codes("{command: sh, args: ['-c', 'echo {{ o }}', '{{o}}']}"), testing::ElementsAre("W program-text 6:46"));
-  for (const char* fine :
-       {"{command: sh, args: ['-c', 'echo $1 {{n}}', '{{o}}']}", "{command: echo, args: ['{{o}}']}", "{command: 'sleep {{n}}'}",
-        "{command: 'echo {{o}} {{n}}'}", "{command: '{{o}}'}"})
+  for (const char* fine : {"{command: sh, args: ['-c', 'echo $1 {{n}}', '{{o}}']}", "{command: echo, args: ['{{o}}']}",
+                           "{command: 'sleep {{n}}'}", "{command: 'echo {{o}} {{n}}'}", "{command: '{{o}}'}"})
     EXPECT_TRUE(codes(fine).empty()) << fine;
 }
 

@@ -67,6 +67,14 @@ TEST(AppConfig, EveryLimitOfACapabilityCanBeSet) {
   EXPECT_EQ(made.files.max_files, 80);
 }
 
+TEST(AppConfig, DescriptorsMustDoForTheSlots) {
+  const Status few = EnoughDescriptors(Parsed({"--slots", "100", "--exec-at-once", "10"}), 64);
+  EXPECT_EQ(few.code(), Code::kInvalid);
+  EXPECT_NE(few.message().find("64 file descriptors are too few for 100 slots, which want 288"), std::string::npos) << few.message();
+  EXPECT_TRUE(EnoughDescriptors(Parsed({"--slots", "100", "--exec-at-once", "10"}), 288).ok());
+  EXPECT_TRUE(EnoughDescriptors(Parsed({"--exec-at-once", "32"}), 1'024).ok()) << "what many systems allow";
+}
+
 TEST(AppConfig, RunsAndStepsAreBoundedEachByItsOwnSetting) {
   const WorkerConfig made = MakeWorkerConfig(Parsed({"--runs", "3", "--slots", "2"}));
   EXPECT_EQ(made.run_slots, 3);

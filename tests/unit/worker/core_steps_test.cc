@@ -201,6 +201,48 @@ TEST_F(CoreBench, TheSlotOfADroppedStepIsNotFreeUntilItsRunnerComesBack) {
   EXPECT_EQ(steps.back().call.subject, third);
 }
 
+// The worker's want is no failure of a run: others may have what it has not.
+TEST_F(CoreBench, WhoIsShortOfSomethingGivesBackAndPauses) {
+  struct Tells final : WorkerObserver {
+    std::vector<std::string> said;
+    void OnShortage(const std::string& of) override { said.push_back(of); }
+    void OnShortageOver() override { said.emplace_back("over"); }
+  } tells;
+  const SubjectId subject = Create({.steps = 1, .effects = "n"});
+  core = std::make_unique<WorkerCore>(config, kinds, random, &tells, crew);
+  core->Start(clock.Steady());
+  Settle();
+  const auto end_short = [&] {
+    const command::RunStep step = steps.back();
+    StepResult result;
+    result.outcome = Outcome::kNotStarted;
+    result.error = result.short_of = "disk full";
+    core->OnStepDone(clock.Steady(), step.call.subject, step.call.token, step.call.step.step_id, step.call.attempt_id, result);
+    Settle();
+  };
+  ASSERT_EQ(steps.size(), 1u);
+  end_short();
+  EXPECT_TRUE(core->is_short());
+  EXPECT_EQ(core->held(), 0) << "another worker may have room";
+  EXPECT_FALSE(Look(subject).closed);
+  const std::int64_t claimed = core->counts().claimed;
+  Live(config.shortage_min - milliseconds(100), milliseconds(100));
+  EXPECT_EQ(core->counts().claimed, claimed);
+  Live(milliseconds(1'000), milliseconds(100));
+  ASSERT_EQ(steps.size(), 2u) << "it tries again";
+  end_short();
+  Live(2 * config.shortage_min - milliseconds(100), milliseconds(100));
+  EXPECT_EQ(steps.size(), 2u) << "more and more rarely";
+  Live(milliseconds(1'000), milliseconds(100));
+  ASSERT_EQ(steps.size(), 3u);
+  steps.erase(steps.begin(), steps.end() - 1);
+  EndStep();
+  Live(3 * config.shortage_min, milliseconds(100));
+  EXPECT_FALSE(core->is_short());
+  EXPECT_TRUE(Look(subject).closed);
+  EXPECT_EQ(tells.said, (std::vector<std::string>{"disk full", "over"})) << "once for each change";
+}
+
 TEST_F(CoreBench, WhatADroppedRunnerDidIsNotDoneAgainIfThatDoesHarm) {
   Create({.steps = 1, .effects = "n"});
   StartCore();
