@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 
 #include "shared/base/random.h"
 #include "shared/base/sha256.h"
+#include "shared/telemetry/log.h"
 
 namespace acl {
 
@@ -31,6 +34,24 @@ auto Patiently(std::chrono::milliseconds patience, Ask ask) {
     auto answer = ask();
     if (answer || !MayPass(answer.code()) || std::chrono::steady_clock::now() + pause > end) return answer;
     std::this_thread::sleep_for(pause);
+  }
+}
+
+// Copies a whole file and says the hash of what has arrived. Shares the blocks where the file system can.
+Result<Hash256> CopyHashed(int from, int to) {
+  const bool shared = ::ioctl(to, FICLONE, from) == 0;
+  const int source = shared ? to : from;
+  Sha256Stream hash;
+  std::string buffer(128 << 10, '\0');
+  for (;;) {
+    const ssize_t n = ::read(source, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError("copying a file", errno);
+    if (n == 0) return hash.Finish();
+    const std::string_view part(buffer.data(), std::size_t(n));
+    hash.Add(part);
+    if (shared) continue;
+    if (auto written = WriteAll(to, part); !written) return written.error();
   }
 }
 
@@ -109,26 +130,37 @@ Result<Hash256> ContentCache::Put(const std::string& bytes) {
 Result<std::string> ContentCache::Get(const Hash256& hash) {
   if (auto kept = OpenKept(hash)) {
     auto bytes = ReadAll(kept->get(), std::size_t(max_bytes_) + 1);
-    if (bytes && Sha256(*bytes) == hash) return bytes;  // a damaged copy is fetched anew
+    if (bytes && Sha256(*bytes) == hash) return bytes;
+    if (bytes) Distrust(hash);
   }
   auto bytes = store_.Get(hash);
   if (bytes) (void)Keep(hash, *bytes).ok();
   return bytes;
 }
 
-Result<Fd> ContentCache::Open(const Hash256& hash) {
-  if (auto kept = OpenKept(hash)) return kept;
+Status ContentCache::CopyTo(const Hash256& hash, int file) {
+  if (auto kept = OpenKept(hash)) {
+    auto copied = CopyHashed(kept->get(), file);
+    if (!copied) return copied.error();
+    if (*copied == hash) return {};
+    Distrust(hash);
+    if (::ftruncate(file, 0) != 0 || ::lseek(file, 0, SEEK_SET) != 0) return SystemError("copying a file", errno);
+  }
   auto bytes = store_.Get(hash);
   if (!bytes) return bytes.error();
-  if (auto keep = Keep(hash, *bytes); !keep) return keep.error();
-  if (auto kept = OpenKept(hash)) return kept;
-  // Larger than the whole cache, or dropped at once by others: a file without a name serves this one use.
-  int fd = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) return SystemError("a temporary file", errno);
-  Fd file(fd);
-  if (auto written = WriteAll(fd, *bytes); !written) return written.error();
-  if (::lseek(fd, 0, SEEK_SET) != 0) return SystemError("a temporary file", errno);
-  return file;
+  (void)Keep(hash, *bytes).ok();  // only a copy
+  return WriteAll(file, *bytes);
+}
+
+void ContentCache::Distrust(const Hash256& hash) {
+  Logger("worker").Warn("a kept file of a run was changed by somebody on this machine: it is fetched anew", {{"content", ToHex(hash)}});
+  std::lock_guard lock(mutex_);
+  const auto it = kept_.find(hash);
+  if (it == kept_.end()) return;
+  ::unlink(PathOf(hash).c_str());
+  bytes_ -= it->second.size;
+  by_use_.erase(it->second.use);
+  kept_.erase(it);
 }
 
 Result<Fd> ContentCache::OpenKept(const Hash256& hash) {
@@ -150,7 +182,7 @@ Status ContentCache::Keep(const Hash256& hash, const std::string& bytes) {
   if (auto made = MakeFolders(folder_); !made) return made;
   std::string temporary = folder_ + "/new-" + RandomName();
   {
-    Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400));
     if (!file.ok()) return SystemError("keeping a content", errno);
     if (auto written = WriteAll(file.get(), bytes); !written) {
       ::unlink(temporary.c_str());

@@ -49,6 +49,8 @@ class WorkFolder {
 };
 
 // Contents on this worker's disk, oldest use dropped first. A full disk costs the copy, not the step, where the bytes are at hand.
+// Programs of steps run as the worker's user and can change what lies there. So every use checks the bytes that it hands on by their hash;
+// a copy that was changed is dropped, said in the log, and fetched anew.
 class ContentCache {
  public:
   ContentCache(ContentStore& store, std::string folder, std::int64_t max_bytes);
@@ -56,8 +58,8 @@ class ContentCache {
   // To the store first: what a result names is there before the result is.
   Result<Hash256> Put(const std::string& bytes);
   Result<std::string> Get(const Hash256& hash);
-  // Read-only descriptor of the local copy, fetched on first use. kUnavailable "disk full".
-  Result<Fd> Open(const Hash256& hash);
+  // Writes the content to an empty file, open for reading and writing; fetched on first use. What is in the file then has this hash.
+  Status CopyTo(const Hash256& hash, int file);
 
  private:
   struct Kept {
@@ -67,6 +69,8 @@ class ContentCache {
   std::string PathOf(const Hash256& hash) const;
   Status Keep(const Hash256& hash, const std::string& bytes);
   Result<Fd> OpenKept(const Hash256& hash);
+  // Somebody has changed the copy.
+  void Distrust(const Hash256& hash);
 
   ContentStore& store_;
   const std::string folder_;

@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,19 +18,6 @@ constexpr std::size_t kMaxWarnings = 20;
 constexpr timespec kLaidOutTime{946'684'800, 0};
 
 std::int64_t Nanos(const timespec& time) { return std::int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec; }
-
-// Shares the blocks where the file system can, copies otherwise.
-Status CopyContent(int from, int to) {
-  if (::ioctl(to, FICLONE, from) == 0) return {};
-  char buffer[128 << 10];
-  for (;;) {
-    ssize_t n = ::read(from, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return SystemError("copying a file", errno);
-    if (n == 0) return {};
-    if (auto written = WriteAll(to, {buffer, std::size_t(n)}); !written) return written;
-  }
-}
 
 void Warn(std::vector<std::string>& warnings, std::string text) {
   if (warnings.size() < kMaxWarnings) warnings.push_back(std::move(text));
@@ -91,11 +76,9 @@ Status Layout::Place(int root, const std::string& path, const FileEntry& entry) 
     if (::mkdirat(parent->get(), BaseName(part).c_str(), 0755) != 0) return SystemError("making a directory", errno);
   }
   if (entry.is_dir) return {};
-  auto content = workspace_.contents().Open(entry.hash);
-  if (!content) return content.error();
-  auto file = OpenBeneath(root, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  auto file = OpenBeneath(root, path, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (!file) return file.error();
-  if (auto copied = CopyContent(content->get(), file->get()); !copied) return copied;
+  if (auto copied = workspace_.contents().CopyTo(entry.hash, file->get()); !copied) return copied;
   timespec times[2] = {kLaidOutTime, kLaidOutTime};
   if (::fchmod(file->get(), mode_t(entry.mode)) != 0 || ::futimens(file->get(), times) != 0)
     return SystemError("setting mode and time", errno);

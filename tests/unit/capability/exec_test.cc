@@ -353,6 +353,24 @@ TEST_F(Exec, AZombiesFilesAreItsOwn) {
   EXPECT_EQ(seen.files[0].path, "mine");
 }
 
+// Programs run as the worker's user: what it keeps on disk is theirs to change, and must not reach others unseen.
+TEST_F(Exec, AKeptFileThatAProgramChangedIsNotHandedOn) {
+  Write("amount", "pay 10");
+  const std::string kept = "f=$(ls -d \"$1\"/w-*/contents); for c in $f/*; do chmod u+w $c; printf 'pay 99' >$c; done; ls $f";
+  const auto attack = [&] {
+    const StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", kept, "x", work_.path}}});
+    EXPECT_THAT(result.outputs["stdout"].get<std::string>(), Not(IsEmpty())) << "it changed nothing: the test proves nothing";
+  };
+  EXPECT_EQ(Shell("cat amount").outputs["stdout"], "pay 10");
+  attack();
+  EXPECT_EQ(Shell("cat amount").outputs["stdout"], "pay 10");
+  attack();
+  EXPECT_EQ(Call("io.fs.read_file", {{"path", "amount"}}).outputs["content"], "pay 10");
+  const int gets = contents_.gets;
+  EXPECT_EQ(Shell("cat amount").outputs["stdout"], "pay 10");
+  EXPECT_EQ(contents_.gets, gets) << "the new copy is kept";
+}
+
 TEST_F(Exec, FoldersAreRemovedAndNeverShared) {
   Shell("echo x > f; mkdir locked; echo y > locked/g; chmod 0 locked");
   std::vector<std::string> left;
