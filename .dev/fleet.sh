@@ -68,7 +68,7 @@ port_or_free() { if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then pg_free_
 fleet_start() {
   local name=$1 dir url port bell n
   dir=$(fleet_dir "$name")
-  mkdir -p "$dir"
+  private_folder "$dir"  # logs and files of runs: for the owner alone
   url=$(pg start "$name")
   if [ -z "$(proc_pid "$dir" coordinator)" ]; then
     port=$(port_or_free 8733)

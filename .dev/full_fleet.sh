@@ -6,7 +6,7 @@ full_name=full
 
 full_servers() {  # exports what the programs need
   local dir=$1 name=$full_name
-  mkdir -p "$dir"
+  private_folder "$dir"
   export ACL_DATABASE_URL ACL_KAFKA_BOOTSTRAP ACL_JAEGER_URL OTEL_EXPORTER_OTLP_ENDPOINT
   ACL_DATABASE_URL=$(pg start $name)
   ACL_KAFKA_BOOTSTRAP=$(kafka start $name)

@@ -18,7 +18,7 @@ kafka_cluster_create() {  # NAME
   id=$(kafka_new_id)
   for n in "${kafka_nodes[@]}"; do
     dir=$(server_dir kafka "$name-$n")
-    mkdir -p "$dir"
+    private_folder "$dir"
     echo "${client[$n]}" >"$dir/port"
     cat >"$dir/server.properties" <<CONF
 process.roles=broker,controller

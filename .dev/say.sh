@@ -2,6 +2,9 @@
 say() { printf '%s\n' "dev: $*" >&2; }
 die() { printf '%s\n' "dev: $*" >&2; exit 1; }
 
+# private_folder DIR: for the owner alone, whatever the mask. Logs tell of runs and people, and lie beside their files.
+private_folder() { (umask 077; mkdir -p "$1"); chmod 700 "$1"; }
+
 # What is fetched or built once for every checkout, by version.
 cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/acl
 

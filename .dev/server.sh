@@ -17,7 +17,7 @@ server_pid() {  # KIND DIR: the running server's pid, nothing if it does not run
 server_start() {  # KIND NAME
   local dir
   dir=$(server_dir "$1" "$2")
-  mkdir -p "$local_dir/$1"
+  private_folder "$local_dir/$1"  # what its servers log is for the owner alone
   with_lock "$1-$2" "$1_start_locked" "$dir"
 }
 

@@ -1,7 +1,9 @@
 // ./dev: every command says what it does by --help, and takes no option or name that it does not know. Nothing is started here.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -71,6 +73,26 @@ TEST(DevScript, RefusesOptionsItDoesNotKnowAndNamesThatAreNone) {
   const Ran none = Dev("down no-fleet-of-this-name");
   EXPECT_EQ(none.code, 1);
   EXPECT_NE(none.text.find("there is no fleet \"no-fleet-of-this-name\""), std::string::npos) << none.text;
+}
+
+// Logs tell of runs and people: where fleets and servers put them is the owner's alone, whatever the mask of the shell.
+TEST(DevScript, FoldersWithLogsAreTheOwnersAlone) {
+  const std::string folder = testing::TempDir() + "acl-logs-" + std::to_string(::getpid());
+  const std::string script = "umask 022; mkdir " + folder + "; . " ACL_SOURCE_DIR "/.dev/say.sh; private_folder " + folder +
+                             "; stat -c %a " + folder + "; private_folder " + folder + "/new; stat -c %a " + folder + "/new; rm -r " +
+                             folder;
+  FILE* pipe = popen(("bash -c '" + script + "' 2>&1").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  char said[100] = "";
+  EXPECT_GT(fread(said, 1, sizeof said - 1, pipe), 0u);
+  pclose(pipe);
+  EXPECT_STREQ(said, "700\n700\n");
+  for (const auto& [file, line] : {std::pair("fleet", "private_folder \"$dir\""), std::pair("full_fleet", "private_folder \"$dir\""),
+                                   std::pair("server", "private_folder \"$local_dir/$1\"")})
+    EXPECT_TRUE(std::ranges::any_of(ReadLines(std::string(ACL_SOURCE_DIR) + "/.dev/" + file + ".sh"), [wanted =
+                                                                                                           line](const std::string& one) {
+      return one.find(wanted) != std::string::npos;
+    })) << file;
 }
 
 }  // namespace
