@@ -284,8 +284,13 @@ void Write(const Json& value, std::string& out) {
   }
 }
 
-// Values begin behind an opening bracket, a comma or nothing; what is no JSON is refused later. `too_many`: where there are more than
-// `most`.
+bool ClosesAtOnce(std::string_view text, std::size_t at) {
+  at = text.find_first_not_of(" \t\r\n", at);
+  return at != std::string_view::npos && (text[at] == ']' || text[at] == '}');
+}
+
+// Values begin behind an opening bracket that does not close at once, a comma or nothing; what is no JSON is refused later. `too_many`: where
+// there are more than `most`.
 std::size_t CountValues(std::string_view text, std::size_t most, int max_depth, std::size_t* too_many) {
   std::size_t values = 1;
   int depth = 0;
@@ -294,7 +299,7 @@ std::size_t CountValues(std::string_view text, std::size_t most, int max_depth, 
     depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
     if (c == '"') {
       for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
-    } else if ((c == ',' || c == '[' || c == '{') && ++values > most) {
+    } else if ((c == ',' || ((c == '[' || c == '{') && !ClosesAtOnce(text, i + 1))) && ++values > most) {
       *too_many = i;
       return values;
     }

@@ -204,6 +204,8 @@ TEST(ParseJson, ManyValuesAreRefusedBeforeTheyAreMade) {
   EXPECT_FALSE(ParseJson("[" + list(10, "1") + "]", {.max_values = 11}).ok());
   EXPECT_FALSE(ParseJson(R"({"a":{"b":1},"c":[2,3]})", {.max_values = 5}).ok());
   EXPECT_TRUE(ParseJson(R"({"a":{"b":1},"c":[2,3]})", {.max_values = 6}).ok());
+  EXPECT_TRUE(ParseJson("[[],{},[ ],\"[\"]", {.max_values = 5}).ok()) << "what is empty is one value";
+  EXPECT_FALSE(ParseJson("[[],{},[ ],\"[\"]", {.max_values = 4}).ok());
 }
 
 TEST(CheckStorable, ManyValuesAreRefused) {
