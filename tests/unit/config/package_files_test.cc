@@ -54,6 +54,7 @@ TEST(PackageFiles, UnitsGiveADrainItsTime) {
   const std::string unit = TextOf("cmake/package/acl-worker.service");
   const auto seconds = std::chrono::seconds(std::stoi(ValueIn(unit, "TimeoutStopSec")));
   EXPECT_GE(seconds, Settings{}.drain_deadline + std::chrono::seconds(10)) << "systemd kills a worker that still gives its runs back";
+  EXPECT_GE(seconds, Settings{}.drain_effects_deadline + std::chrono::seconds(5)) << "the same of calls that must not be repeated";
   EXPECT_EQ(ValueIn(unit, "KillMode"), "mixed") << "the programs of its steps would end before the worker has decided about them";
   EXPECT_EQ(ValueIn(unit, "OOMPolicy"), "continue");
   EXPECT_EQ("/var/lib/" + ValueIn(unit, "StateDirectory"), SettingsIn(ValueIn(unit, "Environment"), false)["ACL_WORK_DIR"]);
