@@ -289,8 +289,8 @@ bool ClosesAtOnce(std::string_view text, std::size_t at) {
   return at != std::string_view::npos && (text[at] == ']' || text[at] == '}');
 }
 
-// Values begin behind an opening bracket that does not close at once, a comma or nothing; what is no JSON is refused later. `too_many`: where
-// there are more than `most`.
+// Values begin behind an opening bracket that does not close at once, a comma or nothing; what is no JSON is refused later. `too_many`:
+// where there are more than `most`.
 std::size_t CountValues(std::string_view text, std::size_t most, int max_depth, std::size_t* too_many) {
   std::size_t values = 1;
   int depth = 0;
