@@ -78,6 +78,17 @@ class ApiFixture : public ::testing::Test {
   };
 
   Answer Ask(const std::string& method, const std::string& target, const std::string& body = "", HttpHeaders headers = {}) {
+    Answer answer;
+    answer.response = AskOnly(method, target, body, std::move(headers), &answer.quick);
+    answer.status = answer.response.status;
+    answer.headers = answer.response.headers;
+    answer.text = answer.response.body;
+    answer.body = Json::parse(answer.text, nullptr, false);
+    return answer;
+  }
+  // The answer as it is, not read.
+  HttpResponse AskOnly(const std::string& method, const std::string& target, const std::string& body, HttpHeaders headers = {},
+                       bool* answered_quickly = nullptr) {
     HttpRequest request;
     request.method = method;
     const auto mark = target.find('?');
@@ -91,21 +102,14 @@ class ApiFixture : public ::testing::Test {
       return {};
     }
     request.params = match.params;
-    Answer answer;
     // As the server does.
     const auto quick = match.route->options.quick ? match.route->options.quick(request) : std::nullopt;
-    answer.quick = quick.has_value();
-    answer.response = quick ? *quick : match.route->handler(request);
-    if (answer.response.later) {
-      std::promise<HttpResponse> later;
-      answer.response.later([&](HttpResponse given) { later.set_value(std::move(given)); });
-      answer.response = later.get_future().get();
-    }
-    answer.status = answer.response.status;
-    answer.headers = answer.response.headers;
-    answer.text = answer.response.body;
-    answer.body = Json::parse(answer.text, nullptr, false);
-    return answer;
+    if (answered_quickly != nullptr) *answered_quickly = quick.has_value();
+    HttpResponse response = quick ? *quick : match.route->handler(request);
+    if (!response.later) return response;
+    std::promise<HttpResponse> later;
+    response.later([&](HttpResponse given) { later.set_value(std::move(given)); });
+    return later.get_future().get();
   }
   Answer Post(const std::string& target, const Json& body, const std::string& key = "") {
     HttpHeaders headers = {{"content-type", "application/json"}};
