@@ -1,6 +1,6 @@
 // What the worst requests that the API accepts cost a coordinator: its time, and the memory that they hold at their highest. The API over
-// memory, without sockets and database; the CPU column is the thread that handles it. docs/limits.md has the figures. Run: ./dev bench micro
-// requests
+// memory, without sockets and database; the CPU column is the thread that handles it. docs/limits.md has the figures.
+// Run: ./dev bench micro requests
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>
