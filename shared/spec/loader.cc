@@ -151,7 +151,11 @@ Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, con
                             [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
   if (out.findings.size() > kMostFindings) {
     const std::size_t more = out.findings.size() - kMostFindings;
+    // Errors are shown first of all, each where it stands: they are why a file is refused.
+    std::stable_partition(out.findings.begin(), out.findings.end(),
+                          [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
     out.findings.resize(kMostFindings);
+    std::stable_sort(out.findings.begin(), out.findings.end(), [&](const Finding& a, const Finding& b) { return place(a) < place(b); });
     out.findings.push_back({failed ? Finding::Severity::kError : Finding::Severity::kWarning, "more-findings",
                             "and " + std::to_string(more) + (more + kMostFindings >= limits::kFindingsKept ? " or more" : " more"),
                             out.findings.back().mark});

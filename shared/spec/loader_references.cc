@@ -215,10 +215,11 @@ class ReferenceCheck {
 
   // {{inputs.x}}: of a file that declares its inputs.
   void CheckInput(const TemplateReference& reference, const Place& place) {
-    if (spec_.inputs.empty() || spec_.initial_state.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
+    if (spec_.inputs.empty() || state_.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
     const std::string part(FirstToken(std::string_view(reference.path).substr(kInputs.size() + 1)));
     if (inputs_.contains(part) || inputs_.contains(kInputs)) return;
-    const std::vector<std::string_view> names(inputs_.begin(), inputs_.end());
+    std::vector<std::string_view> names;
+    if (reader_->MaySuggest()) names.assign(inputs_.begin(), inputs_.end());
     Report(reference, place, "unknown-reference", "names no input of the workflow; " + Would(place) + reader_->DidYouMean(part, names));
   }
 

@@ -81,7 +81,7 @@ class TemplateCheck {
       : reader_(reader), types_(TypesOf(spec)), places_(text), lenient_(spec.lenient_templates) {}
 
   void Calls(const SourceNode& list) {
-    if (!list.is_list()) return;
+    if (!list.is_list() || reader_->Full()) return;
     for (const SourceNode& step : list.items) {
       if (const SourceEntry* wait = step.Find("wait")) Values(wait->value);
       for (const SourceNode* call : {&step, Compensation(step)}) {
@@ -133,6 +133,7 @@ class TemplateCheck {
     const auto& text = node.scalar.get_ref<const std::string&>();
     std::size_t from = 0;
     for (const TemplateMistake& mistake : TemplateMistakes(text)) {
+      if (reader_->Full()) return;
       const SourceMark mark = places_.Of(mistake.text.substr(0, mistake.text.find('\n')), node.mark, text.size(), &from);
       Report(mistake, mark);
     }

@@ -15,7 +15,7 @@ void Reader::Warning(SourceMark mark, std::string code, std::string message) {
   AddFinding(findings_, {Finding::Severity::kWarning, std::move(code), std::move(message), mark});
 }
 void Reader::Strictly(bool strict, SourceMark mark, std::string code, std::string message) {
-  findings_->push_back({strict ? Finding::Severity::kError : Finding::Severity::kWarning, std::move(code), std::move(message), mark});
+  AddFinding(findings_, {strict ? Finding::Severity::kError : Finding::Severity::kWarning, std::move(code), std::move(message), mark});
 }
 
 std::string Reader::DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {

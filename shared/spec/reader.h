@@ -22,6 +22,8 @@ class Reader {
   // "; did you mean 'x'?" or "": each is looked for among all candidates, so only the first findings have one.
   std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates);
   bool MaySuggest() const { return suggestions_ < kMostSuggestions; }
+  // Nothing more is kept, whatever it is (AddFinding): what costs something to look for need not be.
+  bool Full() const { return findings_->size() >= 2 * limits::kFindingsKept; }
 
   // `what` names the value in messages: "'name' of step 'fetch'".
   std::optional<std::string> String(const SourceNode& node, const std::string& what);

@@ -62,7 +62,7 @@ PlainScalar ResolvePlain(const std::string& text);
 void AddEntry(SourceNode* map, SourceEntry entry, std::vector<Finding>* findings);
 void AddError(std::vector<Finding>* findings, SourceMark mark, std::string code, std::string message);
 // Everything that is found goes through here: a message that quotes a large value is cut, and beyond limits::kFindingsKept only errors are
-// kept, up to as many again.
+// kept, up to as many again: an error that is not kept stands behind kFindingsKept that are, so the file is refused all the same.
 void AddFinding(std::vector<Finding>* findings, Finding finding);
 
 }  // namespace acl

@@ -146,5 +146,45 @@ TEST(LoaderTemplates, AReferenceInAProgramsTextIsSaid) {
     EXPECT_TRUE(codes(fine).empty()) << fine;
 }
 
+// One way through the text, however many there are and however long its lines.
+TEST(LoaderTemplates, ALineOfNothingButMistakesIsReadOnce) {
+  std::string text = kOneStep + "    inputs: {message: \"ü ";
+  for (int i = 0; i < 150'000; ++i) text += "{{a[}}";
+  const auto begin = std::chrono::steady_clock::now();
+  const Loaded loaded = LoadText(text + "\"}\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(10)) << "minutes, if each is looked for from the line's beginning";
+  EXPECT_FALSE(loaded.ok());
+  ASSERT_EQ(loaded.findings.size(), 501u);
+  const auto places = PlacesOf(loaded);
+  EXPECT_EQ(places[0], "E bad-template 5:26");
+  EXPECT_EQ(places[1], "E bad-template 5:32");
+  EXPECT_EQ(places[499], "E bad-template 5:" + std::to_string(26 + 499 * 6));
+}
+
+// Parts that the file writes otherwise are looked for in vain, and at some point no more: the value's own place is said.
+TEST(LoaderTemplates, PartsThatTheFileWritesOtherwiseAreNotLookedForForEver) {
+  std::string text = "{\"name\": \"w\", \"steps\": [{\"name\": \"a\", \"capability\": \"test.fail\", \"inputs\": {\"message\": \"";
+  for (int i = 0; i < 80'000; ++i) text += "\\u007b{a[}}";
+  const auto begin = std::chrono::steady_clock::now();
+  const Loaded loaded = LoadText(text + "\"}}]}");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(10));
+  EXPECT_FALSE(loaded.ok());
+}
+
+TEST(LoaderTemplates, ManyInputsAndManyReferencesAreCheckedAsFewAre) {
+  std::string text = "name: w\ninputs:\n", command;
+  for (int i = 0; i < 15'000; ++i) text += "  i" + std::to_string(i) + ": {type: integer}\n";
+  text += "initial_state: {i14999x: 1}\nsteps:\n";
+  for (int i = 0; i < 20'000; ++i) command += "{{i14999}}";
+  for (int i = 0; i < 3'000; ++i) text += "  - {name: s" + std::to_string(i) + ", capability: test.fail}\n";
+  text += "  - {name: i14999, capability: test.fail, inputs: {message: '[" + command + "]'}}\n";
+  const auto begin = std::chrono::steady_clock::now();
+  const Loaded loaded = LoadText(text);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(10));
+  EXPECT_TRUE(loaded.ok());
+  const auto collides = [](const Finding& finding) { return finding.code == "name-collision"; };
+  EXPECT_EQ(std::count_if(loaded.findings.begin(), loaded.findings.end(), collides), 1);
+}
+
 }  // namespace
 }  // namespace acl

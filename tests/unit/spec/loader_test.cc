@@ -408,7 +408,9 @@ TEST(Loader, FindingsAreBounded) {
   for (int i = 0; i < 40'000; ++i) many += "k" + std::to_string(i) + ": 1, ";
   const Loaded unknown = Load(many + "}\n");
   EXPECT_TRUE(unknown.ok());
+  ASSERT_EQ(unknown.findings.size(), 501u);
   EXPECT_EQ(unknown.findings.back().code, "more-findings");
+  EXPECT_EQ(unknown.findings.back().message, "and " + std::to_string(limits::kFindingsKept - 500) + " or more");
   const Loaded strict = Load(many + "}\n", {.strict = true});
   EXPECT_FALSE(strict.ok());
   std::string large = kOne + "    inputs: {\"" + std::string(500'000, 'k') + "\": 1}\n";
@@ -418,6 +420,18 @@ TEST(Loader, FindingsAreBounded) {
   std::string references = "name: w\nsteps:\n  - {name: a, capability: test.fail, inputs: {message: \"";
   for (int i = 0; i < 30'000; ++i) references += "{{nobody" + std::to_string(i) + "}}";
   EXPECT_EQ(Load(references + "\"}}\n").findings.back().code, "more-findings");
+}
+
+// What is not an error takes no error's place, and of those that are shown no error is left out for what is none.
+TEST(Loader, AnErrorBehindManyWarningsIsAnError) {
+  std::string many = kOne;
+  for (int i = 0; i < 25'000; ++i) many += "    k" + std::to_string(i) + ": 1\n";
+  EXPECT_TRUE(Load(many).ok());
+  const Loaded loaded = Load(many + "    retry: 7\n");
+  EXPECT_FALSE(loaded.ok());
+  ASSERT_EQ(loaded.findings.size(), 501u);
+  EXPECT_EQ(loaded.findings[499].severity, Finding::Severity::kError);
+  EXPECT_EQ(loaded.findings[499].code, "wrong-type");
 }
 
 }  // namespace
