@@ -56,10 +56,12 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   }
 
   std::optional<SteadyTime> IdleSince() const override {
-    const bool unknown = request_ == nullptr || request_->principal.empty();
-    const bool waits = phase_ == Phase::kHead || phase_ == Phase::kLingering || (phase_ == Phase::kWriting && unknown);
+    // The phase first: while the request is handled it is the handler's, on another thread.
+    const bool waits = phase_ == Phase::kHead || phase_ == Phase::kLingering || (phase_ == Phase::kWriting && request_->principal.empty());
     return waits ? std::optional(idle_since_) : std::nullopt;
   }
+
+  bool probes_only() const override { return probes_only_; }
 
  private:
   enum class Phase { kHead, kBody, kHandling, kWriting, kStreaming, kLingering, kClosed };

@@ -23,6 +23,7 @@ class HttpConnection {
   // Since when it waits for its client, if another connection may have its place: it is idle, still sends its head, or reads an answer
   // that needed no key. Nothing while a request of somebody known is under way.
   virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
+  virtual bool probes_only() const = 0;  // it has one of the places for probes
 };
 
 // `probes_only`: every place is taken, so it is answered on routes without a key (health, metrics) alone, and once.

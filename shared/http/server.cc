@@ -81,7 +81,7 @@ struct HttpServer::Impl {
   Status Listen();
   void Accept();
   void Welcome(tcp::socket socket);
-  bool MakeRoom();
+  bool MakeRoom(bool for_probe);
   void RecheckStreams();
   void SayFull(bool room_was_made);
   void BeginStop();
@@ -132,18 +132,24 @@ void HttpServer::Impl::Accept() {
   });
 }
 
-// Whoever keeps connections open without asking anything keeps nobody out.
-bool HttpServer::Impl::MakeRoom() {
-  if (core.connections.size() < core.options.max_connections) return true;
+// Whoever keeps connections open without asking anything keeps nobody out. The places for probes are counted apart: none of them takes one
+// of the others, and closing one makes no room there.
+bool HttpServer::Impl::MakeRoom(bool for_probe) {
+  const std::size_t places = for_probe ? core.options.spare_connections : core.options.max_connections;
+  if (core.connections.size() < places) return true;
+  std::size_t taken = 0;
   std::shared_ptr<internal::HttpConnection> oldest;
   std::optional<std::chrono::steady_clock::time_point> since;
   for (const auto& connection : core.connections) {
+    if (connection->probes_only() != for_probe) continue;
+    ++taken;
     const auto idle = connection->IdleSince();
     if (idle && (!since || *idle < *since)) oldest = connection, since = idle;
   }
-  SayFull(since.has_value());
+  if (taken < places) return true;
+  if (!for_probe) SayFull(since.has_value());
   if (oldest) oldest->Abort();
-  return core.connections.size() < core.options.max_connections;  // else it had one of the places for probes
+  return oldest != nullptr;
 }
 
 // At most a line a minute.
@@ -158,8 +164,8 @@ void HttpServer::Impl::SayFull(bool room_was_made) {
 }
 
 void HttpServer::Impl::Welcome(tcp::socket socket) {
-  const bool room = MakeRoom();
-  if (!room && core.connections.size() >= core.options.max_connections + core.options.spare_connections) return;
+  const bool room = MakeRoom(false);
+  if (!room && !MakeRoom(true)) return;
   auto connection = internal::MakeHttpConnection(core, std::move(socket), !room);
   core.connections.insert(connection);
   open.Set(double(core.connections.size()));

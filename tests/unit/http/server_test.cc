@@ -373,6 +373,23 @@ TEST_F(HttpServerTest, WhereAllAreBusyProbesAreAnsweredAllTheSame) {
   EXPECT_EQ(StatusOf(busy.ReadOne()), 200);
 }
 
+// A place for probes is none of the others: whoever has one keeps nobody out there, and its end makes no room.
+TEST_F(HttpServerTest, ConnectionsForProbesTakeNoOtherPlaces) {
+  options_.max_connections = 1;
+  options_.spare_connections = 2;
+  Run();
+  Client busy(port());
+  busy.Send(Get("/wait"));
+  entered_.get_future().wait();
+  Client silent(port()), probe(port());
+  EXPECT_EQ(StatusOf(probe.Send(Get("/open")).ReadToEnd()), 200) << "the silent one was let in before it";
+  release_.set_value();
+  EXPECT_EQ(StatusOf(busy.ReadOne()), 200);
+  EXPECT_EQ(StatusOf(Ask(Get("/inline"))), 200) << "for the one that is idle now; the silent one waits longer, in a place of its own";
+  EXPECT_EQ(busy.ReadToEnd(), "");
+  EXPECT_EQ(StatusOf(silent.Send(Get("/open")).ReadToEnd()), 200);
+}
+
 TEST_F(HttpServerTest, StreamsUntilTheHandleEnds) {
   Run();
   Client client(port());
