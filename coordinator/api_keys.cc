@@ -47,6 +47,7 @@ void ApiKeys::Stop() {
 }
 
 Status ApiKeys::Refresh() {
+  std::lock_guard one_at_a_time(reading_);  // whoever read first says it first: nothing older takes the place of what is newer
   auto rows = store_.Keys();
   if (!rows) {
     outage_.Failed({{"error", rows.error()}});

@@ -49,6 +49,7 @@ class ApiKeys final : public Service {
                     clock_,
                     {"cannot read the API keys; those known stay in force", "the API keys are read again"},
                     {.settle = std::chrono::milliseconds(0)}};
+  std::mutex reading_;  // from the database, until what was read is in force; taken before mutex_
   mutable std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;

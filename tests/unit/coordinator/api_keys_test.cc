@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <thread>
+
 #include "shared/base/sha256.h"
 #include "tests/support/manual_clock.h"
 
@@ -93,6 +96,51 @@ TEST_F(ApiKeysTest, ANewKeyIsTakenAtOnce) {
   EXPECT_EQ(store_.reads, 2);
   EXPECT_EQ(StatusOf(keys_, "Bearer " + kKey), 200);
   EXPECT_EQ(store_.reads, 2) << "it is known now";
+}
+
+// Two read at once, and the one that read first ends last.
+class SlowKeyStore final : public KeyStore {
+ public:
+  Result<std::vector<ApiKeyRow>> Keys() override {
+    std::unique_lock lock(mutex_);
+    const int turn = ++turns_;
+    changed_.notify_all();
+    if (turn > 1) return std::vector<ApiKeyRow>{{kId, "ci", Sha256(kSecret), kDefaultProject}};
+    changed_.wait_for(lock, std::chrono::milliseconds(300), [this] { return over_; });
+    return std::vector<ApiKeyRow>{};
+  }
+  void AwaitFirst() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return turns_ > 0; });
+  }
+  void SecondIsOver() {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int turns_ = 0;
+  bool over_ = false;
+};
+
+TEST(ApiKeys, WhatWasReadEarlierTakesNoNewKeyAway) {
+  SetLogLevel(LogLevel::kOff);
+  SlowKeyStore store;
+  test::ManualClock clock;
+  ApiKeys keys(store, std::chrono::milliseconds(2'000), clock);
+  std::thread first([&] { EXPECT_TRUE(keys.Refresh().ok()); });
+  store.AwaitFirst();
+  EXPECT_TRUE(keys.Refresh().ok());
+  store.SecondIsOver();
+  first.join();
+  EXPECT_EQ(StatusOf(keys, "Bearer " + kKey), 200);
+  HttpRequest request;
+  request.headers = {{"authorization", "Bearer " + kKey}};
+  EXPECT_FALSE(keys.Authorize(request)) << "known, without another look";
+  SetLogLevel(LogLevel::kInfo);
 }
 
 std::string KeyNumber(int n) {
