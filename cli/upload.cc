@@ -1,6 +1,7 @@
 #include "cli/upload.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "shared/base/ids.h"
@@ -17,9 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFiles = 20'000;
 constexpr std::size_t kLargest = 64u << 20;
 
-struct Entry {
-  fs::path from;
-  std::string to;
+// By the path in the run.
+struct Found {
+  std::map<std::string, fs::path> files, folders;
 };
 
 // Bytes that a terminal would show as something else, in hex.
@@ -37,7 +38,11 @@ std::string Escaped(const std::string& name) {
   return out;
 }
 
-Status Collect(Session* session, const std::string& folder, std::map<std::string, fs::path>* files) {
+Error TwoWouldBe(const std::string& path) {
+  return {Code::kInvalid, "--files: two files would be " + path + "; give the folders prefixes: DIR=PREFIX"};
+}
+
+Status Collect(Session* session, const std::string& folder, Found* found) {
   std::size_t equals = folder.rfind('=');
   fs::path root = folder;
   std::string prefix;
@@ -59,29 +64,43 @@ Status Collect(Session* session, const std::string& folder, std::map<std::string
       return Error{Code::kInvalid, "--files: the name '" + Escaped(it->path().string()) +
                                        "' is not UTF-8, and a run can hold no other; rename it (convmv does that for whole folders)"};
     }
-    if (fs::is_directory(status) && !fs::is_empty(it->path(), error) && !error) continue;  // there by what lies in it
-    if (error) break;
-    if (!fs::is_regular_file(status) && !fs::is_directory(status)) {
+    if (fs::is_directory(status)) {
+      found->folders.emplace(path, it->path());
+      continue;
+    }
+    if (!fs::is_regular_file(status)) {
       session->Note("airun: skipped " + it->path().string() + ": neither file nor folder (links are not followed)");
       continue;
     }
-    if (!files->emplace(path, it->path()).second)
-      return Error{Code::kInvalid, "--files: two files would be " + path + "; give the folders prefixes: DIR=PREFIX"};
-    if (files->size() > kMostFiles) return Error{Code::kInvalid, "--files: more than " + std::to_string(kMostFiles) + " files"};
+    if (!found->files.emplace(path, it->path()).second) return TwoWouldBe(path);
+    if (found->files.size() > kMostFiles) return Error{Code::kInvalid, "--files: more than " + std::to_string(kMostFiles) + " files"};
   }
   if (error) return Error{Code::kInvalid, "--files: cannot read " + root.string() + ": " + error.message()};
+  return {};
+}
+
+// A folder is there by what lies in it; of the others each is an entry of its own, once if it is in several of `--files`.
+Status AddEmptyFolders(Found* found) {
+  std::map<std::string, fs::path>& files = found->files;
+  for (auto folder = found->folders.rbegin(); folder != found->folders.rend(); ++folder) {  // what lies deeper comes first
+    const auto inside = files.lower_bound(folder->first + "/");
+    if (files.contains(folder->first)) return TwoWouldBe(folder->first);
+    if (inside == files.end() || !inside->first.starts_with(folder->first + "/")) files.insert(*folder);
+  }
+  if (files.size() > kMostFiles) return Error{Code::kInvalid, "--files: more than " + std::to_string(kMostFiles) + " files"};
   return {};
 }
 
 }  // namespace
 
 Result<Json> Upload(Session* session, ApiClient& api, const std::vector<std::string>& folders) {
-  std::map<std::string, fs::path> files;
+  Found found;
   for (const std::string& folder : folders)
-    if (Status collected = Collect(session, folder, &files); !collected) return collected.error();
+    if (Status collected = Collect(session, folder, &found); !collected) return collected.error();
+  if (Status added = AddEmptyFolders(&found); !added) return added.error();
   Json list = Json::array();
   std::set<std::string> sent;
-  for (const auto& [path, from] : files) {
+  for (const auto& [path, from] : found.files) {
     std::error_code error;
     const int mode = static_cast<int>(fs::status(from, error).permissions()) & 0777;
     if (fs::is_directory(from, error)) {

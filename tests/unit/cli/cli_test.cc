@@ -247,6 +247,35 @@ TEST_F(CliRun, FoldersInWhichNothingLiesAreUploadedToo) {
   EXPECT_FALSE(files[0].contains("hash"));
 }
 
+TEST_F(CliRun, AFolderThatHoldsOnlyLinksIsUploadedEmpty) {
+  std::filesystem::create_directories(folder_ / "tree" / "links");
+  std::filesystem::create_symlink("nowhere", folder_ / "tree" / "links" / "one");
+  Outcome outcome = Airun(&server_, {"workflow", "run", Path("w.yaml"), "-i", "n=1", "--files", Path("tree")});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  const Json files = (*ParseJson(server_.asked.at(0).body))["files"];
+  ASSERT_EQ(files.size(), 1u) << files;
+  EXPECT_EQ(files[0]["path"], "links");
+  EXPECT_EQ(files[0]["dir"], true);
+}
+
+TEST_F(CliRun, TheSameFolderOfTwoTreesIsOne) {
+  for (const char* tree : {"a", "b"}) std::filesystem::create_directories(folder_ / tree / "empty");
+  for (const char* tree : {"a", "b"}) std::filesystem::create_directories(folder_ / tree / "data");
+  Write("b/data/x", "1");
+  server_.On("PUT /v1/contents/" + ToHex(Sha256("1")), 201, {{"hash", ToHex(Sha256("1"))}});
+  const std::vector<std::string> run = {"workflow", "run", Path("w.yaml"), "-i", "n=1", "--files", Path("a"), "--files", Path("b")};
+  Outcome outcome = Airun(&server_, run);
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  const Json files = (*ParseJson(server_.asked.back().body))["files"];
+  ASSERT_EQ(files.size(), 2u) << files;
+  EXPECT_EQ(files[0]["path"], "data/x");
+  EXPECT_EQ(files[1]["path"], "empty");
+  std::filesystem::create_directories(folder_ / "a" / "data" / "x");  // a folder here, a file there
+  outcome = Airun(&server_, run);
+  EXPECT_NE(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.err, HasSubstr("two files would be data/x"));
+}
+
 TEST_F(CliRun, ANameThatIsNotUtf8IsRefusedByItsBytes) {
   std::filesystem::create_directories(folder_ / "tree");
   Write("tree/caf\xe9", "x");
