@@ -66,7 +66,7 @@ Result<Json> ApiClient::Exchange(ApiRequest request) {
   if (!reply) return reply.error();
   if (reply->status < 200 || reply->status >= 300) return ProblemOf(*reply);
   if (reply->body.empty()) return Json(Json::object());
-  auto body = ParseJson(reply->body);
+  auto body = ParseJson(reply->body, kAnswerJson);
   if (!body)
     return Error{Code::kInternal, "the answer of " + server_ + request.path + " is no JSON (is this a coordinator?): " + body.message()};
   return body;

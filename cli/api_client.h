@@ -9,8 +9,13 @@
 
 #include "shared/base/json.h"
 #include "shared/base/result.h"
+#include "shared/journal/document.h"
 
 namespace acl::cli {
+
+// How an answer is read: it holds what is stored, with a few levels around it.
+inline constexpr JsonLimits kAnswerJson{
+    .max_bytes = kStoredJson.max_bytes, .max_depth = kStoredJson.max_depth + 8, .max_values = kAnyNumberOfValues};
 
 struct ApiRequest {
   std::string method = "GET";

@@ -4,6 +4,7 @@
 
 #include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
+#include "shared/journal/document.h"
 #include "shared/spec/loader.h"
 #include "shared/telemetry/log.h"
 #include "shared/telemetry/names.h"
@@ -154,7 +155,7 @@ Result<bool> Firing::Do(const DueRow& due, WallTime now) {
 }  // namespace
 
 Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const schedule::ScheduleRow& row, const std::string& nominal) {
-  auto inputs = ParseJson(row.definition.inputs), labels = ParseJson(row.definition.labels);
+  auto inputs = ParseJson(row.definition.inputs, kStoredJson), labels = ParseJson(row.definition.labels, kStoredJson);
   if (!inputs || !labels) return Error{Code::kCorrupt, "the inputs or labels of schedule " + row.name + " are no JSON"};
   workflow::CreateRequest out;
   out.spec_text = row.definition.workflow;

@@ -6,15 +6,25 @@
 namespace acl::coordinator {
 
 Status AnswerBudget::Part::Take(std::size_t bytes) {
-  const std::size_t all = budget_->used_ += bytes;
+  const std::size_t counted = budget_->Counted(taken_), wanted = budget_->Counted(taken_ + bytes);
+  const std::size_t all = budget_->used_ += wanted - counted;
+  if (wanted > counted && all > budget_->most_ && all != wanted) {
+    budget_->used_ -= wanted - counted;
+    return Error{Code::kUnavailable, "too many large requests are being answered at once; try again"};
+  }
   taken_ += bytes;
-  if (all <= budget_->most_ || all == taken_ || taken_ <= budget_->little_) return {};
-  budget_->used_ -= bytes;
-  taken_ -= bytes;
-  return Error{Code::kUnavailable, "too many large requests are being answered at once; try again"};
+  return {};
 }
 
-std::shared_ptr<AnswerBudget> MakeAnswerBudget() { return std::make_shared<AnswerBudget>(limits::kAnswersBytes, limits::kMiB); }
+void AnswerBudget::Part::Keep(std::size_t bytes) {
+  if (bytes >= taken_) return;
+  budget_->used_ -= budget_->Counted(taken_) - budget_->Counted(bytes);
+  taken_ = bytes;
+}
+
+std::shared_ptr<AnswerBudget> MakeAnswerBudget() {
+  return std::make_shared<AnswerBudget>(limits::kAnswersBytes, limits::kSmallAnswerBytes);
+}
 std::shared_ptr<AnswerBudget> MakeRequestBudget() { return std::make_shared<AnswerBudget>(limits::kRequestsBytes); }
 
 }  // namespace acl::coordinator

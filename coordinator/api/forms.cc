@@ -1,6 +1,7 @@
 #include "coordinator/api/forms.h"
 
 #include "shared/base/sha256.h"
+#include "shared/journal/document.h"
 #include "shared/workflow/end_reason.h"
 
 namespace acl::coordinator {
@@ -14,7 +15,7 @@ void AddText(Json& json, const char* key, const std::string& text) {
 }
 
 Json ParsedOr(const std::string& text, Json otherwise) {
-  auto parsed = ParseJson(text);
+  auto parsed = ParseJson(text, kStoredJson);
   return parsed ? std::move(*parsed) : std::move(otherwise);
 }
 

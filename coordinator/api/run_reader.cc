@@ -32,6 +32,7 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id, AnswerBud
     for (const Event& event : *page) bytes += event.payload ? RoomToRead(*event.payload) : 0;
     if (Status taken = memory.Take(bytes); !taken) return taken.error();
     if (Status more = GoOnRestoring(id, *page, ReaderOf(api.store, std::nullopt, *page), *restored); !more) return more.error();
+    memory.Keep(restored->state.stored_bytes());  // the page has gone into it
   }
   return restored.error();
 }

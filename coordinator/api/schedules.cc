@@ -7,6 +7,7 @@
 #include "coordinator/api/submission.h"
 #include "coordinator/schedules.h"
 #include "shared/base/canonical_json.h"
+#include "shared/journal/document.h"
 
 namespace acl::coordinator {
 namespace {
@@ -133,7 +134,7 @@ HttpResponse Answer(const ApiContext& api, int status, const ScheduleRow& row, J
   out.update(more);
   out["workflow"] = row.definition.workflow;
   for (const auto& [member, text] : {std::pair("inputs", &row.definition.inputs), std::pair("labels", &row.definition.labels)}) {
-    auto parsed = ParseJson(*text);
+    auto parsed = ParseJson(*text, kStoredJson);
     out[member] = parsed ? std::move(*parsed) : Json::object();
   }
   out["next_fires"] = Json::array();

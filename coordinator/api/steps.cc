@@ -44,7 +44,9 @@ struct History {
   }
 };
 
-Status ReadHistory(const ApiContext& api, const SubjectId& id, History& history) {
+// What is held at one time is a page.
+Status ReadHistory(const ApiContext& api, const SubjectId& id, AnswerBudget::Part& memory, History& history) {
+  const std::size_t before = memory.taken();
   for (std::int64_t after = 0;;) {
     auto page = api.queries.Events(id, after, kStepPage, limits::kPageBytes);
     if (!page) return page.error();
@@ -61,6 +63,7 @@ Status ReadHistory(const ApiContext& api, const SubjectId& id, History& history)
         for (const Json& more : *also) history.Take(event, more.is_object() ? more.value("type", "") : "", more);
       }
     }
+    memory.Keep(before);
     if (page->empty()) return {};  // a page may be shorter than asked for
   }
 }
@@ -104,7 +107,7 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   AddAddress(*view, ValueOf(id), answer);
   const std::string step_id = answer["step_id"], quoted = DumpJson(Json(step_id));
   History history{step_id, "undo:" + step_id, quoted.substr(1, quoted.size() - 2)};
-  if (Status read = ReadHistory(api, ValueOf(id), history); !read) return ProblemOf(read.error());
+  if (Status read = ReadHistory(api, ValueOf(id), run->memory, history); !read) return ProblemOf(read.error());
   answer["history"] = std::move(history.step);
   if (history.cut) answer["history_cut"] = true;
   answer["tasks"] = Json::array();

@@ -39,6 +39,7 @@ inline constexpr std::size_t kRunPathsBytes = 8 * kMiB;  // of all their paths: 
 inline constexpr std::size_t kViewOutputBytes = 64 * kKiB;  // of one step's outputs in the view of a run; beyond it their size and address
 inline constexpr std::size_t kViewOutputsBytes = 2 * kMiB;  // of all of them in one view
 inline constexpr std::size_t kPageBytes = 4 * kMiB;         // of a page of events: it ends behind the event that goes beyond
+inline constexpr std::size_t kSmallAnswerBytes = 1 * kMiB;  // what an answer may hold without being counted among them
 inline constexpr std::size_t kAnswersBytes = 256 * kMiB;    // of states and pages that are held for answers at one time; beyond it 503
 inline constexpr std::size_t kRequestsBytes = 256 * kMiB;   // of what bodies become while they are handled, at one time; beyond it 503
 

@@ -42,6 +42,7 @@ const std::map<std::string, std::size_t> kAll = {
     {"kViewOutputBytes", limits::kViewOutputBytes},
     {"kViewOutputsBytes", limits::kViewOutputsBytes},
     {"kPageBytes", limits::kPageBytes},
+    {"kSmallAnswerBytes", limits::kSmallAnswerBytes},
     {"kAnswersBytes", limits::kAnswersBytes},
     {"kRequestsBytes", limits::kRequestsBytes},
     {"kRunFiles", limits::kRunFiles},

@@ -10,7 +10,7 @@ namespace {
 class LargeRuns : public ApiFixture {
  protected:
   // A run of so many steps, each with outputs of so many bytes, as a worker would leave it.
-  std::string Run(int steps, std::size_t bytes, const Json& inputs = Json::object()) {
+  std::string Run(int steps, std::size_t bytes, const Json& inputs = Json::object(), const Json& outputs = Json::object()) {
     std::string text = "name: large\nsteps:\n";
     for (int i = 0; i < steps; ++i) text += "  - {name: s" + std::to_string(i) + ", capability: test.echo}\n";
     const auto made = Post("/v1/workflows", {{"workflow", text}, {"inputs", inputs}});
@@ -53,6 +53,7 @@ class LargeRuns : public ApiFixture {
     for (int i = 0; i < steps; ++i) {
       StepResult result;
       result.outputs = {{"text", std::string(bytes, char('a' + i % 26))}};
+      result.outputs.update(outputs);
       take(StepFinishedInput{"s" + std::to_string(i), 1, std::move(result), {}});
     }
     item.state_root = state.Root();
@@ -105,6 +106,19 @@ TEST_F(LargeRuns, APageOfEventsEndsByItsBytes) {
   EXPECT_LT(largest, limits::kPageBytes + 1'100'000);
 }
 
+// What is stored may be deeper than what is taken from outside: an accepted value with what stands around it.
+TEST_F(LargeRuns, WhatIsStoredIsReadHoweverDeepItIs) {
+  Json deep = 1;
+  for (int i = 0; i < 63; ++i) deep = Json::array({std::move(deep)});
+  const std::string id = Run(1, 10, Json::object(), {{"deep", deep}});
+  const auto step = Ask("GET", "/v1/workflows/" + id + "/steps/s0");
+  ASSERT_EQ(step.status, 200) << step.text;
+  ASSERT_EQ(step.body["history"].size(), 1u) << step.text;
+  EXPECT_EQ(step.body["history"][0]["event_type"], "step.completed");
+  for (const Json& event : Ask("GET", "/v1/workflows/" + id + "/events").body["events"])
+    EXPECT_TRUE(event["payload"].is_object()) << event["event_type"];
+}
+
 // Whoever is alone may take what it needs; beside others only what is left.
 TEST(AnswerBudget, IsSharedButNeverKeepsOutWhoIsAlone) {
   auto budget = std::make_shared<AnswerBudget>(100);
@@ -122,12 +136,32 @@ TEST(AnswerBudget, IsSharedButNeverKeepsOutWhoIsAlone) {
   EXPECT_EQ(budget->used(), 100u);
 }
 
+// One that is alone goes beyond the bound: small ones are made all the same, and what was folded into a state is given back.
+TEST(AnswerBudget, SmallPartsAreNotCounted) {
+  auto budget = std::make_shared<AnswerBudget>(100, 10);
+  AnswerBudget::Part large(budget), small(budget), other(budget);
+  EXPECT_TRUE(small.Take(10));
+  EXPECT_TRUE(large.Take(150)) << "small ones do not make it less alone";
+  EXPECT_TRUE(other.Take(10));
+  EXPECT_EQ(other.Take(1).code(), Code::kUnavailable);
+  EXPECT_EQ(budget->used(), 150u);
+  large.Keep(60);
+  EXPECT_TRUE(other.Take(1));
+  EXPECT_EQ(budget->used(), 71u) << "the whole of what is large";
+  large.Keep(10);
+  EXPECT_EQ(budget->used(), 11u);
+  other.Keep(0);
+  EXPECT_EQ(budget->used(), 0u);
+}
+
 TEST_F(LargeRuns, ReadersBesideALargeOneAreToldToTryAgain) {
-  const std::string id = Run(3, 1'000'000);
+  const std::string id = Run(3, 1'000'000), small = Submit();
   AnswerBudget::Part held(api_->answers);
   ASSERT_TRUE(held.Take(limits::kAnswersBytes));
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + id).status, 503);
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + id + "/events").status, 503);
+  EXPECT_EQ(Ask("GET", "/v1/workflows/" + id + "/steps/s1").status, 503);
+  EXPECT_EQ(Ask("GET", "/v1/workflows/" + small).status, 200);
 }
 
 // Takes what it is sent once it was asked three times whether it has.
