@@ -112,9 +112,9 @@ HttpResponse Created(const ApiContext& api, const Loaded& loaded, const std::vec
   return response;
 }
 
-// With the files read.
+// With the files read. `more`: what was found beside the file. Asks nobody, so that it may be on the server's thread.
 HttpResponse SubmitLoaded(const ApiContext& api, const HttpRequest& request, Submission& submission, std::optional<std::string> key,
-                          const std::shared_ptr<const KnownSpec>& loaded, std::vector<FileChange> files) {
+                          const std::shared_ptr<const KnownSpec>& loaded, std::vector<FileChange> files, std::vector<Finding> more) {
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
   create.spec_text = std::move(submission.text);
   create.files = std::move(files);
@@ -123,7 +123,7 @@ HttpResponse SubmitLoaded(const ApiContext& api, const HttpRequest& request, Sub
   auto item = PrepareRun({api.store, api.capabilities, api.workflow_kind, api.ids}, *loaded->spec, std::move(create), &loaded->molds);
   if (!item) return item.code() == Code::kInvalid ? Problem(422, "invalid-request", item.message()) : ProblemOf(item.error());
   HttpResponse response;
-  response.later = [api, loaded, more = NoWorkerFindings(api, *loaded), file = submission.file, wait = ReadWait(request),
+  response.later = [api, loaded, more = std::move(more), file = submission.file, wait = ReadWait(request),
                     item = std::make_shared<CreateItem>(std::move(*item))](const HttpResponse::Answer& answer) {
     const std::vector<Hash256> contents = item->contents;
     CreateAndWait(api, std::move(*item), wait, [=](const Result<CreateOutcome>& made, const std::optional<EndView>& end) {
@@ -143,7 +143,7 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
   auto files = ReadFiles(api, submission.files);
   if (const auto* refusal = RefusalOf(files)) return *refusal;
-  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, std::move(ValueOf(files)));
+  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, std::move(ValueOf(files)), NoWorkerFindings(api, *loaded));
 }
 
 // A small workflow that was loaded before, without files: nothing is read, parsed or asked for that could take long.
@@ -159,7 +159,7 @@ std::optional<HttpResponse> SubmitQuickly(const ApiContext& api, const HttpReque
   const auto loaded = api.specs.Find(submission.text, OptionsOf(submission, true));
   if (!loaded) return std::nullopt;
   if (api.queues != nullptr && !api.queues->Known(loaded->queues)) return std::nullopt;  // the database is asked
-  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {});
+  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, {}, {});
 }
 
 HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
