@@ -43,7 +43,7 @@ HttpResponse Queues(const ApiContext& api) {
   Json list = Json::array();
   for (const auto& [name, queue] : backlog->queues) {
     list.push_back(
-        {{"queue", name}, {"ready", queue.rows}, {"oldest_seconds", double(queue.oldest.count()) / 1000}, {"workers", workers[name]}});
+        {{"queue", name}, {"ready", queue.ready}, {"oldest_seconds", double(queue.oldest.count()) / 1000}, {"workers", workers[name]}});
   }
   return HttpResponse::OfJson(200, {{"queues", std::move(list)}});
 }

@@ -50,7 +50,6 @@ Status ReadHistory(const ApiContext& api, const SubjectId& id, AnswerBudget::Par
   for (std::int64_t after = 0;;) {
     auto page = api.queries.Events(id, after, kStepPage, limits::kPageBytes);
     if (!page) return page.error();
-    AnswerBudget::Part memory(api.answers);  // of this page
     for (const Event& event : *page) {
       after = event.seq;
       // Parsing costs most: events that do not name the step are not parsed.
