@@ -4,12 +4,13 @@
 #include <map>
 
 #include "coordinator/decide_alone.h"
-#include "shared/capability/task_format.h"
+#include "shared/capability/inbox_inputs.h"
 #include "shared/journal/snapshot.h"
+#include "shared/kernel/ending.h"
 #include "shared/kernel/item_builder.h"
 #include "shared/kernel/stored_chunks.h"
-#include "shared/kernel/task.h"
 #include "shared/telemetry/log.h"
+#include "shared/telemetry/names.h"
 
 namespace acl::coordinator {
 namespace {
@@ -30,11 +31,11 @@ class Bookkeeper {
     if (found->empty()) return period_;
     auto session = context_.store.OpenSession({"coordinator", "", 0, 0, {}, std::string(kProducerVersion), kSessionTtl});
     if (!session) return session.error();
-    const Status decided = DecideAll(*found, session->session);
+    const Result<int> decided = DecideAll(*found, session->session);
     const Status closed = context_.store.CloseSession(session->session);
     if (!decided) return decided.error();
     if (!closed) return closed.error();
-    return int(found->size()) >= kAtOnce ? kPause : period_;
+    return *decided > 0 && int(found->size()) >= kAtOnce ? kPause : period_;
   }
 
  private:
@@ -62,7 +63,8 @@ class Bookkeeper {
     return unserved;
   }
 
-  Status DecideAll(const std::vector<Undecided>& found, const SessionId& session) {
+  // How many were.
+  Result<int> DecideAll(const std::vector<Undecided>& found, const SessionId& session) {
     ClaimRequest request;
     request.session = session;
     request.kinds = {std::string(kind_.Name())};
@@ -80,17 +82,19 @@ class Bookkeeper {
       if (!item) return item.error();
       if (*item) items.push_back(std::move(**item));
     }
-    if (items.empty()) return {};
+    int decided = int(claimed->claimed.size() - items.size());  // put into quarantine
+    if (items.empty()) return decided;
     auto outcomes = context_.store.Commit(items);
     if (!outcomes) return outcomes.error();  // what landed is closed or free; the reaper frees the others
     for (std::size_t n = 0; n < items.size(); ++n) {
       if (outcomes->at(n).kind == CommitOutcome::Kind::kCommitted) {
+        decided += items[n].events.empty() ? 0 : 1;
         Tell(items[n]);
       } else if (Status given = context_.store.GiveBack(items[n].subject, session, items[n].token); !given) {
-        return given;
+        return given.error();
       }
     }
-    return {};
+    return decided;
   }
 
   // Nothing: it was put into quarantine.
@@ -104,12 +108,9 @@ class Bookkeeper {
       return Quarantine(claimed, session, "restore failed", sound.message());
     }
     if (!sound) return std::optional(ReleaseUntilLater(claimed, session));  // its contents cannot be read now
-    for (const InboxRow& row : claimed.inbox) {
-      auto payload = ParseJson(row.payload);
-      if (row.kind != kTaskResultKind || !payload) continue;
-      if (const std::string damage = DamageIn(*payload); !damage.empty()) return Quarantine(claimed, session, "content damaged", damage);
-    }
-    auto item = DecideAlone(kind_, claimed, std::move(restored->state), session, out_of_time);
+    InboxRead inbox = ReadInbox(claimed.inbox);
+    if (!inbox.damage.empty()) return Quarantine(claimed, session, "content damaged", inbox.damage);
+    auto item = DecideAlone(kind_, claimed, std::move(inbox.inputs), std::move(restored->state), session, out_of_time);
     if (!item) return Quarantine(claimed, session, "decision failed", item.message());
     return std::optional(std::move(*item));
   }
@@ -125,7 +126,12 @@ class Bookkeeper {
     const bool closed = item.disposition == Disposition::kClose;
     log_.Info(closed ? "ended a run whose queue no worker serves" : "told a run whose queue no worker serves",
               {{"run", item.subject.ToString()}, {"events", item.events.size()}});
+    if (item.listing && item.listing->completed_at) CountEnd(*item.listing);
     if (closed && context_.closed) context_.closed(item.subject);
+  }
+
+  void CountEnd(const ListingChange& listing) {
+    context_.metrics.counter(names::kRunsEnded, {{"ending", std::string(EndingOf(listing))}}).Add();
   }
 
   const TurnContext context_;

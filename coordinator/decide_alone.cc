@@ -6,8 +6,8 @@
 
 namespace acl::coordinator {
 
-Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, Document state, const SessionId& session,
-                               bool out_of_time) {
+Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, std::vector<InboxInput> inbox, Document state,
+                               const SessionId& session, bool out_of_time) {
   const WallTime now = std::max(claimed.db_now, claimed.head.last_timestamp);
   ItemBuilder made(kind, BaseOf(claimed, session), std::move(state));
   const bool begun = claimed.head.seq > 1;
@@ -18,14 +18,9 @@ Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, 
     const Input over = InboxInput{InboxId{}, "timer", Json{{"timer_id", "deadline"}}};
     if (auto decided = made.Decide(over, now); !decided) return decided.error();
   }
-  // A release from quarantine comes before what was said meanwhile, which may end the subject.
-  std::vector<const InboxRow*> rows;
-  for (const InboxRow& row : claimed.inbox) rows.push_back(&row);
-  std::stable_partition(rows.begin(), rows.end(), [](const InboxRow* row) { return row->kind == "quarantine_released"; });
-  for (const InboxRow* row : rows) {
-    auto payload = ParseJson(row->payload);
-    const Input input = InboxInput{row->id, row->kind, payload ? std::move(*payload) : Json::object()};
-    made.item.consumed_inbox.push_back(row->id);
+  for (InboxInput& one : inbox) {
+    made.item.consumed_inbox.push_back(one.id);
+    const Input input = std::move(one);
     if (auto decided = made.Decide(input, now); !decided) return decided.error();
   }
   made.Finish(now);

@@ -6,9 +6,10 @@
 
 namespace acl::coordinator {
 
-// The item that the holder of `claimed`, whose state this is, commits. It closes the subject if that is what the inputs lead to, else it
-// releases it, ready for a worker or waiting. A subject that has not begun does not begin here. `out_of_time`: it has not, and its time
-// limit is over. kInternal: a bug of the kind.
-Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, Document state, const SessionId& session, bool out_of_time);
+// The item that the holder of `claimed`, whose state this is, commits; `inbox`: what was said to it (ReadInbox). It closes the subject if
+// that is what the inputs lead to, else it releases it, ready for a worker or waiting. A subject that has not begun does not begin here.
+// `out_of_time`: it has not, and its time limit is over. kInternal: a bug of the kind.
+Result<CommitItem> DecideAlone(const SubjectKind& kind, const Claimed& claimed, std::vector<InboxInput> inbox, Document state,
+                               const SessionId& session, bool out_of_time);
 
 }  // namespace acl::coordinator

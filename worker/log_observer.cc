@@ -1,5 +1,6 @@
 #include "worker/log_observer.h"
 
+#include "shared/kernel/ending.h"
 #include "shared/kernel/suspicion.h"
 
 namespace acl {
@@ -152,10 +153,8 @@ void LogObserver::OnOutcome(const CommitItem& item, const CommitOutcome& outcome
 }
 
 void LogObserver::CountEnd(const ListingChange& listing) {
-  if (listing.status == "COMPLETED") return completed_.Add();
-  if (listing.status == "ROLLED_BACK") return rolled_back_.Add();
-  const bool cancelled = listing.error_message && listing.error_message->starts_with("cancelled");  // ends FAILED (DESIGN.md section 3)
-  (cancelled ? cancelled_ : failed_).Add();
+  const std::string_view ending = EndingOf(listing);
+  (ending == "completed" ? completed_ : ending == "rolled_back" ? rolled_back_ : ending == "cancelled" ? cancelled_ : failed_).Add();
 }
 
 void LogObserver::OnBatch(std::size_t items, SteadyTime::duration took) {

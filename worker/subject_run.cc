@@ -4,7 +4,7 @@
 
 #include "shared/base/json_object.h"
 #include "shared/base/uuid7.h"
-#include "shared/capability/task_format.h"
+#include "shared/capability/inbox_inputs.h"
 #include "shared/kernel/stride.h"
 
 namespace acl {
@@ -60,33 +60,16 @@ void SubjectRun::OnStepDone(const std::string& step_id, int attempt_id, StepResu
 }
 
 void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
-  // What stands before a release was seen by whoever released it.
-  const auto last_release =
-      std::find_if(view.rows.rbegin(), view.rows.rend(), [](const InboxRow& row) { return row.kind == "quarantine_released"; });
-  auto released = view.rows.rend() - last_release;
-  auto releases_end = std::ptrdiff_t(inputs_.size());
-  for (const InboxRow& row : view.rows) {
-    const bool settled = released-- > 0;
+  InboxRead read = ReadInbox(view.rows, [this](const InboxRow& row) {
     const auto [known, fresh] = seen_inbox_.emplace(row.id, kNotConsumed);
-    if (!fresh && (known->second == kNotConsumed || known->second > read_from_)) continue;
+    if (!fresh && (known->second == kNotConsumed || known->second > read_from_)) return false;
     known->second = kNotConsumed;
-    auto parsed = ParseJson(row.payload, kStoredJson);
-    Json payload = parsed ? std::move(*parsed) : Json::object();
-    if (row.kind == kTaskResultKind) {
-      if (settled) SettleDamage(payload);
-      if (damaged_.empty()) damaged_ = DamageIn(payload);
-    }
     db_seen_ = std::max(db_seen_, row.created_at);
-    InboxInput input{row.id, row.kind, std::move(payload)};
-    // A release comes before all that was said meanwhile: without it none of that is heard, and some of it ends the run.
-    const bool is_release = row.kind == "quarantine_released";
-    if (is_release) {
-      inputs_.insert(inputs_.begin() + releases_end++, std::move(input));
-    } else {
-      inputs_.emplace_back(std::move(input));
-    }
-    idle_ = false;
-  }
+    return true;
+  });
+  if (damaged_.empty()) damaged_ = std::move(read.damage);
+  if (!read.inputs.empty()) idle_ = false;
+  for (InboxInput& input : read.inputs) inputs_.emplace_back(std::move(input));
   read_wake_ = view.wake;  // lower than before: the database went back (failover), and what is there now is what counts
   inbox_wanted_ = false;
 }

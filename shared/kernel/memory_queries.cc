@@ -250,13 +250,14 @@ Result<std::vector<std::string>> MemoryQueries::ServedQueues() {
 Result<std::vector<Undecided>> MemoryQueries::FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) {
   std::map<SubjectId, std::vector<ReadyKey>> ready;
   for (const auto& row : store_.Ready()) {
-    if (row.ready_at <= clock_.Wall() && std::find(queues.begin(), queues.end(), row.queue) != queues.end())
+    if (row.ready_at <= clock_.Wall() && row.deaths == 0 && std::find(queues.begin(), queues.end(), row.queue) != queues.end())
       ready[row.subject].push_back(row.key());
   }
   std::vector<Undecided> asked, late;
   for (auto& [id, rows] : ready) {
     const auto subject = store_.Inspect(id);
     if (!subject || subject->kind != kind || subject->holder || subject->closed || subject->quarantined()) continue;
+    if (subject->required_version > EventSchemaVersion()) continue;
     const bool begun = subject->head.seq > 1;
     const bool told =
         std::any_of(subject->inbox.begin(), subject->inbox.end(), [&](const InboxRow& r) { return begun || r.kind == "cancel"; });

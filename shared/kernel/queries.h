@@ -154,7 +154,8 @@ class Queries {
   virtual Result<Backlog> ReadBacklog() = 0;
   virtual Result<std::vector<std::string>> ServedQueues() = 0;  // those that some living session takes from
   // Of these queues, subjects of this kind that are free and ready, and were told to cancel, or have begun and have an unread input, or
-  // have not begun though their time limit is over. At most `max` of either sort.
+  // have not begun though their time limit is over. Only what this program may claim: none that needs a newer one, and no suspect
+  // (suspicion.h), which is for workers that have proven themselves. At most `max` of either sort, first whoever waits longest.
   virtual Result<std::vector<Undecided>> FindUndecided(std::span<const std::string> queues, const std::string& kind, int max) = 0;
 };
 

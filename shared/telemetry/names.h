@@ -36,7 +36,8 @@ inline const MetricDef kReadyDepth{
 inline const MetricDef kReadyRows{"acl_ready_rows",
                                   "rows of the ready table by queue: those of acl_ready_depth, second ones of the same run, those whose "
                                   "time has not come, and wake-ups of runs that a worker holds"};
-inline const MetricDef kReadyUnserved{"acl_ready_unserved", "runs and tasks that wait in a queue from which no living worker takes, by queue"};
+inline const MetricDef kReadyUnserved{"acl_ready_unserved",
+                                      "runs and tasks that wait in a queue from which no living worker takes, by queue"};
 inline const MetricDef kReadyOldest{"acl_ready_oldest_seconds",
                                     "how long the one that waits longest for a worker has waited, by queue, seconds"};
 inline const MetricDef kRunsCreated{"acl_runs_created_total", "runs that this process created; the sum over all processes is the fleet's"};

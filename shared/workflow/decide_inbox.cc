@@ -124,9 +124,9 @@ void Decider::Timer(const InboxInput& input) {
   if (run.phase == Phase::kClosed) return;
   if (timer_id == kDeadlineTimer) {
     if (run.status == RunStatus::kPending) {  // said by who saw that no worker is there to begin it
-      Fail("timeout",
-           fmt::format("no worker of queue '{}' began the run within max_execution_time_seconds ({})", spec_.spec().queue,
-                       spec_.spec().max_execution_time.count()),
+      Fail(std::string(kTimeoutReason),
+           fmt::format("{}max_execution_time_seconds ({}): no worker of queue '{}' began it", kTimeoutText,
+                       spec_.spec().max_execution_time.count(), spec_.spec().queue),
            "", false, InboxFacts(input));
       return Settle();
     }

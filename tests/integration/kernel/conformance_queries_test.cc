@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "shared/base/uuid7.h"
+#include "shared/journal/event.h"
 #include "shared/kernel/subject_part.h"
+#include "shared/kernel/suspicion.h"
 #include "tests/support/store_conformance.h"
 
 namespace acl::test {
@@ -197,6 +199,34 @@ TEST_P(QueriesConformance, GrantsAreKeptInOrder) {
   ASSERT_EQ(grants->size(), std::size_t(kMaxGrants));
   EXPECT_EQ(grants->back().token, next.token());
   EXPECT_LT(grants->front().token, grants->back().token);
+}
+
+// Of queues that nobody serves: what this program may decide, first whoever waits longest; what it may not takes no place.
+TEST_P(QueriesConformance, UndecidedIsWhatMayBeClaimed) {
+  const std::vector<std::string> queues = {queue_};
+  const auto undecided = [&](int max) {
+    std::vector<SubjectId> ids;
+    auto found = queries().FindUndecided(queues, NewItem().kind, max);
+    EXPECT_TRUE(found) << found.message();
+    if (found)
+      for (const Undecided& one : *found) ids.push_back(one.subject);
+    return ids;
+  };
+  CreateItem newer = NewItem();
+  newer.required_version = EventSchemaVersion() + 1;
+  MustPost(NewPost(Create(newer), "cancel"));
+  const SubjectId first = Create(), told = Create();
+  MustPost(NewPost(first, "cancel"));
+  MustPost(NewPost(told, "signal"));
+  EXPECT_THAT(undecided(10), testing::ElementsAre(first)) << "one needs a newer program, one has not begun";
+  EXPECT_THAT(undecided(1), testing::ElementsAre(first));
+  // A suspect is for workers that have proven themselves.
+  for (int death = 0; death < kSuspectFrom; ++death) {
+    ClaimOne(Open(milliseconds(1'000), "dies" + std::to_string(death)), first);
+    ExpireAndReap();
+    Advance(TakeoverDelay(death + 1));
+  }
+  EXPECT_THAT(undecided(10), testing::IsEmpty());
 }
 
 TEST_P(QueriesConformance, ATimerIsTheNextWake) {

@@ -6,6 +6,7 @@
 #include "coordinator/queue_watch.h"
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/fold.h"
+#include "shared/kernel/item_builder.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/telemetry/log.h"
 #include "tests/unit/coordinator/api_fixture.h"
@@ -112,6 +113,7 @@ TEST_F(UnservedTest, ARunThatNobodyBeganIsCancelled) {
   EXPECT_EQ(shown.value("reason", ""), "cancelled");
   EXPECT_THAT(shown.value("error", ""), HasSubstr("a typing mistake"));
   EXPECT_THAT(*queries_.Sessions(false), IsEmpty()) << "its session is closed";
+  EXPECT_THAT(metrics_.Page(), HasSubstr("acl_runs_ended_total{ending=\"cancelled\"} 1"));
 }
 
 TEST_F(UnservedTest, WhereAWorkerIsNothingIsDone) {
@@ -133,7 +135,7 @@ TEST_F(UnservedTest, ATimeLimitThatTheFileStatesEndsARunThatNobodyBegins) {
   EXPECT_EQ(StatusOf(stated), "FAILED");
   const auto shown = Ask("GET", "/v1/workflows/" + stated.ToString()).body;
   EXPECT_EQ(shown.value("reason", ""), "timeout");
-  EXPECT_THAT(shown.value("error", ""), HasSubstr("no worker of queue 'gpuu' began the run within max_execution_time_seconds (60)"));
+  EXPECT_THAT(shown.value("error", ""), HasSubstr("max_execution_time_seconds (60): no worker of queue 'gpuu' began it"));
   LetPass(milliseconds(24 * 3'600'000));
   EXPECT_EQ(StatusOf(by_default), "PENDING") << "a fleet whose workers are away for a night loses nothing";
   EXPECT_EQ(Look(by_default).grants.size(), 0u);
@@ -182,6 +184,36 @@ TEST_F(UnservedTest, ARunThatHasBegunHearsOfEverything) {
   EXPECT_EQ(TypesOf(run)[5], "workflow.failed");
 }
 
+// What a claim would not be given is not asked for again and again, and takes no place of what can be decided.
+TEST_F(UnservedTest, WhatOnlyANewerProgramMayClaimIsLeftAlone) {
+  const SubjectId run = SubmitTo("gpuu");
+  const SessionId session = Serve("gpuu");
+  auto answer = store_.Claim({.session = session, .queues = {"gpuu"}, .max = 1});
+  ASSERT_TRUE(answer && answer->claimed.size() == 1u);
+  const CommitItem item = ReleaseFor(answer->claimed[0], session, 99);
+  ASSERT_EQ(store_.Commit({&item, 1})->front().kind, CommitOutcome::Kind::kCommitted);
+  ASSERT_TRUE(store_.CloseSession(session));
+  ASSERT_EQ(Post("/v1/workflows/" + run.ToString() + "/cancel", Json::object()).status, 202);
+  const std::size_t sessions = queries_.Sessions(true)->size();
+  LetPass();
+  EXPECT_EQ(queries_.Sessions(true)->size(), sessions) << "no session is opened for nothing";
+  EXPECT_EQ(StatusOf(run), "PENDING");
+}
+
+// As a worker reads it: damage that a person has seen is damage no more.
+TEST_F(UnservedTest, DamageBeforeAReleaseIsSettled) {
+  const SubjectId run = SubmitTo("gpu");
+  Begin(run, "gpu");
+  const auto put = [&](const std::string& kind, const Json& payload) {
+    ASSERT_TRUE(store_.Post({.subject = run, .id = InboxId{NewUuid7()}, .kind = kind, .payload = DumpJson(payload)}));
+  };
+  put("task_result", {{"step_id", "a"}, {"attempt", 1}, {"outcome", "failed"}, {"damaged", "content x is gone"}, {"repeatable", true}});
+  put("quarantine_released", Json::object());
+  LetPass();
+  EXPECT_FALSE(Look(run).quarantined());
+  EXPECT_TRUE(Look(run).inbox.empty());
+}
+
 // The same as a worker would have written: the journal is whole.
 TEST_F(UnservedTest, ItsJournalReplays) {
   const SubjectId run = SubmitTo("gpuu");
@@ -214,6 +246,10 @@ TEST_F(UnservedTest, IsSaidAtSubmitInTheRunAndInTheListOfQueues) {
   EXPECT_EQ(queues[0]["queue"], "gpuu");
   EXPECT_EQ(queues[0]["ready"], 3);
   EXPECT_EQ(queues[0]["workers"], 0);
+  clock_.Advance(milliseconds(1));
+  ASSERT_EQ(Post("/v1/workflows/" + run.ToString() + "/signal", {{"name", "go"}}).status, 202);
+  EXPECT_EQ(store_.Ready().size(), 4u);
+  EXPECT_EQ(Ask("GET", "/v1/queues").body["queues"][0]["ready"], 3) << "runs, not rows: one has two";
 
   Serve("gpuu");
   clock_.Advance(milliseconds(1'001));  // as long as an answer of the database is believed
@@ -244,6 +280,22 @@ TEST_F(UnservedTest, AWorkerOnTheDoorbellIsBelieved) {
   EXPECT_THAT(heard.Unserved({"there"}), ElementsAre("there")) << "asked a moment ago";
   clock_.Advance(milliseconds(1'001));
   EXPECT_THAT(heard.Unserved({"there"}), IsEmpty());
+}
+
+// On the server's thread the database is never asked: not even if what was known a moment ago is known no more.
+TEST_F(UnservedTest, AQuickSubmitAsksOnce) {
+  int asked = 0;
+  QueueWatch heard(queries_, clock_, [&](const std::string&) { return ++asked == 1; });
+  ApiContext api = *api_;
+  api.queues = &heard;
+  SubmitTo("here");  // loaded once, so that it can be quick
+  router_ = Router();
+  AddApiRoutes(router_, api);
+  const auto answer = Post("/v1/workflows", {{"workflow", "name: far\nqueue: here\nsteps:\n  - {name: a, capability: test.echo}\n"}});
+  ASSERT_EQ(answer.status, 201) << answer.text;
+  EXPECT_TRUE(answer.quick);
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(answer.body["warnings"], IsEmpty());
 }
 
 }  // namespace

@@ -112,6 +112,9 @@ TEST(EndReason, IsToldByTheErrorOfTheListing) {
   late.Claim();
   ASSERT_TRUE(late.FireNextTimer());
   EXPECT_EQ(reason_of(late), "timeout");
+  RunDriver never_begun(slow);  // by who saw that no worker is there to begin it
+  never_begun.PostTimer("deadline", never_begun.now);
+  EXPECT_EQ(reason_of(never_begun), "timeout");
   EXPECT_EQ(ReasonOfError(""), "");
   EXPECT_EQ(ReasonOfError("cancelled; 1 compensation(s) failed, first 'undo:a'"), "cancelled");
 }
