@@ -116,7 +116,7 @@ class QueueGauges {
       sum.rows += found.rows;
       sum.ready += found.ready;
       sum.oldest = std::max(sum.oldest, found.oldest);
-      if (found.workers == 0) unserved_[LabelOf(queue, false)] += found.rows;
+      if (found.workers == 0) unserved_[LabelOf(queue, false)] += found.ready;
     }
     for (auto& [label, gauges] : shown_) {
       const Backlog::Queue& found = said[label];
