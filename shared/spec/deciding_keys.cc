@@ -1,6 +1,7 @@
 #include "shared/spec/deciding_keys.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "shared/capability/spelling.h"
@@ -35,13 +36,14 @@ const std::map<std::string_view, std::string_view>& Table() {
          "skip_if", "skip_when", "skip_unless", "enabled",   "disabled",   "switch", "choice",  "else",   "assert",    "guard"});
     add(kOrder, {"needs", "requires", "depends", "dependencies", "dependency", "after", "before", "upstream", "downstream", "wait_for"});
     add(kUndo, {"rollback", "undo", "compensate", "on_rollback", "revert"});
-    add(kFailure, {"on_error",          "on_failure",          "on_fail",        "on_success",     "on_complete",   "on_exit",
-                   "on_timeout",        "on_cancel",           "catch",          "finally",        "always",        "always_run",
-                   "continue_on_error", "continue_on_failure", "ignore_errors",  "ignore_failure", "allow_failure", "fail_fast",
-                   "trigger_rule",      "error_handler",       "error_handling", "optional"});
+    add(kFailure,
+        {"on_error",         "on_failure",    "on_fail",        "on_success",    "on_complete", "on_exit",           "on_timeout",
+         "on_cancel",        "catch",         "finally",        "always",        "always_run",  "continue_on_error", "continue_on_failure",
+         "continue_on_fail", "ignore_errors", "ignore_failure", "allow_failure", "fail_fast",   "trigger_rule",      "error_handler",
+         "error_handling",   "optional"});
     add(kAttempts, {"retries", "max_attempts", "attempts", "retry_count", "max_retry", "retry_delay", "retry_policy"});
     add(kTimeout, {"timeout", "timeout_ms", "timeout_minutes", "deadline"});
-    add(kWait, {"delay", "sleep", "delay_seconds", "start_after", "not_before"});
+    add(kWait, {"delay", "sleep", "delay_seconds", "start_after", "start_at", "not_before"});
     add(kLoop, {"loop", "for_each", "for", "with_items", "matrix", "repeat", "until", "while", "do_while", "each", "map"});
     add(kOverlap, {"parallel", "concurrency", "max_parallel", "strategy"});
     add(kSchedule, {"schedule", "schedules", "cron", "trigger", "triggers"});
@@ -72,6 +74,26 @@ constexpr std::string_view kDecides[] = {"depends_on",
                                          "multiplier",
                                          "global_compensation_steps"};
 
+// As other engines write it: continueOnError, on-failure, If.
+std::string InOurCase(std::string_view key) {
+  std::string out;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const auto c = static_cast<unsigned char>(key[i]);
+    if (std::isupper(c) != 0 && i > 0 && std::islower(static_cast<unsigned char>(key[i - 1])) != 0) out += '_';
+    out += c == '-' ? '_' : char(std::tolower(c));
+  }
+  return out;
+}
+
+// The word of the table that is one slip away.
+std::string_view NearWord(std::string_view key) {
+  if (key.size() < 5 || key.size() > 100) return "";
+  for (const auto& [word, instead] : Table()) {
+    if (word.size() >= 5 && EditDistance(key, word) == 1) return word;
+  }
+  return "";
+}
+
 bool Has(const std::vector<std::string_view>& list, std::string_view key) { return std::find(list.begin(), list.end(), key) != list.end(); }
 
 }  // namespace
@@ -81,11 +103,14 @@ std::optional<std::string> InsteadOfDecidingKey(std::string_view key, const std:
   if (!Has(known, "capability") && !Has(known, "steps") && !Has(known, "backoff")) return std::nullopt;
   if (Has(known, "backoff") && (key.find("delay") != key.npos || key.find("interval") != key.npos) && key != "retry_delay")
     return "the delays stand in 'initial_delay', 'max_delay', 'multiplier' and 'jitter'";
-  if (auto found = Table().find(key); found != Table().end()) return std::string(found->second);
-  if (key.size() < 4) return std::nullopt;
-  const std::string near = NearestSpelling(key, known);
-  if (std::find(std::begin(kDecides), std::end(kDecides), near) == std::end(kDecides)) return std::nullopt;
-  return "did you mean '" + near + "'?";
+  const std::string said = InOurCase(key);
+  if (auto found = Table().find(said); found != Table().end()) return std::string(found->second);
+  if (said.size() < 4) return std::nullopt;
+  const std::string near = NearestSpelling(said, known);
+  if (std::find(std::begin(kDecides), std::end(kDecides), near) != std::end(kDecides)) return "did you mean '" + near + "'?";
+  if (!near.empty()) return std::nullopt;
+  const auto word = Table().find(NearWord(said));
+  return word == Table().end() ? std::nullopt : std::optional(std::string(word->second));
 }
 
 }  // namespace acl

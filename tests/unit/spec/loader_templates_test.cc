@@ -76,8 +76,32 @@ TEST(LoaderTemplates, WhatIsNearlyATemplateIsAnErrorAtItsPlace) {
 
 // A key that says whether or when something happens is not passed over; other unknown keys are.
 TEST(LoaderTemplates, AKeyThatWouldDecideIsAnError) {
-  for (const char* key : {"if", "unless", "needs", "run_if", "only_if", "skip", "rollback", "on_error", "continue_on_error", "depend_on",
-                          "dependsOn", "retries", "timeout", "loop", "requires_approval", "finally", "trigger_rule", "compensatoin"}) {
+  for (const char* key : {"if",
+                          "unless",
+                          "needs",
+                          "run_if",
+                          "only_if",
+                          "skip",
+                          "rollback",
+                          "on_error",
+                          "continue_on_error",
+                          "depend_on",
+                          "dependsOn",
+                          "If",
+                          "IF",
+                          "continue-on-error",
+                          "continueOnError",
+                          "continue_on_fail",
+                          "timout",
+                          "retires",
+                          "start_at",
+                          "retries",
+                          "timeout",
+                          "loop",
+                          "requires_approval",
+                          "finally",
+                          "trigger_rule",
+                          "compensatoin"}) {
     Loaded loaded = LoadText(kOneStep + "    " + key + ": x\n");
     ASSERT_THAT(PlacesOf(loaded), testing::ElementsAre("E unknown-key 5:5")) << key;
     EXPECT_THAT(loaded.findings[0].message, testing::HasSubstr("would not happen: "));
