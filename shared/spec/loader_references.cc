@@ -215,7 +215,7 @@ class ReferenceCheck {
 
   // {{inputs.x}}: of a file that declares its inputs.
   void CheckInput(const TemplateReference& reference, const Place& place) {
-    if (spec_.inputs.empty() || state_.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
+    if (spec_.inputs.empty() || initial_.contains(kInputs) || reference.path.size() <= kInputs.size() + 1) return;
     const std::string part(FirstToken(std::string_view(reference.path).substr(kInputs.size() + 1)));
     if (inputs_.contains(part) || inputs_.contains(kInputs)) return;
     std::vector<std::string_view> names;
