@@ -68,12 +68,7 @@ struct DoorbellClient::Impl {
   void Try(Line& line, const std::shared_ptr<const std::vector<asio::ip::tcp::endpoint>>& addresses, std::size_t n, error_code why) {
     if (stopping || line.given_up) return;
     if (n == addresses->size()) return Retry(line, why);
-    line.covered =
-        std::any_of(lines.begin(), lines.end(), [&](const auto& other) { return other->stream && other->remote == addresses->at(n); });
-    if (line.covered) {
-      TellLines();
-      return Retry(line, {});
-    }
+    if (Covered(line, addresses->at(n))) return;
     line.connecting = std::make_shared<asio::ip::tcp::socket>(io);
     line.wait.expires_after(options.connect_within);
     line.wait.async_wait([socket = line.connecting](error_code early) {
@@ -84,9 +79,19 @@ struct DoorbellClient::Impl {
       line.wait.cancel();
       auto socket = std::exchange(line.connecting, nullptr);
       if (failed || stopping || line.given_up) return Try(line, addresses, n + 1, failed);
+      if (Covered(line, addresses->at(n))) return;  // two were on their way at the same time
       line.remote = addresses->at(n);
       Connected(line, std::move(*socket));
     });
+  }
+
+  // Another line goes there: this one only looks again now and then.
+  bool Covered(Line& line, const asio::ip::tcp::endpoint& remote) {
+    line.covered = std::any_of(lines.begin(), lines.end(), [&](const auto& other) { return other->stream && other->remote == remote; });
+    if (!line.covered) return false;
+    TellLines();
+    Retry(line, {});
+    return true;
   }
 
   void Connected(Line& line, asio::ip::tcp::socket socket) {
