@@ -58,7 +58,7 @@ StepResult Move(const Json& parameters, CallContext& context) {
   // Both happen in this attempt's layer, so nobody ever sees one without the other.
   auto copied = context.workspace->Copy(ends->source, ends->destination);
   if (!copied) return Failed(copied.error());
-  auto removed = context.workspace->Remove(ends->source, true);
+  auto removed = context.workspace->RemoveMoved(ends->source);
   if (!removed) return Failed(removed.error());
   return Done({{"moved", true}, {"success", true}});
 }

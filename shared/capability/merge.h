@@ -3,9 +3,9 @@
 //
 // Steps that run at the same time each see the files as they were when the step began. Their changes are merged in the order in which
 // they complete. A merge gives what a file system would hold if the changes were made there in that order, or it is refused: by path (both
-// changed it), by what lies above (a directory that the attempt wrote into is gone or is a file now) and by what lies below (an entry that
-// the attempt did not see would lie in a directory that it removed, replaced or made as a whole). So a manifest never holds a file and
-// something below it.
+// changed it, or one moved what another removed), by what lies above (a directory that the attempt wrote into is gone or is a file now) and
+// by what lies below (an entry that the attempt did not see would lie in a directory that it removed, replaced or made as a whole). So a
+// manifest never holds a file and something below it.
 
 #include <optional>
 #include <string>

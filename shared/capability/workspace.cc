@@ -210,6 +210,14 @@ Status Workspace::Remove(const std::string& path, bool recursive) {
   return {};
 }
 
+Status Workspace::RemoveMoved(const std::string& path) {
+  if (Status removed = Remove(path, true); !removed) return removed;
+  for (const auto& [name, entry] : layer_) {
+    if (!entry && (name == path || IsUnder(name, path))) moved_.insert(name);
+  }
+  return {};
+}
+
 Status Workspace::Copy(const std::string& source, const std::string& destination) {
   auto entry = Stat(source);
   if (!entry) return entry.error();
@@ -239,7 +247,7 @@ std::vector<FileChange> Workspace::Changes() const {
     FileChange change;
     change.path = path;
     change.found = FoundAt(state_, path);
-    change.whole = entry && entry->is_dir && whole_.contains(path);
+    change.whole = entry ? entry->is_dir && whole_.contains(path) : moved_.contains(path);
     if (entry) {
       change.is_dir = entry->is_dir;
       change.mode = entry->mode;

@@ -39,6 +39,8 @@ class Workspace {
   Result<bool> MakeDir(const std::string& path, bool parents);
   // The file, or the directory and, if recursive, everything below it.
   Status Remove(const std::string& path, bool recursive);
+  // The same of what was copied elsewhere: it has to be there, as it was, when the change is merged.
+  Status RemoveMoved(const std::string& path);
   // The directory or file with everything below it, under the new name. `destination` must be free.
   Status Copy(const std::string& source, const std::string& destination);
 
@@ -71,6 +73,7 @@ class Workspace {
   std::optional<Manifest> base_;                           // read when something needs the whole
   std::map<std::string, std::optional<FileEntry>> layer_;  // nullopt: deleted
   std::set<std::string> whole_;                            // directories whose whole tree is this attempt's
+  std::set<std::string> moved_;                            // removed because they went elsewhere
   std::int64_t total_bytes_ = -1, total_files_ = 0;        // counted at the first growth
 };
 

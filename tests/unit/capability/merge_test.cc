@@ -49,6 +49,18 @@ TEST_F(Merge, ADirectoryRemovedOrMovedAwayIntoWhichAnotherStepWrites) {
   }
 }
 
+TEST_F(Merge, WhatIsMovedMustStillBeThere) {
+  const auto moves = [&](const std::string& from, const std::string& to) {
+    return Call("io.fs.move", {{"source", from}, {"destination", to}});
+  };
+  const StepResult removed = Removes("k"), moved = moves("k", "m"), again = moves("k", "n");
+  EXPECT_THAT(ConflictOf(removed, moved), HasSubstr("/workspace/k, which another step removed"));
+  EXPECT_THAT(ConflictOf(moved, again), HasSubstr("/workspace/k, which another step removed")) << "nothing is in two places";
+  EXPECT_EQ(ConflictOf(moved, removed), "") << "in this order it was gone already";
+  const StepResult inside = Removes("d/x"), folder = moves("d", "f");
+  EXPECT_THAT(ConflictOf(inside, folder), HasSubstr("/workspace/d/x, which another step removed"));
+}
+
 TEST_F(Merge, ATreeThatReplacedAnotherHoldsNothingElse) {
   const StepResult copy = Copies("d", "e"), write = Writes("e/y");
   EXPECT_THAT(ConflictOf(write, copy), HasSubstr("made /workspace/e/y"));
