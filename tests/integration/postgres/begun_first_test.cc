@@ -30,7 +30,7 @@ class BegunFirstTest : public test::PgStoreTest {
 TEST_F(BegunFirstTest, TakeoversPassTenThousand) {
   const SessionId dies = OpenSession();
   std::set<SubjectId> begun;
-  for (int n = 0; n < 40; ++n) begun.insert(CreateOne());
+  for (int n = 0; n < 40; ++n) begun.insert(CreateOne(NewItem(2)));  // a second event: they have begun
   ASSERT_EQ(ClaimOf(dies, 100)->claimed.size(), 40u);
   CreateBacklog();
   ASSERT_TRUE(store().CloseSession(dies).ok());
