@@ -92,7 +92,8 @@ void WriteGrants(const CollectOptions& options, Recorder* history) {
   // A reap raises the token and so does a grant: a gap of two or more is a takeover.
   const auto rows =
       Ask(options.conninfo,
-          "SELECT s.pid, (extract(epoch FROM g.granted_at - s.heartbeat_at) * 1000)::bigint FROM ("
+          "SELECT s.pid, (extract(epoch FROM g.granted_at - s.heartbeat_at) * 1000)::bigint, (extract(epoch FROM g.granted_at) * "
+          "1000000)::bigint FROM ("
           "SELECT subject_id, token, granted_at, lag(token) OVER w AS before, lag(session_id) OVER w AS owner FROM lease_history "
           "WINDOW w AS (PARTITION BY subject_id ORDER BY token)) g JOIN worker_sessions s ON s.session_id = g.owner "
           "WHERE g.token - g.before >= 2 AND s.dead_at IS NOT NULL AND s.dead_at >= s.expires_at ORDER BY 2",
@@ -100,7 +101,10 @@ void WriteGrants(const CollectOptions& options, Recorder* history) {
   const auto granted = Ask(options.conninfo, "SELECT count(*), count(DISTINCT session_id) FROM lease_history", kLong);
   if (!rows || !granted) return WriteFailure(history, "grants", rows ? granted.error() : rows.error());
   int stolen = 0;
-  for (const auto& row : *rows) stolen += options.ended.contains(pid_t(std::stol(row[0]))) ? 0 : 1;
+  for (const auto& row : *rows) {
+    const auto ended = options.ended.find(pid_t(std::stol(row[0])));
+    stolen += ended != options.ended.end() && ended->second < WallTimeFromMicros(std::stoll(row[2])) ? 0 : 1;
+  }
   const auto at = [&](double share) {
     return rows->empty() ? 0 : std::stoll((*rows)[std::min(rows->size() - 1, std::size_t(share * double(rows->size())))][1]);
   };

@@ -1,17 +1,19 @@
 #pragma once
 // What the driver reads when all is over, and what it asks before it begins: facts that go into the history.
 
-#include <set>
+#include <map>
 
 #include "chaos/effects/server.h"
 #include "chaos/history/history.h"
+#include "shared/base/clock.h"
 #include "shared/verify/report.h"
 
 namespace acl::chaos {
 
 struct CollectOptions {
   std::string conninfo, label;
-  std::set<pid_t> ended;  // processes that were killed or ended: what was taken over from them was not stolen from the living
+  std::map<pid_t, WallTime>
+      ended;  // processes that were killed or ended, and when: what was taken over from them since was not stolen from the living
   bool own_fleet = true;
   std::vector<std::string> canaries;  // secrets of the fleet that must stand nowhere
 };

@@ -231,7 +231,8 @@ Result<Report> Driver::Run() {
   metrics["drained"] = drained.ok();
   history_->Write("metrics", std::move(metrics));
   Phase("check");
-  CollectOptions collect{world_.conninfo, workload_->label(), fleet_ ? fleet_->ended() : std::set<pid_t>(), fleet_ != nullptr, {}};
+  CollectOptions collect{
+      world_.conninfo, workload_->label(), fleet_ ? fleet_->ended() : std::map<pid_t, WallTime>(), fleet_ != nullptr, {}};
   if (fleet_) collect.canaries = {fleet_->database().password(), fleet_->effects_key()};
   WriteFinals(collect, history_.get());
   if (fleet_) WriteEffects(fleet_->effects(), history_.get());

@@ -284,14 +284,14 @@ bool Fleet::AwaitReady(milliseconds limit) {
 
 void Fleet::Kill(Node& node) {
   if (!node.process) return;
-  ended_.insert(node.process->pid());
+  NoteEnded(node.process->pid());
   node.process->End(SIGKILL, milliseconds(5'000));
 }
 
 void Fleet::EndCleanly(Node& node) {
   if (!node.process) return;
   node.process->End(SIGTERM, milliseconds(30'000));
-  ended_.insert(node.process->pid());
+  NoteEnded(node.process->pid());
 }
 
 std::string Fleet::Logs() {

@@ -3,13 +3,14 @@
 // its own in front of PostgreSQL, and an effects server, also behind a proxy. Short leases, so that a theft takes seconds.
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "chaos/effects/server.h"
 #include "chaos/fleet/server.h"
 #include "chaos/fleet/toxiproxy.h"
 #include "chaos/proxy/proxy.h"
+#include "shared/base/clock.h"
 
 namespace acl::chaos {
 
@@ -97,10 +98,10 @@ class Fleet {
   // Empty: not on this machine.
   static std::filesystem::path FakeTimeLibrary();
   // A process that ended by other means.
-  void NoteEnded(pid_t pid) { ended_.insert(pid); }
+  void NoteEnded(pid_t pid) { ended_.emplace(pid, SystemClock().Wall()); }
   // Where the process of this place looks for orders at its failpoints.
   std::filesystem::path FailPoints(const Node& node) const { return options_.folder / (node.name + ".failpoints"); }
-  const std::set<pid_t>& ended() const { return ended_; }
+  const std::map<pid_t, WallTime>& ended() const { return ended_; }
   std::string Logs();
 
  private:
@@ -121,7 +122,7 @@ class Fleet {
   std::unique_ptr<Proxy> effects_proxy_, objects_proxy_;
   std::unique_ptr<Toxiproxy> toxiproxy_;
   std::vector<std::unique_ptr<Node>> coordinators_, workers_;
-  std::set<pid_t> ended_;
+  std::map<pid_t, WallTime> ended_;  // and when
 };
 
 }  // namespace acl::chaos
