@@ -182,7 +182,8 @@ class QueueConformance : public ::testing::TestWithParam<QueueFactory> {
     session_ = session->session;
   }
 
-  SubjectId CreateOne(int required_version = 1) {
+  // With more than one event it has begun.
+  SubjectId CreateOne(int required_version = 1, int events = 1) {
     CreateItem item;
     item.subject = SubjectId{NewUuid7()};
     item.kind = "counter";
@@ -191,7 +192,7 @@ class QueueConformance : public ::testing::TestWithParam<QueueFactory> {
     Event event;
     event.type = "test.created";
     event.payload = "{}";
-    item.events = {event};
+    item.events.assign(std::size_t(events), event);
     auto created = harness_->store().Create({&item, 1});
     EXPECT_TRUE(created) << created.message();
     made_.insert(item.subject);
@@ -260,7 +261,7 @@ TEST_P(QueueConformance, EveryRowIsGrantedOnceToOneOfSeveral) {
 
 // By either driver: a run that is given back passes those that have not begun, though their messages were sent before its own.
 TEST_P(QueueConformance, WhatHasBegunPassesABacklog) {
-  const SubjectId begun = CreateOne();
+  const SubjectId begun = CreateOne(1, 2);
   ClaimRequest request;
   request.session = session_;
   request.queues = {kQueue};

@@ -9,7 +9,7 @@ namespace acl::test {
 class KillerLoad final : public WorkflowLoad {
  public:
   CreateItem MakeSubject(Random& random, const SubjectId& id) override;
-  Scheduled MakeSchedules(Random&, WallTime, std::chrono::seconds) override { return {}; }
+  Scheduled MakeSchedules(Random&, WallTime, std::chrono::seconds) override { return NothingScheduled(); }
   std::pair<std::string, Json> MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) override;
   StepResult RunStep(Random& random, const StepCall& call) override;
   std::optional<milliseconds> Takes(const StepCall& call) override;

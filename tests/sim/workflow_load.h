@@ -28,6 +28,7 @@ class WorkflowLoad : public SimLoad {
 
  protected:
   const SubjectKind& kind_of_runs() const { return *kind_; }
+  Scheduled NothingScheduled() const { return {capabilities_, kind_, {}}; }
 
  private:
   std::shared_ptr<const CapabilityRegistry> capabilities_;
