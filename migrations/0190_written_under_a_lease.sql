@@ -1,6 +1,7 @@
 -- migrate:up
 -- Rights said that the service may insert into journals; a policy says into which: of a subject whose lease has the token that the row names. The statements that commit
--- prove more (session, wake-up counter, expected head), but a statement that forgets to, or a person at psql, is refused by this. Read only by its key: an index lookup a row.
+-- prove more (session, wake-up counter, expected head), but a statement that forgets to, or a person at psql with the
+-- service's login, is refused by this. Read only by its key: an index lookup a row.
 -- Where no lease is seen, the same statement makes the subject, its lease and its first events: guard_lease keeps a lease as long as its subject.
 SET LOCAL ROLE acl_owner;
 

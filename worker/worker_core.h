@@ -227,8 +227,8 @@ class WorkerCore {
   int held() const { return int(subjects_.size() + unrestored_.size()); }
   const TaskCounts& task_counts() const { return tasks_.counts(); }
   int running_steps() const { return int(running_.size()) + tasks_.busy(); }
+  bool is_short() const { return short_; }  // of disk, descriptors, processes or memory
   // Slots of steps that were dropped and whose runner has not come back: their threads are not to be had.
-  bool is_short() const { return short_; }
   int lost_slots() const { return int(lost_.size()) + tasks_.lost(); }
   const SessionId& session() const { return session_; }
 

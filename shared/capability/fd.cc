@@ -122,8 +122,8 @@ Fd OpenToEmpty(int parent, const std::string& name) {
 
 // Moves a directory to the top under a name of its own.
 bool Lift(int from, const std::string& name, int top, std::uint64_t& number) {
-  // Its own right to write is needed: its ".." changes. Where it cannot be had, the move says so.
-  if (::fchmodat(from, name.c_str(), 0700, 0) != 0) errno = 0;
+  // Its own right to write is needed: its ".." changes. Where it cannot be had, the move fails and says so.
+  [[maybe_unused]] const int granted = ::fchmodat(from, name.c_str(), 0700, 0);
   for (;;) {
     const std::string free = ".lifted-" + std::to_string(number++);
     if (::renameat2(from, name.c_str(), top, free.c_str(), RENAME_NOREPLACE) == 0) return true;

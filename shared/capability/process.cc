@@ -120,9 +120,9 @@ int EndGuard(pid_t guard, bool has_ended) {
   pollfd wait{ends.get(), POLLIN, 0};
   // Stopped between its last word and its end, it would keep us for ever.
   if (has_ended && ends.ok() && ::poll(&wait, 1, int(kKillGrace.count())) <= 0) has_ended = false;
-  const int left = has_ended && ends.ok() ? 0 : KillTree(guard, kKillPatience) ? 0 : 1;
+  const bool nothing_left = (has_ended && ends.ok()) || KillTree(guard, kKillPatience);
   (void)CollectOwn(guard);
-  return left;
+  return nothing_left ? 0 : 1;
 }
 
 }  // namespace

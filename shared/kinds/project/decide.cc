@@ -74,6 +74,10 @@ void Decider::Holder(const Task& task) {
                  "claim {} of task {} is over: {}", token, task.id,
                  task.claim ? fmt::format("{} has it since {}", task.claim->holder, FormatWallTime(task.claim->since)) : "nobody has it"));
   }
+  NotAnothers(task);
+}
+
+void Decider::NotAnothers(const Task& task) const {
   if (task.claim && task.claim->holder != command_.by) {
     Conflict("CLAIMED", fmt::format("{} has task {} since {}", task.claim->holder, task.id, FormatWallTime(task.claim->since)),
              {{"holder", task.claim->holder}});
@@ -81,10 +85,6 @@ void Decider::Holder(const Task& task) {
 }
 
 void Decider::Transition(const Task& task, TaskStatus to) const {
-  if (task.status == TaskStatus::kDoing && to == TaskStatus::kDoing && task.claim && task.claim->holder != command_.by) {
-    Conflict("CLAIMED", fmt::format("{} has task {} since {}", task.claim->holder, task.id, FormatWallTime(task.claim->since)),
-             {{"holder", task.claim->holder}});
-  }
   if (IsAllowed(task.status, to)) return;
   Conflict("INVALID_TRANSITION",
            fmt::format("task {} is {} and cannot become {}: from there it may become {}", task.id, NameOf(task.status), NameOf(to),

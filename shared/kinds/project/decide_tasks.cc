@@ -51,6 +51,8 @@ void Decider::StartTask() {
              {{"task", ToJson(task)}});
   }
   if (!resolved.empty() && task.status != TaskStatus::kBlocked) BadForm("resolved: the task is not blocked");
+  if (task.status == TaskStatus::kDone)
+    Conflict("INVALID_TRANSITION", fmt::format("task {} is done: reopen_task makes it doing again", task.id));
   Begin(task, claim, resolved);
 }
 
@@ -68,17 +70,17 @@ void Decider::TakeNext() {
   decided_.answer = ToJson(next);
   if (task.status == TaskStatus::kTodo) {
     Begin(task, claim, "");
-  } else if (task.status == TaskStatus::kDoing) {  // the caller's own, or nobody's
+  } else if (task.status == TaskStatus::kDoing) {  // the caller's own: a new token, so that what it left running is a late holder
     Say(events::kClaimRenewed, {{"task_id", task.id}, {"claim", claim}});
     decided_.answer["claim"] = claim;
   }
 }
 
 void Decider::Begin(const Task& task, const Json& claim, const std::string& resolved) {
+  NotAnothers(task);
   Transition(task, TaskStatus::kDoing);
   std::vector<Reason> against = ReasonsAgainst(source_, task, command_.by);
   if (!resolved.empty()) std::erase_if(against, [](const Reason& one) { return one.code == "BLOCKED"; });
-  if (task.status == TaskStatus::kDone) std::erase_if(against, [](const Reason& one) { return one.code == "DONE"; });
   NotReady(task, against);
   Json facts = {{"task_id", task.id}, {"from", NameOf(task.status)}, {"claim", claim}};
   if (!resolved.empty()) facts["resolved"] = resolved;
@@ -92,9 +94,8 @@ void Decider::NotReady(const Task& task, const std::vector<Reason>& against) {
   std::vector<std::string> words;
   Json reasons = Json::array();
   for (const Reason& one : against) words.push_back(one.text), reasons.push_back(ToJson(one));
-  const bool claimed = against.front().code == "CLAIMED";
   const bool blocked = std::any_of(against.begin(), against.end(), [](const Reason& one) { return one.code == "BLOCKED"; });
-  Conflict(claimed ? "CLAIMED" : "NOT_READY",
+  Conflict("NOT_READY",
            fmt::format("task {} cannot be started: {}{}", task.id, Joined(words, "; "),
                        blocked ? " (resolve its blockers, or say in \"resolved\" why it may go on)" : ""),
            {{"reasons", std::move(reasons)}});

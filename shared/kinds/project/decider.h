@@ -64,11 +64,13 @@ class Decider {
   Task TheTask();
   // Refuses who is not the holder; who gives a token must give the claim's.
   void Holder(const Task& task);
+  void NotAnothers(const Task& task) const;
   void Transition(const Task& task, TaskStatus to) const;
   static Json Names(const std::vector<TaskStatus>& all);
   Json NewClaim(const Task& task);
   void TakeLists(Json& facts, const std::string& id);
   std::vector<std::string> Dependencies(const std::string& id);
+
   const Document& state_;
   const StateWork source_;
   const Command& command_;

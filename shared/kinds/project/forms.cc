@@ -155,7 +155,7 @@ Status CheckReference(std::string_view field, std::string_view reference) {
 
 bool IsEvidenceKind(std::string_view kind) { return std::find(kEvidence.begin(), kEvidence.end(), kind) != kEvidence.end(); }
 
-std::string EvidenceKinds() { return "person, run, artifact, check"; }
+std::string EvidenceKinds() { return fmt::format("{}", fmt::join(kEvidence, ", ")); }
 
 Status CheckEvidence(std::string_view field, const Json& evidence) {
   if (!evidence.is_object() || !HasText(evidence, "kind"))

@@ -66,6 +66,16 @@ TEST(Transitions, ExactlyTheDocumentsPairByPair) {
   }
 }
 
+// Whoever works on what depends on it must hear: only reopen_task says so.
+TEST(Transitions, WhatIsDoneIsReopenedAndNotStarted) {
+  ProjectDriver project;
+  Bring(project, TaskStatus::kDone);
+  const Decided decided = project.Try("start_task", {{"task_id", "t1"}});
+  ASSERT_TRUE(decided.refused);
+  EXPECT_EQ(decided.refused->reason, "INVALID_TRANSITION");
+  EXPECT_NE(decided.refused->message.find("reopen_task"), std::string::npos);
+}
+
 TEST(Transitions, AGoalWithOpenTasksIsDoneOnlyByForceAndAReason) {
   ProjectDriver project;
   Bring(project, TaskStatus::kTodo);
