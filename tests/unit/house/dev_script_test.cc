@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "tests/unit/house/source_tree.h"
 
@@ -17,17 +16,35 @@ struct Ran {
   std::string text;  // stdout and stderr
 };
 
-Ran Dev(const std::string& arguments) {
+Ran Shell(const std::string& line) {
   Ran ran;
-  std::ostringstream line;
-  line << ACL_SOURCE_DIR << "/dev " << arguments << " 2>&1 </dev/null";
-  FILE* pipe = popen(line.str().c_str(), "r");
+  FILE* pipe = popen((line + " 2>&1 </dev/null").c_str(), "r");
   if (pipe == nullptr) return ran;
   char piece[4096];
   for (std::size_t count; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) ran.text.append(piece, count);
   const int status = pclose(pipe);
   ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return ran;
+}
+Ran Dev(const std::string& arguments) { return Shell(std::string(ACL_SOURCE_DIR) + "/dev " + arguments); }
+
+// What passes when it is run once more is named; a unit test that does is red all the same, and what fails twice is ctest's to say.
+TEST(DevScript, ASecondTryIsSaidAndNotEveryTestHasOne) {
+  const auto told = [](const std::string& label, const std::string& last) {
+    return Shell(
+        "bash -c 'set -euo pipefail; cd $(mktemp -d /tmp/acl-flaky-XXXXXX); mkdir -p build/x; say() { echo \"$@\"; }; "
+        "source " ACL_SOURCE_DIR
+        "/.dev/test.sh; echo \"add_test(A.B/1 true)\" >build/x/CTestTestfile.cmake; echo \"set_tests_properties(A.B/1 PROPERTIES LABELS " +
+        label +
+        ")\" >>build/x/CTestTestfile.cmake; echo \"1/1 Test #1: A.B/1 ......***Failed 0.1 sec\" >log; echo \"    Test #1: A.B/1 ......" +
+        last + " 0.1 sec\" >>log; code=0; say_flaky x log || code=$?; rm -r \"$PWD\"; exit $code'");
+  };
+  const Ran real = told("e2e", "   Passed"), strict = told("unit", "   Passed"), twice = told("e2e", "***Failed");
+  EXPECT_EQ(real.code, 0) << real.text;
+  EXPECT_EQ(real.text, "flaky: A.B/1\n");
+  EXPECT_EQ(strict.code, 1) << strict.text;
+  EXPECT_NE(strict.text.find("may not need a second try"), std::string::npos) << strict.text;
+  EXPECT_EQ(twice.text, "");
 }
 
 TEST(DevScript, EveryCommandSaysWhatItDoesAndDoesNothing) {
