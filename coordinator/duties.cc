@@ -111,21 +111,22 @@ class QueueGauges {
 
   void Set(const std::map<std::string, Backlog::Queue>& queues) {
     std::map<std::string, Backlog::Queue> said;
+    std::map<std::string, std::int64_t> unserved;
     for (const auto& [queue, found] : queues) {
-      Backlog::Queue& sum = said[LabelOf(queue, found.workers > 0)];
+      const std::string label = LabelOf(queue, found.workers > 0);
+      Backlog::Queue& sum = said[label];
       sum.rows += found.rows;
       sum.ready += found.ready;
       sum.oldest = std::max(sum.oldest, found.oldest);
-      if (found.workers == 0) unserved_[LabelOf(queue, false)] += found.ready;
+      if (found.workers == 0) unserved[label] += found.ready;
     }
     for (auto& [label, gauges] : shown_) {
       const Backlog::Queue& found = said[label];
       gauges.ready.Set(double(found.ready));
       gauges.rows.Set(double(found.rows));
       gauges.oldest.Set(std::chrono::duration<double>(found.oldest).count());
-      gauges.unserved.Set(double(unserved_[label]));
+      gauges.unserved.Set(double(unserved[label]));
     }
-    unserved_.clear();
   }
   void Clear() { Set({}); }
 
@@ -152,7 +153,6 @@ class QueueGauges {
   Metrics& metrics_;
   std::map<std::string, Gauges> shown_;
   std::size_t served_ = 0, unserved_shown_ = 0;
-  std::map<std::string, std::int64_t> unserved_;
 };
 
 }  // namespace
