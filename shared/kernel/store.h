@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "shared/kernel/command.h"
 #include "shared/kernel/types.h"
 
 namespace acl {
@@ -60,10 +61,11 @@ class KernelStore {
   virtual Result<InboxView> ReadInbox(const SubjectId& subject, Token token) = 0;
   // Inserts an inbox row and raises the wake-up counter. kNotFound; kConflict if the subject is closed.
   virtual Result<PostAnswer> Post(const InboxPost& post) = 0;
-  // A synchronous command (projects, approvals, ask): if the lease is free and there is no unread inbox row, mints a token, reads,
-  // decides and appends in one transaction; the lease stays free. kConflict if it is held or has unread rows: post to the inbox instead.
-  // `decide` must be pure: it is asked again if the subject changed while a payload that is too large for a row was being stored.
-  virtual Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) = 0;
+  // A synchronous command (command.h): mints a token, reads, decides and appends in one transaction, what was unread included; the lease
+  // stays free. kConflict if it is held, closed or quarantined; kNotFound. An error of `decide` is passed on, and nothing is written.
+  virtual Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) = 0;
+  // The same of an item alone, if nothing is unread (else kConflict: post to the inbox instead).
+  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide);
 
   // -- tasks (task.h); queued with a commit, taken with a claim
   // The taker's result becomes an inbox row of the subject. Said again it is `replayed`. kLeaseLost if the task ended otherwise (its taker

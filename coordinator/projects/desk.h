@@ -1,0 +1,68 @@
+#pragma once
+// Where projects are asked and read in this coordinator (shared/kinds/project). Several coordinators may do it at once: each command is one
+// transaction under the project's lease row, and what a desk remembers of a project is compared with the journal's head in it.
+//
+// From any thread; calls block on the database.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/journal/document.h"
+#include "shared/kinds/project/decide.h"
+#include "shared/kinds/project/model.h"
+
+namespace acl::coordinator {
+
+// A project as it was when it was looked at; never changes.
+struct ProjectView {
+  ProjectId id;
+  std::int64_t head_seq = 0;
+  Hash256 chain{};
+  WallTime head_at;                           // of the last event
+  Document state;                             // its Root() is the digest
+  std::shared_ptr<const project::Work> work;  // the same, read
+};
+
+class ProjectDesk {
+ public:
+  virtual ~ProjectDesk() = default;
+
+  struct Listed {
+    ProjectId id;
+    std::string name;
+    WallTime created_at;
+  };
+  // By name, behind `after`.
+  virtual Result<std::vector<Listed>> List(const std::string& after, int max) = 0;
+  // By its id in full or its name. kNotFound.
+  virtual Result<Listed> Find(const std::string& id_or_name) = 0;
+
+  // How a command ended. A refusal is no error: it is kept under the request key like any answer.
+  struct Done {
+    ProjectId project;
+    std::int64_t head_seq = 0;  // after it
+    Json answer = Json::object();
+    std::optional<project::Refusal> refused;
+    bool replayed = false;  // the key was used before: this is what was answered then
+  };
+  struct Asked {
+    project::Command command;
+    std::optional<std::string> request_key;
+    std::optional<std::int64_t> expected_seq;  // refused with CHANGED and what came since, if the project is not there any more
+  };
+  // kNotFound: no such project. kInvalid: the key was used for another command (IsKeyConflict). kCorrupt: it is quarantined, and why.
+  virtual Result<Done> Execute(const ProjectId& project, const Asked& asked) = 0;
+  // `create_project`: makes the project too. Refused with EXISTS if the name is taken.
+  virtual Result<Done> Create(const Asked& asked) = 0;
+
+  // As it is now, or (`at_seq`, `at_time`) as it was. kNotFound; kCorrupt as above; kInvalid if it was not yet.
+  virtual Result<std::shared_ptr<const ProjectView>> Read(const ProjectId& project) = 0;
+  virtual Result<std::shared_ptr<const ProjectView>> ReadAt(const ProjectId& project, std::optional<std::int64_t> at_seq,
+                                                           std::optional<WallTime> at_time) = 0;
+};
+
+}  // namespace acl::coordinator

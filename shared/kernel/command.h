@@ -1,0 +1,71 @@
+#pragma once
+// Commands: somebody asks a subject to do something and needs the answer now (DESIGN.md section 2, "Direct command"; section 4, "Command").
+// A subject that is commanded has no steps: nobody holds its lease, and each command takes it, decides, appends and gives it back in one
+// transaction (KernelStore::Command). What is posted to it meanwhile (timers, ends of runs) is decided before the command is.
+//
+//   request key --known--> the first answer again
+//        |
+//        +--new--> unread inputs, then Answer(state, command) --> events, rows, answer: all of it or nothing
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/kernel/kind.h"
+#include "shared/kernel/types.h"
+
+namespace acl {
+
+// What was answered under a request key. Kept with the subject: the same key gives the same answer for as long as the subject lives.
+struct GivenAnswer {
+  std::string key;
+  Hash256 request_hash{};  // of the canonical command; another one under the same key is refused
+  std::int64_t event_seq = 0;  // the head after it
+  std::string answer;          // JSON text
+};
+
+// A row of the kind's own tables, which people read and nothing decides by: a pure function of one entry of the state.
+struct ShownRow {
+  std::string table, id;           // id: unique in its table and subject
+  std::optional<std::string> row;  // its columns as JSON; nullopt: gone
+};
+
+struct CommandRequest {
+  SubjectId subject;
+  std::int64_t known_seq = 0;     // what the caller knows of the journal: only what is behind it is read; 0: nothing
+  std::vector<std::string> keys;  // request keys of what is asked: what was answered under them is read
+  bool takes_inbox = true;        // false: kConflict if there are unread inputs
+};
+
+struct CommandView {
+  Claimed claimed;  // under a token of its own; `sticky`: nothing is behind `known_seq`, and no snapshot, event or attempt was read
+  std::vector<GivenAnswer> answered;
+};
+
+struct CommandItem {
+  CommitItem item;  // session nil, disposition ignored
+  std::vector<GivenAnswer> answers;
+  std::vector<ShownRow> rows;
+};
+// nullopt: nothing is to be written. Must be pure: it is asked again if the subject changed while a payload that is too large for a row was
+// being stored.
+using CommandDecider = std::function<Result<std::optional<CommandItem>>(const CommandView&)>;
+
+// ---- what a kind brings
+
+struct Answered {
+  Decision decision;
+  Json answer = Json::object();
+};
+
+// A kind whose subjects are commanded.
+class CommandKind : public SubjectKind {
+ public:
+  // A refusal is an answer too. Pure.
+  virtual Answered Answer(const Document& state, const Json& command, WallTime now) const = 0;
+  // How an entry of the state is shown; `value` null: it is gone. nullopt: it is not shown.
+  virtual std::optional<ShownRow> Show(std::string_view key, const Json* value) const = 0;
+};
+
+}  // namespace acl
