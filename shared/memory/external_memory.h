@@ -14,7 +14,8 @@ class ExternalMemory {
  public:
   virtual ~ExternalMemory() = default;
 
-  // kUnavailable, kTimeout: it did not answer, or not in time. kDenied: it does not know us. kInvalid: it refused what was sent, or is none.
+  // kUnavailable, kTimeout: it did not answer, or not in time. kDenied: it does not know us. kInvalid: it refused what was sent, or is
+  // none.
   virtual Result<Found> Search(const Passed<Query>& query) = 0;
   // The same learning may be sent again whatever became of the first: its id makes it the same one.
   virtual Status Learn(const Passed<Learning>& learning) = 0;

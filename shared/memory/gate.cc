@@ -17,6 +17,7 @@ namespace {
 using project::Work;
 
 constexpr std::size_t kQuotedBytes = 80;
+constexpr const char* kTellTheTask = "tell the task (start_task, block_task, complete_task); learn what stays true when the work is over";
 
 std::string Quoted(std::string_view text) {
   std::size_t size = std::min(text.size(), kQuotedBytes);
@@ -44,7 +45,8 @@ std::optional<std::string> FindWorkId(const std::string& plain, const Work& work
   for (const Word& word : Words(plain)) {
     if ((work.tasks.contains(word.text) || work.goals.contains(word.text)) && !IsPartOfName(plain, word)) return word.text;
   }
-  static const RE2 spelled(R"((\b(?:(?:sub)?tasks?|goals?|checkpoints?) (?:no\.? |number |id )?#?[tg]?\d+\b|\b(?:task|goal|run|event):\S+))", RE2::Quiet);
+  static const RE2 spelled(
+      R"((\b(?:(?:sub)?tasks?|goals?|checkpoints?) (?:no\.? |number |id )?#?[tg]?\d+\b|\b(?:task|goal|run|event):\S+))", RE2::Quiet);
   static const RE2 made_here(R"((\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b))", RE2::Quiet);
   std::string found;
   if (RE2::PartialMatch(plain, spelled, &found) || RE2::PartialMatch(plain, made_here, &found)) return found;
@@ -52,6 +54,30 @@ std::optional<std::string> FindWorkId(const std::string& plain, const Work& work
     for (const auto& reference : checkpoint.context_refs) {
       const std::string target = PointedAt(reference);
       if (target.size() >= 7 && plain.find(target) != std::string::npos) return target;  // shorter ones (t1) were found as words
+    }
+  }
+  return std::nullopt;
+}
+
+// A sentence that names a task or goal by its title and has a word for where it stands.
+std::optional<std::string> FindNamedStatus(const std::string& plain, const Work& work) {
+  static const RE2 status(
+      R"(\b(?:to ?do|doing|blocked|done|active|paused|in progress|pending|started|finished|completed?|open|reopened|withdrawn|claimed)\b)",
+      RE2::Quiet);
+  for (const auto& sentence : Sentences(plain)) {
+    if (!RE2::PartialMatch(sentence, status)) continue;
+    const Shingles said(sentence);
+    const auto is_named = [&](const std::string& title) {
+      const std::string name = PlainText(title);
+      const Shingles shingles(name);
+      if (!shingles.is_short() && shingles.PartIn(said) >= kCopied) return true;
+      return name.find(' ') != std::string::npos && sentence.find(name) != std::string::npos;  // one word alone says nothing of its own
+    };
+    for (const auto& [id, task] : work.tasks) {
+      if (is_named(task.title)) return sentence;
+    }
+    for (const auto& [id, goal] : work.goals) {
+      if (is_named(goal.text)) return sentence;
     }
   }
   return std::nullopt;
@@ -111,12 +137,14 @@ std::optional<Refusal> CheckContent(const std::string& text, const Work& work) {
     return Refusal{"CHECKPOINT", Quoted(*copy) + " stands in a checkpoint or a blocker of the project",
                    "it is kept there (update_checkpoint); write the lasting rule behind it in words of its own"};
   }
+  if (const auto named = FindNamedStatus(plain, work)) {
+    return Refusal{"STATUS", Quoted(*named) + " names a task or goal by its title and says where it stands", kTellTheTask};
+  }
   for (const auto& sentence : Sentences(plain)) {
     const auto phrase = FindWorkPhrase(sentence);
     if (!phrase) continue;
     if (phrase->reason == "STATUS") {
-      return Refusal{"STATUS", Quoted(phrase->words) + " says where work stands",
-                     "tell the task (start_task, block_task, complete_task); learn what stays true when the work is over"};
+      return Refusal{"STATUS", Quoted(phrase->words) + " says where work stands", kTellTheTask};
     }
     return Refusal{std::string(phrase->reason), Quoted(phrase->words) + " says how far work is or what comes next",
                    "keep it with the task (update_checkpoint); learn what stays true when the work is over"};
@@ -140,7 +168,8 @@ std::optional<Refusal> CheckLearning(const Learning& learning, const Work& work)
     return BadForm(form.error().message, "write one paragraph that can be read alone");
   }
   if (auto refusal = CheckContent(learning.text, work)) return refusal;
-  const char* const lasting = "learn it when it has become a rule, and say it without the day; until then it belongs to the task (update_checkpoint)";
+  const char* const lasting =
+      "learn it when it has become a rule, and say it without the day; until then it belongs to the task (update_checkpoint)";
   if (learning.valid_for && *learning.valid_for < kShortestValidity) {
     return Refusal{"SHORT_LIVED", fmt::format("valid_for: {} s are less than a day", learning.valid_for->count()), lasting};
   }

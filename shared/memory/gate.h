@@ -1,10 +1,11 @@
 #pragma once
-// The door to external memory (document 000, 9): "If it changes daily, it does not belong in external memory." Decided by type and by content:
+// The door to external memory (document 000, 9): "If it changes daily, it does not belong in external memory." Decided by type and by
+// content:
 //
 //   TYPE         preference, decision and fact are learned, nothing else
 //   WORK_ID      names a task, goal or run of the project
 //   CHECKPOINT   a sentence of it stands in a checkpoint, or the other way round, by at least kCopied of its word shingles
-//   STATUS       says where a piece of work stands          PROGRESS      says how far it is, or what comes next
+//   STATUS       says where a task, goal or work stands      PROGRESS      says how far it is, or what comes next
 //   SHORT_LIVED  is true for less than a day                SECRET        looks like a password, a key or a token
 //
 // Pure: the same text and the same work give the same answer. It reads words, not meaning: docs/memory.md says how often it errs.

@@ -29,22 +29,22 @@ std::string Excerpt(const std::string& body) {
 Error OfEnd(const HttpAnswer& answer) {
   switch (answer.end) {
     case End::kRefused:
-      return {Code::kDenied, fmt::format("memory_url: {} (setting memory_allow_private_networks, if it is a server of yours)", answer.error)};
-    case End::kTimedOut:
-      return {Code::kTimeout, "the memory did not answer in time (setting memory_timeout_ms)"};
+      return {Code::kDenied,
+              fmt::format("memory_url: {} (setting memory_allow_private_networks, if it is a server of yours)", answer.error)};
+    case End::kTimedOut: return {Code::kTimeout, "the memory did not answer in time (setting memory_timeout_ms)"};
     case End::kTooLarge:
       return {Code::kInvalid, fmt::format("the memory's answer is larger than {} bytes; ask for fewer results", kMostAnswerBytes)};
-    case End::kStopped:
-      return {Code::kCancelled, "the call to the memory was stopped"};
-    default:
-      return {Code::kUnavailable, fmt::format("the memory (memory_url) cannot be reached: {}", answer.error)};
+    case End::kStopped: return {Code::kCancelled, "the call to the memory was stopped"};
+    default: return {Code::kUnavailable, fmt::format("the memory (memory_url) cannot be reached: {}", answer.error)};
   }
 }
 
 Error OfStatus(const HttpAnswer& answer) {
   const std::string said = fmt::format("the memory answers {}{}", answer.status, Excerpt(answer.body));
-  if (answer.status == 401 || answer.status == 403) return {Code::kDenied, fmt::format("the memory answers {}: see memory_token_file", answer.status)};
-  if (answer.status >= 300 && answer.status < 400) return {Code::kInvalid, said + "; redirects are not followed: set memory_url to where it is"};
+  if (answer.status == 401 || answer.status == 403)
+    return {Code::kDenied, fmt::format("the memory answers {}: see memory_token_file", answer.status)};
+  if (answer.status >= 300 && answer.status < 400)
+    return {Code::kInvalid, said + "; redirects are not followed: set memory_url to where it is"};
   if (answer.status == 408 || answer.status == 429 || answer.status >= 500) return {Code::kUnavailable, said + "; try later"};
   return {Code::kInvalid, said + "; does memory_url name a server of the protocol in docs/memory.md?"};
 }

@@ -20,9 +20,9 @@ std::optional<Kind> KindOf(std::string_view name);
 
 inline constexpr std::size_t kMostLearningBytes = 1'000, kMostQueryBytes = 500;
 inline constexpr int kMostResults = 50;
-inline constexpr std::size_t kMostResultBytes = 4'000;     // of one text; the rest is cut, and said so
-inline constexpr std::size_t kMostResultsBytes = 64'000;   // of all texts of one answer
-inline constexpr std::size_t kMostAnswerBytes = 256'000;   // of an answer as the memory sends it
+inline constexpr std::size_t kMostResultBytes = 4'000;    // of one text; the rest is cut, and said so
+inline constexpr std::size_t kMostResultsBytes = 64'000;  // of all texts of one answer
+inline constexpr std::size_t kMostAnswerBytes = 256'000;  // of an answer as the memory sends it
 inline constexpr std::chrono::hours kShortestValidity{24};
 
 // The event of a project that a learning comes from.

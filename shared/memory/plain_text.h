@@ -1,5 +1,6 @@
 #pragma once
-// A text as the gate reads it. Spelling variants are one: wide and ligature forms, invisible characters, kinds of quotes, dashes and spaces.
+// A text as the gate reads it. Spelling variants are one: wide and ligature forms, invisible characters, kinds of quotes, dashes and
+// spaces.
 
 #include <string>
 #include <string_view>

@@ -39,8 +39,12 @@ const std::deque<Form>& KnownForms() {
     add("a webhook key", R"(\bwhs(ec|k)_[A-Za-z0-9+/=_-]{16,})");
     add("an API key of ACL", R"(\bacl_[0-9a-f]{12}_[0-9a-f]{16,})");
     add("a licence key", R"(\b[A-Z0-9]{4,5}(-[A-Z0-9]{4,5}){3,}\b)");
-    add("a password on a command line", R"(\b(mysql|mysqldump|mariadb|sshpass)\b[^\n]* -p ?\S*\d\S*|\bcurl\b[^\n]* (-u|--user)[ =]\S+:\S+)");
-    add("a password", R"((?i)\b(password|passwd|pwd|passphrase|token|secret|api key|access key|pin)s? ["'`]?\S*([A-Za-z]\S*\d\S*[!-/:-@]|\d\S*[!-/:-@]\S*[A-Za-z]|[!-/:-@]\S*\d)\S{2,})");
+    add("a password on a command line",
+        R"(\b(mysql|mysqldump|mariadb|sshpass)\b[^\n]* -p ?\S*\d\S*|\bcurl\b[^\n]* (-u|--user)[ =]\S+:\S+)");
+    add("a password",
+        R"((?i)\b(password|passwd|pwd|passphrase|token|secret|api key|access key|pin)s? ["'`]?\S*([A-Za-z]\S*\d\S*[!-/:-@]|\d\S*[!-/:-@]\S*[A-Za-z]|[!-/:-@]\S*\d)\S{2,})");
+    add("a password or token",
+        R"((?i)\b(password|passwd|pwd|passphrase|token|secret|(api|access|secret|private) key)s? ["'`]?([a-z_]+\d|\d+[a-z_])\w*[\w!@#$%&*+]{2,}["'`]?([ .,;)]|$))");
     add("an access code", R"((?i)\b(door|entry|alarm|access|security|unlock|safe) codes?\b[^.\n]{0,20}?( is|:|=) ?#?\d{4,})");
     add("a passphrase", R"((?i)\bpass ?phrase\b[^.:=\n]{0,40}?( is|:|=) ["']?[a-z]+ [a-z]+ [a-z]+ [a-z]+\b[^.\n]*\d)");
     add("a JSON web token", R"(\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)");

@@ -26,14 +26,14 @@ inline project::Work BillingProject() {
   project.Do("start_task", {{"task_id", "t1"}});
   project.Do("complete_task", {{"task_id", "t1"}});
   project.Do("start_task", {{"task_id", "t2"}});
-  project.Do("update_checkpoint",
-             {{"task_id", "t2"},
-              {"where_we_left_off",
-               "The invoice tables are converted up to 2021. Rows with a null currency were set aside in table invoice_odd."},
-              {"next_step", "Convert the invoice tables of 2022 with script convert.py"},
-              {"needed_context_refs", {"run:" + kRun}},
-              {"tried", {"COPY in one transaction: the server ran out of disk"}},
-              {"pending", {"an answer from the tax office about rounding of half cents"}}});
+  project.Do(
+      "update_checkpoint",
+      {{"task_id", "t2"},
+       {"where_we_left_off", "The invoice tables are converted up to 2021. Rows with a null currency were set aside in table invoice_odd."},
+       {"next_step", "Convert the invoice tables of 2022 with script convert.py"},
+       {"needed_context_refs", {"run:" + kRun}},
+       {"tried", {"COPY in one transaction: the server ran out of disk"}},
+       {"pending", {"an answer from the tax office about rounding of half cents"}}});
   project.Do("start_task", {{"task_id", "t3"}}, "ben");
   project.Do("update_checkpoint",
              {{"task_id", "t3"},

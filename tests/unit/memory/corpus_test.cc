@@ -62,7 +62,8 @@ TEST(MemoryCorpus, LinesHeldBackAreDecidedNearlyAsWell) {
   EXPECT_GE(held.precision(), 0.95);
   EXPECT_GE(held.recall(), 0.75);
   const Figures known = Count([](const test::Line& line) {
-    return line.held && (line.reasons == "WORK_ID" || line.reasons == "CHECKPOINT" || line.reasons == "SECRET" || line.reasons == "SHORT_LIVED");
+    return line.held &&
+           (line.reasons == "WORK_ID" || line.reasons == "CHECKPOINT" || line.reasons == "SECRET" || line.reasons == "SHORT_LIVED");
   });
   EXPECT_EQ(known.missed, 0);
 }

@@ -80,7 +80,8 @@ TEST_F(Gate, IdsOfTheProjectAreFound) {
 }
 
 TEST_F(Gate, NamesOfOtherThingsAreNoIds) {
-  for (const char* text : {"t3.large machines have 8 GiB.", "The domain db.t3 belongs to us.", "t17 is a size of screws.", "At3 and t33 are sizes."})
+  for (const char* text :
+       {"t3.large machines have 8 GiB.", "The domain db.t3 belongs to us.", "t17 is a size of screws.", "At3 and t33 are sizes."})
     EXPECT_EQ(Reason(text), "") << text;
 }
 
@@ -104,6 +105,15 @@ TEST_F(Gate, TextOfACheckpointIsFoundWholeInPartsAndChanged) {
     EXPECT_EQ(Reason(text), "CHECKPOINT") << text;
   }
   EXPECT_EQ(Reason("A certificate of the sandbox is renewed by its vendor every January."), "");
+}
+
+// A task is known by its title too.
+TEST_F(Gate, AStatusBesideATitleIsFound) {
+  for (const char* text : {"The task 'Proofread chapter 4' is todo", "doing: convert the invoices", "Ann wants PROOFREAD CHAPTER 4 done.",
+                           "Move billing to PostgreSQL 16: active"}) {
+    EXPECT_EQ(Reason(text), "STATUS") << text;
+  }
+  EXPECT_EQ(Reason("We move billing to PostgreSQL 16 because of its transactional schema changes."), "");
 }
 
 TEST_F(Gate, ASecretIsRefusedAndNeverQuoted) {
