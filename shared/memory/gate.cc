@@ -69,8 +69,10 @@ std::optional<std::string> FindNamedStatus(const std::string& plain, const Work&
     const Shingles said(sentence);
     const auto is_named = [&](const std::string& title) {
       const std::string name = PlainText(title);
-      const Shingles shingles(name);
-      if (!shingles.is_short() && shingles.PartIn(said) >= kCopied) return true;
+      if (said.AnyIn(name)) {
+        const Shingles shingles(name);
+        if (!shingles.is_short() && shingles.PartIn(said) >= kCopied) return true;
+      }
       return name.find(' ') != std::string::npos && sentence.find(name) != std::string::npos;  // one word alone says nothing of its own
     };
     for (const auto& [id, task] : work.tasks) {
@@ -109,6 +111,7 @@ std::optional<std::string> FindCopy(const std::string& plain, const Work& work) 
     const std::string kept = PlainText(text);
     if (kept.empty()) return false;
     if (kept == plain) copy = kept;
+    if (!whole.AnyIn(kept)) return copy.has_value();
     for (const auto& sentence : Sentences(kept)) {
       const Shingles shingles(sentence);
       if (!shingles.is_short() && shingles.PartIn(whole) >= kCopied) copy = sentence;

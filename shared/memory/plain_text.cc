@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -12,6 +13,13 @@ namespace acl::memory {
 namespace {
 
 std::string Mapped(std::string_view text, int options) {
+  if (std::all_of(text.begin(), text.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {  // most texts: nothing to map but case
+    std::string out(text);
+    if ((options & UTF8PROC_CASEFOLD) != 0)
+      std::transform(out.begin(), out.end(), out.begin(), [](char c) { return char(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+    return out;
+  }
   if (!IsUtf8(text)) return std::string(text);
   utf8proc_uint8_t* mapped = nullptr;
   const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()), &mapped,
@@ -39,7 +47,9 @@ std::string Settled(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     bool replaced = false;
+    const bool is_mark = text[at] == kPunctuation[0].first[0];  // all begin with the same byte
     for (const auto& [mark, plain] : kPunctuation) {
+      if (!is_mark) break;
       if (std::string_view(text).substr(at).starts_with(mark)) {
         out += plain;
         at += mark.size();
@@ -55,11 +65,6 @@ std::string Settled(const std::string& text) {
   }
   while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.pop_back();
   return out;
-}
-
-bool IsLetter(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || byte >= 0x80;
 }
 
 constexpr int kClean = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_COMPOSE | UTF8PROC_IGNORE;

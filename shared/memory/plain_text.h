@@ -17,8 +17,13 @@ std::string PlainText(std::string_view text);
 // Of a plain text; ends at . ! ? ; and a space, or at a line end. Without what ends them.
 std::vector<std::string> Sentences(std::string_view plain);
 
+// Of a word: letters, digits, '_' and whatever is not ASCII.
+inline bool IsLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+
 struct Word {
-  std::string text;  // letters and digits; '_' and what is not ASCII count as letters
+  std::string text;
   std::size_t begin = 0, end = 0;
 };
 std::vector<Word> Words(std::string_view plain);
