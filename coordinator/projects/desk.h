@@ -52,6 +52,7 @@ class ProjectDesk {
   struct Asked {
     project::Command command;
     std::optional<std::string> request_key;
+    std::optional<Json> same_as;  // what the key stands for, if not the command itself
     std::optional<std::int64_t> expected_seq;  // refused with CHANGED and what came since, if the project is not there any more
   };
   // kNotFound: no such project. kInvalid: the key was used for another command (IsKeyConflict). kCorrupt: it is quarantined, and why.
@@ -62,7 +63,7 @@ class ProjectDesk {
   // As it is now, or (`at_seq`, `at_time`) as it was. kNotFound; kCorrupt as above; kInvalid if it was not yet.
   virtual Result<std::shared_ptr<const ProjectView>> Read(const ProjectId& project) = 0;
   virtual Result<std::shared_ptr<const ProjectView>> ReadAt(const ProjectId& project, std::optional<std::int64_t> at_seq,
-                                                           std::optional<WallTime> at_time) = 0;
+                                                            std::optional<WallTime> at_time) = 0;
 };
 
 }  // namespace acl::coordinator

@@ -57,7 +57,9 @@ struct MemorySubject {
     Hash256 hash;
     WallTime at;
   };
-  std::map<std::string, PostKey> post_keys;  // every request key posted and not pruned, and what was posted under it
+  std::map<std::string, PostKey> post_keys;    // every request key posted and not pruned, and what was posted under it
+  std::map<std::string, GivenAnswer> answers;  // of commands, by request key
+  std::map<std::pair<std::string, std::string>, std::string> rows_shown;  // by table and id
   std::optional<ListingRow> listing;
   std::string error_message;
   std::optional<WallTime> started_at, completed_at;
@@ -109,8 +111,9 @@ class MemoryStore : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
+  Result<DeliverAnswer> DeliverPosts(int max) override;
   // `decide` is called under the store's mutex: it must not call the store.
-  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
   Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;
@@ -264,7 +267,11 @@ class MemoryStore : public KernelStore {
   std::map<std::string, LoopRow> loops_;
   std::map<SessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
   std::map<SubjectId, bool> seen_dead_;  // the mutant whose reap frees in a transaction after the one that looked
-  std::vector<OutboxRow> outbox_;
+  struct SentRow {
+    SubjectId sender;
+    OutboxRow row;
+  };
+  std::vector<SentRow> outbox_;
   std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;
 };
