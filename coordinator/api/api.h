@@ -21,6 +21,7 @@ class EndWatch;
 class EventFeed;
 class KnownContents;
 class KnownSpecs;
+class ProjectDesk;
 class QueueWatch;
 class RunCreator;
 
@@ -60,6 +61,7 @@ struct ApiContext {
   std::string jaeger_url = {};  // links to traces begin with it; empty: no links
   Counter runs_created = {};
   QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
+  ProjectDesk* projects = nullptr;                               // null: there are no routes of projects
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
@@ -76,6 +78,7 @@ void AddActionRoutes(Router& router, const ApiContext& api);      // cancel paus
 void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
+void AddProjectRoutes(Router& router, const ApiContext& api);     // /v1/projects
 void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
 void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
 

@@ -45,6 +45,8 @@ struct NextStep {
 
 // `actor`: tasks that others hold are passed over; empty: of whoever asks nothing is known, and what is held is shown too.
 NextStep ChooseNext(const Document& state, std::string_view actor);
+// The same of a state that was read already; `digest`: its root.
+NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view actor);
 Json ToJson(const NextStep& next);
 
 }  // namespace acl::project

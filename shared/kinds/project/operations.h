@@ -69,6 +69,6 @@ Json SchemaOf(const Parameter& parameter);
 Json SchemaOf(const Operation& operation, const std::vector<Parameter>& more = {});
 
 // Tasks that a reading lists unless it asks for more or less, and how many it may ask for.
-inline constexpr std::int64_t kUsualListed = 200, kMostListed = 10'000;
+inline constexpr std::int64_t kUsualListed = 200, kMostListed = 1'000;
 
 }  // namespace acl::project

@@ -17,6 +17,7 @@
 #include "shared/kernel/memory_queries.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/memory_projects.h"
 #include "tests/support/memory_schedules.h"
 
 namespace acl::coordinator {
@@ -56,6 +57,7 @@ class ApiFixture : public ::testing::Test {
                                                    {},
                                                    bell,
                                                    metrics_.counter({"hits", "help"})});
+    api_->projects = &projects_;
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -163,6 +165,7 @@ class ApiFixture : public ::testing::Test {
   RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
   EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
+  test::MemoryProjects projects_{clock_, ids_};
   std::vector<std::string> rung_;
   Bell bell_;
   std::unique_ptr<ApiContext> api_;

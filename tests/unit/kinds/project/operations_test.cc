@@ -172,7 +172,7 @@ TEST(ProjectOperations, ReadTextsOfAQuery) {
   EXPECT_EQ(*ValueOfText(*list.Find("withdrawn"), "true"), true);
   EXPECT_EQ(*ValueOfText(*list.Find("goal"), "12"), "12");
   for (const char* bad : {"", "1x", "1.5", "99999999999999999999"}) EXPECT_FALSE(ValueOfText(*list.Find("limit"), bad)) << bad;
-  EXPECT_THAT(ValueOfText(*list.Find("limit"), "x").message(), HasSubstr("limit is a whole number from 1 to 10000"));
+  EXPECT_THAT(ValueOfText(*list.Find("limit"), "x").message(), HasSubstr("limit is a whole number from 1 to 1000"));
   EXPECT_FALSE(ValueOfText(*list.Find("withdrawn"), "yes"));
 }
 
