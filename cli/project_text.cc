@@ -17,7 +17,11 @@ const Json& ListOf(const Json& object, const char* key) {
   return found == object.end() || !found->is_array() ? kNone : *found;
 }
 
-Json ObjectOf(const Json& object, const char* key) { return object.is_object() ? object.value(key, Json::object()) : Json::object(); }
+const Json& ObjectOf(const Json& object, const char* key) {
+  static const Json kNone = Json::object();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found == object.end() || !found->is_object() ? kNone : *found;
+}
 
 Session::Colour ColourOf(const std::string& status) {
   if (status == "done") return Session::Colour::kGreen;
