@@ -13,6 +13,7 @@
 #include "coordinator/duty_plan.h"
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
+#include "coordinator/projects/store_desk.h"
 #include "coordinator/queue_watch.h"
 #include "coordinator/request_spans.h"
 #include "coordinator/run_creator.h"
@@ -23,6 +24,7 @@
 #include "shared/http/server.h"
 #include "shared/journal/event.h"
 #include "shared/kafka/relay_sender.h"
+#include "shared/kinds/project/project_kind.h"
 #include "shared/queue/doorbell_server.h"
 #include "shared/telemetry/names.h"
 #include "shared/workflow/workflow_kind.h"
@@ -57,6 +59,7 @@ struct App::Parts {
         ids(clock, random),
         capabilities(StandardRegistry()),
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
+        project_kind(project::MakeProjectKind()),
         database(backend.probe, &metrics),
         tracer(ReadOtelConfig(Environment(), "acl-coordinator"),
                {{"service.version", std::string(kProducerVersion)}, {"process.pid", int(getpid())}}, clock, &metrics),
@@ -79,6 +82,7 @@ struct App::Parts {
   Uuid7Maker ids;
   std::shared_ptr<const CapabilityRegistry> capabilities;
   std::shared_ptr<const SubjectKind> workflow_kind;
+  std::shared_ptr<const CommandKind> project_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
   RunCreator creator{*backend.store,
@@ -88,6 +92,9 @@ struct App::Parts {
                       .told = [this](const std::vector<StepMessage>& rows) { return TellRelays(rows); },
                       .created = metrics.counter(names::kRunsCreated)}};
   EndWatch ends{*backend.queries, clock};
+  std::unique_ptr<StoreDesk> desk =
+      backend.project_names ? std::make_unique<StoreDesk>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
+                            : nullptr;
   QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
   Tracer tracer;
@@ -104,6 +111,7 @@ struct App::Parts {
   std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
   std::vector<std::unique_ptr<Duty>> duties;
   Duty* schedules = nullptr;  // of `duties`: looks at once when a schedule is new or changed here
+  Duty* projects = nullptr;   // of `duties`: looks when something was posted to one
   std::vector<Duty*> relays;  // of `duties`; made before anything rings
   RowsTold rows_told;         // empty: nothing is relayed
   std::mutex lifecycle;
@@ -161,7 +169,8 @@ struct App::Parts {
                          metrics.counter(names::kIdempotencyHits),
                          settings.jaeger_url,
                          metrics.counter(names::kRunsCreated),
-                         &served};
+                         &served,
+                         desk.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -183,6 +192,10 @@ struct App::Parts {
   }
   // Something of this queue became ready: workers look, or the relays of this process do.
   void RingWork(const std::string& queue, bool look = false) {
+    if (queue == project::kProjectQueue) {  // no worker's
+      if (projects != nullptr) projects->Wake();
+      return;
+    }
     doorbell->RingWork(queue, look);
     WakeRelays();
     if (!std::all_of(relays.begin(), relays.end(), [](const Duty* relay) { return relay->held(); })) doorbell->PassOn({});
@@ -234,6 +247,7 @@ struct App::Parts {
     DutyPlan plan{settings.timers,        settings.reap,
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
                   settings.content_grace, {}};
+    if (desk) plan.projects = &desk->commands();
     if (sender) {
       plan.send = [this](const StepMessage& message, int times, bool alone, RelayOptions::Done done) {
         return sender->Send(message, times, alone, std::move(done));
@@ -246,10 +260,11 @@ struct App::Parts {
     for (const PlannedDuty& one : planned) held.names.push_back(one.name);
     leases = std::make_unique<LoopLeases>(std::move(held), *backend.store, clock);
     for (PlannedDuty& one : planned) {
-      const bool is_relay = IsRelay(one), is_schedules = one.name == kSchedulesDuty;
+      const bool is_relay = IsRelay(one), is_schedules = one.name == kSchedulesDuty, is_projects = one.name == kProjectsDuty;
       Duty::Options options{std::move(one.name), std::move(one.turn), std::move(one.on_lost)};
       duties.push_back(std::make_unique<Duty>(std::move(options), *leases, database, clock, &metrics));
       if (is_schedules) schedules = duties.back().get();
+      if (is_projects) projects = duties.back().get();
       if (is_relay) relays.push_back(duties.back().get());
     }
   }

@@ -7,6 +7,7 @@
 
 #include "coordinator/database_watch.h"
 #include "shared/config/settings.h"
+#include "shared/kernel/project_names.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
 #include "shared/postgres/pg_coordinator_store.h"
@@ -22,6 +23,7 @@ struct Backend {
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
   std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
+  std::unique_ptr<ProjectNames> project_names;         // as queries; null: there are no projects
   std::unique_ptr<CoordinatorStore> coordinators;      // as queries; null: this one is not announced
   DatabaseWatch::Probe probe;
   Status sound;  // an error: the settings cannot work, do not start
@@ -33,6 +35,7 @@ struct Backend {
     coordinators.reset();
     keys.reset();
     schedules.reset();
+    project_names.reset();
     queries.reset();
   }
 };

@@ -1,6 +1,8 @@
 #include "coordinator/duty_plan.h"
 
 #include "coordinator/bookkeeper.h"
+#include "coordinator/commands/settle.h"
+#include "shared/kinds/project/project_kind.h"
 
 namespace acl::coordinator {
 
@@ -13,6 +15,10 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   duties.push_back({"reaper", ReaperTurn(context, plan.reap), {}});
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
   duties.push_back({"bookkeeper", BookkeeperTurn(context, schedules.maker.kind, plan.unserved), {}});
+  if (plan.projects != nullptr) {
+    duties.push_back(
+        {kProjectsDuty, SettleTurn(context, *plan.projects, std::string(project::kKindName), project::kProjectQueue, plan.settle), {}});
+  }
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
   if (!plan.send) return planned;

@@ -1,6 +1,7 @@
 #pragma once
 // Which duties a coordinator has, and their turns: one list for the process (app.cc) and for the simulator.
 
+#include "coordinator/commands/command_service.h"
 #include "coordinator/relay.h"
 #include "coordinator/schedules.h"
 
@@ -13,6 +14,9 @@ struct DutyPlan {
   // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
   RelayOptions::Send send;
   milliseconds unserved{2'000};  // how often to look for what no worker is there to decide
+  // Of projects, and how often to look for what was posted to them. Null: there are none.
+  CommandService* projects = nullptr;
+  milliseconds settle{1'000};
 };
 
 struct PlannedDuty {
@@ -22,6 +26,7 @@ struct PlannedDuty {
 };
 
 inline constexpr const char* kSchedulesDuty = "schedules";
+inline constexpr const char* kProjectsDuty = "projects";
 inline bool IsRelay(const PlannedDuty& duty) { return duty.name.starts_with("relay-"); }
 
 struct PlannedDuties {

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "shared/base/fail_point.h"
+#include "shared/kinds/project/project_kind.h"
 #include "shared/queue/relay_book.h"
 #include "shared/telemetry/names.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 constexpr int kRowsAtOnce = 1'000;  // of each queue and band
 constexpr int kSilentPolls = 4;     // so many longest waits without a look, and another relay looks
+
+// Projects are decided by coordinators (coordinator/commands/settle.h).
+bool ForWorkers(const DueRow& row) { return row.key.queue != project::kProjectQueue; }
 
 // What sends that failed leave for the next turn; outlives the relays, as answers may come late.
 struct Failures {
@@ -144,7 +148,9 @@ class Senders {
       const Lane lane(row.key.shard, row.key.queue, row.key.band);
       if (stuck.contains(lane)) continue;
       const int times = book.Wanted(now, row.key);
-      if ((times > 0 && !Send(now, book, MessageFor(row), times, due.rows.size() == 1)) || (times == 0 && !book.room())) {
+      if (!ForWorkers(row)) {
+        book.Moved(row.key);
+      } else if ((times > 0 && !Send(now, book, MessageFor(row), times, due.rows.size() == 1)) || (times == 0 && !book.room())) {
         stuck.insert(lane);
       } else {
         book.Moved(row.key);
@@ -172,7 +178,7 @@ class Senders {
       if (!book->Seen(row.key)) continue;
       any = true;
       const int times = sending ? book->Wanted(now, row.key) : 0;
-      if (times > 0) sending = Send(now, *book, MessageFor(row), times, false);
+      if (times > 0 && ForWorkers(row)) sending = Send(now, *book, MessageFor(row), times, false);
     }
     if (!any) book->EndSweep(now);
     return {};

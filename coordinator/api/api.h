@@ -61,7 +61,7 @@ struct ApiContext {
   std::string jaeger_url = {};  // links to traces begin with it; empty: no links
   Counter runs_created = {};
   QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
-  ProjectDesk* projects = nullptr;                               // null: there are no routes of projects
+  ProjectDesk* projects = nullptr;                               // null: there are none
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };

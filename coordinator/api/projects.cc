@@ -60,8 +60,8 @@ OrRefusal<ProjectDesk::Listed> ReadProject(const ApiContext& api, const HttpRequ
 }
 
 HttpResponse ProblemOfDesk(const Error& error) {
-  const bool key = error.message.find("the request key") != std::string::npos;
-  if (key && (error.code == Code::kInvalid || error.code == Code::kConflict)) return Problem(422, "key-reused", error.message);
+  const bool key = error.message.find("this Idempotency-Key was used") != std::string::npos;
+  if (key && error.code == Code::kInvalid) return Problem(422, "key-reused", error.message);
   if (error.code == Code::kInvalid) return Problem(422, "invalid-request", error.message);
   if (error.code == Code::kCorrupt) return Problem(409, "quarantined", error.message);
   return ProblemOf(error);

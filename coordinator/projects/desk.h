@@ -62,7 +62,7 @@ class ProjectDesk {
   // As it is now, or (`at_seq`, `at_time`) as it was. kNotFound; kCorrupt as above; kInvalid if it was not yet.
   virtual Result<std::shared_ptr<const ProjectView>> Read(const ProjectId& project) = 0;
   virtual Result<std::shared_ptr<const ProjectView>> ReadAt(const ProjectId& project, std::optional<std::int64_t> at_seq,
-                                                           std::optional<WallTime> at_time) = 0;
+                                                            std::optional<WallTime> at_time) = 0;
 };
 
 }  // namespace acl::coordinator

@@ -17,10 +17,15 @@
 
 namespace acl {
 
+// Subjects that are commanded stand in queues of this prefix, which no workflow may name and no worker serves: if nothing else can be said
+// of one, it waits for a command.
+inline constexpr std::string_view kCommandedQueues = "acl.";
+inline bool IsCommanded(std::string_view queue) { return queue.starts_with(kCommandedQueues); }
+
 // What was answered under a request key. Kept with the subject: the same key gives the same answer for as long as the subject lives.
 struct GivenAnswer {
   std::string key;
-  Hash256 request_hash{};  // of the canonical command; another one under the same key is refused
+  Hash256 request_hash{};      // of the canonical command; another one under the same key is refused
   std::int64_t event_seq = 0;  // the head after it
   std::string answer;          // JSON text
 };
@@ -47,6 +52,11 @@ struct CommandItem {
   CommitItem item;  // session nil, disposition ignored
   std::vector<GivenAnswer> answers;
   std::vector<ShownRow> rows;
+  // Set: what was read does not verify. The subject is quarantined and nothing else is written; the outcome is an error, kCorrupt.
+  struct Damage {
+    std::string reason, detail;
+  };
+  std::optional<Damage> damage;
 };
 // nullopt: nothing is to be written. Must be pure: it is asked again if the subject changed while a payload that is too large for a row was
 // being stored.

@@ -55,7 +55,7 @@ CommitItem ReleaseUntilLater(const Claimed& claimed, const SessionId& session) {
 ItemBuilder::ItemBuilder(const SubjectKind& kind, const ItemBase& base, Document before)
     : item(BeginItem(base, Hash256{})), state(std::move(before)), kind_(&kind), journal_(base.journal) {}
 
-Status ItemBuilder::Take(EventDraft draft, WallTime now) {
+Status ItemBuilder::TakeDraft(EventDraft draft, WallTime now) {
   const bool joins = open_ && kind_->Joins(open_->type, draft.type);
   if (open_ && !joins) SealLast(now);
   auto folded = Fold(*kind_, state, std::move(draft));
@@ -104,10 +104,13 @@ void ItemBuilder::Seal(Event event, WallTime now) {
 }
 
 Result<ItemBuilder::Stops> ItemBuilder::Decide(const Input& input, WallTime now) {
-  Decision decision = kind_->Decide(state, input, std::max(now, item.last_timestamp));
+  return Take(kind_->Decide(state, input, std::max(now, item.last_timestamp)), now);
+}
+
+Result<ItemBuilder::Stops> ItemBuilder::Take(Decision decision, WallTime now) {
   std::vector<std::int64_t> landed;  // by draft: the event it stands in
   for (EventDraft& draft : decision.events) {
-    if (Status taken = Take(std::move(draft), now); !taken) return taken.error();
+    if (Status taken = TakeDraft(std::move(draft), now); !taken) return taken.error();
     landed.push_back(LastSeq());
   }
   Append(decision.attempts, item.attempts);

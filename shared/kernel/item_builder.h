@@ -53,6 +53,7 @@ class ItemBuilder {
   };
   // Asks the kind and takes what it decides. kInternal: the kind contradicts itself; quarantine the subject.
   Result<Stops> Decide(const Input& input, WallTime now);
+  Result<Stops> Take(Decision decision, WallTime now);  // what it decided already
   // Nothing follows: seals the last event, says the state's root.
   void Finish(WallTime now);
   // Numbers and chains an event with type, payload and the payload's hashes.
@@ -70,7 +71,7 @@ class ItemBuilder {
   Document state;  // after what was decided so far
 
  private:
-  Status Take(EventDraft draft, WallTime now);
+  Status TakeDraft(EventDraft draft, WallTime now);
   void SealLast(WallTime now);  // no event joins it any more
   std::int64_t LastSeq() const { return item.base_seq + std::int64_t(item.events.size()) + (open_ ? 1 : 0); }
   void CancelTask(TaskKey key);

@@ -63,6 +63,10 @@ SubjectView MemoryQueries::View(const MemorySubject& subject) const {
   } else if (!subject.timers.empty() || subject.waiting) {
     view.state = OpenState::kWaiting;
     view.since = subject.waiting_since;
+  } else if (IsCommanded(subject.queue)) {
+    view.state = OpenState::kWaiting;
+    view.waiting_reason = "command";
+    view.since = subject.head.last_timestamp;
   }
   return view;
 }

@@ -57,7 +57,9 @@ struct MemorySubject {
     Hash256 hash;
     WallTime at;
   };
-  std::map<std::string, PostKey> post_keys;  // every request key posted and not pruned, and what was posted under it
+  std::map<std::string, PostKey> post_keys;    // every request key posted and not pruned, and what was posted under it
+  std::map<std::string, GivenAnswer> answers;  // of commands, by request key
+  std::map<std::pair<std::string, std::string>, std::string> rows_shown;  // by table and id
   std::optional<ListingRow> listing;
   std::string error_message;
   std::optional<WallTime> started_at, completed_at;
@@ -110,7 +112,7 @@ class MemoryStore : public KernelStore {
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
   // `decide` is called under the store's mutex: it must not call the store.
-  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
   Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;

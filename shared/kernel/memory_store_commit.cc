@@ -218,39 +218,72 @@ CommitOutcome MemoryStore::ReadBackOne(const CommitItem& item) {
   return {Kind::kFenced, 0, {}};
 }
 
-Result<CommitOutcome> MemoryStore::Direct(const SubjectId& id, const DirectDecider& decide) {
+Result<CommitOutcome> MemoryStore::Command(const CommandRequest& request, const CommandDecider& decide) {
   std::lock_guard lock(mutex_);
+  const SubjectId id = request.subject;
   MemorySubject* subject = Find(id);
   if (subject == nullptr) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
   if (Locked(id)) return Error{Code::kTimeout, fmt::format("subject {}: its lease row is locked", id.ToString())};
-  if (subject->closed || subject->quarantined() || subject->holder || !subject->inbox.empty()) {
+  if (subject->closed || subject->quarantined() || subject->holder || (!request.takes_inbox && !subject->inbox.empty())) {
     const char* why = subject->closed          ? "is closed"
                       : subject->quarantined() ? "is quarantined"
                       : subject->holder        ? "is held"
                                                : "has unread inputs";
     return Error{Code::kConflict, fmt::format("subject {} {}: post to its inbox instead", id.ToString(), why)};
   }
-  Claimed claimed = Read(*subject);
+  CommandView view{Read(*subject), {}};
+  Claimed& claimed = view.claimed;
   claimed.token = Mint(subject->token);
   claimed.db_now = Now();
-  auto item = decide(claimed);
-  if (!item) return item.error();  // nothing was written, the minted token included
-  item->subject = id;
-  item->token = claimed.token;
-  if (item->base_seq != subject->head.seq) {
-    return Error{Code::kInvalid, fmt::format("direct command decided on event {}, the head is {}", item->base_seq, subject->head.seq)};
+  if (request.known_seq > 0 && request.known_seq <= subject->head.seq) {
+    claimed.sticky = true;
+    claimed.snapshot.reset();
+    claimed.attempts.clear();
+    claimed.events.assign(subject->events.end() - std::ptrdiff_t(subject->head.seq - request.known_seq), subject->events.end());
   }
-  if (auto wrong = WhatIsWrong(*subject, *item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
-  for (const Event& event : item->events) {  // stored on the way
+  for (const std::string& key : request.keys) {
+    if (const auto given = subject->answers.find(key); given != subject->answers.end()) view.answered.push_back(given->second);
+  }
+  auto decided = decide(view);
+  if (!decided) return decided.error();  // nothing was written, the minted token included
+  if (!*decided) return CommitOutcome{CommitOutcome::Kind::kCommitted, subject->wake, {}};
+  if (const auto& damage = (*decided)->damage) {
+    subject->token = claimed.token;
+    subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
+    PutQuarantine(*subject, damage->reason, damage->detail);
+    return Error{Code::kCorrupt, damage->detail};
+  }
+  CommitItem& item = (*decided)->item;
+  item.subject = id;
+  item.token = claimed.token;
+  if (item.base_seq != subject->head.seq) {
+    return Error{Code::kInvalid, fmt::format("command decided on event {}, the head is {}", item.base_seq, subject->head.seq)};
+  }
+  if (auto wrong = WhatIsWrong(*subject, item)) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *wrong};
+  for (const Event& event : item.events) {  // stored on the way
     if (event.apart) contents_.try_emplace(event.content_hash, StoredContent{*event.payload, Now(), {}, {}});
   }
-  if (auto missing = MissingContent(ContentsOf(*item))) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *missing};
+  if (auto missing = MissingContent(ContentsOf(item))) return CommitOutcome{CommitOutcome::Kind::kRejected, subject->wake, *missing};
   subject->token = claimed.token;
   subject->grants.push_back({subject->token, SessionId{}, "direct", subject->head.seq, 0, Now()});
   MemoryRecord& record = Note(MemoryRecord::What::kDirect, *subject);
-  record.events = std::int64_t(item->events.size());
-  item->disposition = Disposition::kKeep;
-  Apply(*subject, *item);
+  record.events = std::int64_t(item.events.size());
+  item.disposition = Disposition::kKeep;
+  Apply(*subject, item);
+  for (GivenAnswer& answer : (*decided)->answers) {
+    const std::string key = answer.key;
+    subject->answers.emplace(key, std::move(answer));
+  }
+  for (ShownRow& row : (*decided)->rows) {
+    if (row.row) {
+      subject->rows_shown[{row.table, row.id}] = std::move(*row.row);
+    } else {
+      subject->rows_shown.erase({row.table, row.id});
+    }
+  }
+  if (request.takes_inbox && subject->wake > 0) {
+    std::erase_if(ready_, [&](const ReadyRow& row) { return row.subject == id && row.ready_at <= Now(); });
+  }
   return CommitOutcome{CommitOutcome::Kind::kCommitted, subject->wake, {}};
 }
 

@@ -15,4 +15,15 @@ Result<std::map<Hash256, std::string>> KernelStore::GetContents(std::span<const 
   return found;
 }
 
+Result<CommitOutcome> KernelStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
+  CommandRequest request;
+  request.subject = subject;
+  request.takes_inbox = false;
+  return Command(request, [&](const CommandView& view) -> Result<std::optional<CommandItem>> {
+    auto item = decide(view.claimed);
+    if (!item) return item.error();
+    return std::optional(CommandItem{std::move(*item), {}, {}});
+  });
+}
+
 }  // namespace acl

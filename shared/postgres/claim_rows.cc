@@ -10,7 +10,7 @@ namespace {
 
 // From kN5 on: of claims alone.
 enum Column { kPart, kSubject, kN1, kN2, kN3, kN4, kU1, kU2, kT1, kT2, kB1, kB2, kB3, kAt1, kN5, kN6, kT3, kT4, kB4, kBegunWaits };
-enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kTask = 8 };
+enum Part { kMeta = 0, kHead = 1, kSnapshot = 2, kEvent = 3, kAttempt = 4, kInbox = 5, kTimer = 6, kTask = 8, kGiven = 9 };
 
 Snapshot ReadSnapshot(const Rows& rows, int i) {
   Snapshot snapshot;
@@ -125,6 +125,7 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
       answer.begun_waits = rows.columns() > kBegunWaits && rows.Bool(i, kBegunWaits);
       continue;
     }
+    if (part == kGiven) continue;
     SubjectId subject{rows.Id(i, kSubject)};
     if (part == kTask) {
       answer.tasks.push_back(ReadTask(rows, i, subject));
@@ -153,6 +154,14 @@ ClaimAnswer DecodeClaim(const Rows& rows) {
     answer.claimed.push_back(std::move(claimed));
   }
   return answer;
+}
+
+std::vector<GivenAnswer> DecodeAnswers(const Rows& rows) {
+  std::vector<GivenAnswer> answers;
+  for (int i = 0; i < rows.size(); ++i) {
+    if (rows.Int(i, kPart) == kGiven) answers.push_back({rows.Text(i, kT1), rows.Hash(i, kB1), rows.Int(i, kN1), rows.Text(i, kT2)});
+  }
+  return answers;
 }
 
 }  // namespace acl::pg

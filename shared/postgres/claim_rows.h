@@ -1,10 +1,10 @@
 #pragma once
-// Reads the rows of read_granted() (migrations/0161_suspects_granted.sql) and read_subjects() (0123) back into values: claims get the one,
-// direct commands the other, whose first columns are the same.
+// Reads the rows of read_granted() (migrations/0161_suspects_granted.sql) and open_command() (0193_projects.sql) back into values.
 
 #include <string>
 #include <string_view>
 
+#include "shared/kernel/command.h"
 #include "shared/kernel/types.h"
 #include "shared/postgres/connection.h"
 
@@ -12,6 +12,7 @@ namespace acl::pg {
 
 // Throws std::exception if a row does not decode.
 ClaimAnswer DecodeClaim(const Rows& rows);
+std::vector<GivenAnswer> DecodeAnswers(const Rows& rows);
 
 // The columns beside an event's stored payload that it may be packed with (shared/postgres/packed_payload.h); it is if `root` is not null.
 struct PackedWith {

@@ -1,8 +1,7 @@
-// Group commit, read back, direct command.
+// Group commit, read back.
 #include <set>
 
 #include "shared/base/fail_point.h"
-#include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
@@ -25,9 +24,6 @@ FROM unnest($subject::uuid[], $token::bigint[], $last::bigint[], $step::text[], 
 LEFT JOIN leases l ON l.subject_id = i.subject LEFT JOIN subject_head h ON h.subject_id = i.subject
 LEFT JOIN event_rows e ON e.subject_id = i.subject AND e.seq = i.last ORDER BY i.n)",
                           true);
-
-const Statement kOpenDirect("direct.open", Statement::Kind::kWrite,
-                            "SELECT part, subject, n1, n2, n3, n4, u1, u2, t1, t2, b1, b2, b3, at1 FROM open_direct($subject::uuid)", true);
 
 Status CheckBatch(std::span<const CommitItem> items) {
   std::set<SubjectId> once;
@@ -144,73 +140,6 @@ Result<Outcomes> PgStore::ReadBack(std::span<const CommitItem> items) {
     for (int i = 0; i < rows->size(); ++i) outcomes.push_back(ReadBackOne(*rows, i, items[std::size_t(i)]));
     return outcomes;
   });
-}
-
-// Payloads that are too large for a row are stored between two transactions: a slow store would else hold the lease's lock. What was
-// decided in the first still holds in the second if the token to be minted is the same: nobody was granted the subject meanwhile.
-Result<CommitOutcome> PgStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
-  constexpr int kMostChanges = 5;
-  std::optional<CommitItem> stored;
-  for (int attempt = 0; attempt < kMostChanges; ++attempt) {
-    auto outcome = DirectOnce(subject, decide, stored);
-    if (!outcome) return outcome.error();
-    if (*outcome) return std::move(**outcome);
-    for (const Event& event : stored->events) {
-      if (!event.apart) continue;
-      const Content content(event.content_hash, *event.payload);
-      if (Status put = PutContents({&content, 1}); !put) return put.error();
-    }
-  }
-  return Error{Code::kUnavailable, "direct: subject " + subject.ToString() + " changed " + std::to_string(kMostChanges) +
-                                       " times while a large payload was stored: try again"};
-}
-
-// The one transaction across round trips: lease locked and token raised, decided here, appended, committed. The lease stays free. nullopt:
-// nothing was written, `stored` is what was decided, and its payloads apart are to be stored first.
-Result<std::optional<CommitOutcome>> PgStore::DirectOnce(const SubjectId& subject, const DirectDecider& decide,
-                                                         std::optional<CommitItem>& stored) {
-  auto taken = pool_->Take();
-  if (!taken) return taken.error();
-  pg::Connection& connection = **taken;
-  if (Status begun = connection.Begin(); !begun) return begun.error();
-  pg::Params open;
-  auto opened = connection.Run(kOpenDirect, open.Id("subject", subject));
-  if (!opened) return opened.error();  // giving the connection back rolls back
-  auto claimed = pg::Decoded<ClaimAnswer>("direct.open", [&] { return pg::DecodeClaim(*opened); });
-  if (!claimed) return claimed.error();
-  if (claimed->claimed.size() != 1) return Error{Code::kInternal, "direct.open: subject " + subject.ToString() + " has no head row"};
-
-  const Claimed& found = claimed->claimed.front();
-  if (!stored || stored->token != found.token || stored->base_seq != found.head.seq) {
-    auto item = decide(found);
-    if (!item) return item.error();
-    if (item->subject != subject || item->token != found.token) {
-      return Error{Code::kInternal, "direct: the decision is for another subject or token"};
-    }
-    if (auto wrong = pg::WhatIsWrong(*item)) return std::optional(CommitOutcome{Kind::kRejected, 0, *wrong});
-    stored = std::move(*item);
-    bool large = false;
-    for (Event& event : stored->events) {
-      event.apart = event.apart || (event.payload && std::int64_t(event.payload->size()) > object_bytes_);
-      large = large || event.apart;
-    }
-    if (large) return std::optional<CommitOutcome>();
-  }
-  std::span<const CommitItem> one(&*stored, 1);
-  pg::SqlError details;
-  auto types = connection.SentTypes();
-  if (!types) return types.error();
-  auto rows =
-      connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true, **types), &details);
-  if (!rows) {
-    if (details.item_is_bad()) return std::optional(CommitOutcome{Kind::kRejected, 0, rows.message()});
-    return rows.error();
-  }
-  auto outcomes = pg::Decoded<Outcomes>("direct", [&] { return pg::DecodeCommit(*rows, one); });
-  if (!outcomes) return outcomes.error();
-  if (outcomes->front().kind != Kind::kCommitted) return std::optional(outcomes->front());
-  if (Status committed = connection.Commit(); !committed) return committed.error();
-  return std::optional(outcomes->front());
 }
 
 }  // namespace acl

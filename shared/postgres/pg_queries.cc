@@ -121,6 +121,10 @@ void FillState(const Rows& rows, int i, SubjectView& view) {
   } else if (view.next_wake || !view.waiting_reason.empty()) {
     view.state = OpenState::kWaiting;
     view.since = rows.MaybeTime(i, kSince);
+  } else if (IsCommanded(view.queue)) {
+    view.state = OpenState::kWaiting;
+    view.waiting_reason = "command";
+    view.since = rows.MaybeTime(i, kLastAt);
   }
 }
 

@@ -56,7 +56,7 @@ class PgStore final : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
-  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
 
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
@@ -87,7 +87,9 @@ class PgStore final : public KernelStore {
   Result<std::vector<CreateOutcome>> CreateAtOnce(std::span<const pg::SealedItem> items, Token token, WallTime now);
   Result<std::vector<CreateOutcome>> CreateAny(std::span<const pg::SealedItem> items, Token token, WallTime now);
   Result<std::span<const CreateItem>> SetApart(std::span<const CreateItem> items, std::vector<CreateItem>& copies);
-  Result<std::optional<CommitOutcome>> DirectOnce(const SubjectId& subject, const DirectDecider& decide, std::optional<CommitItem>& stored);
+  // pg_command_store.cc
+  Result<std::optional<CommitOutcome>> CommandOnce(const CommandRequest& request, const CommandDecider& decide,
+                                                   std::optional<CommandItem>& stored);
   // pg_object_contents.cc
   Status PutObject(const Content& content);
   Result<std::string> GetObject(const Hash256& hash, const std::string& key, std::int64_t size);

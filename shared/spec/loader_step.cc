@@ -1,4 +1,5 @@
 // The steps of a file, in either dialect of document 002 (compat.md 1.3).
+#include "shared/kernel/command.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"
 
@@ -251,6 +252,10 @@ std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields) {
   if (braces)  // no worker serves a queue of that name: it would wait for ever
     reader->Strictly(!reader->options().accepted_before, node->mark, "template-not-expanded",
                      fields.What("queue") + " holds {{: templates are expanded in 'inputs' only; write the queue's name");
+  if (IsCommanded(*queue)) {
+    reader->Strictly(!reader->options().accepted_before, node->mark, "bad-name",
+                     "a queue whose name begins with \"" + std::string(kCommandedQueues) + "\" is the system's own: no worker serves it");
+  }
   if (auto wrong = BadName(*queue, 64)) {
     reader->Error(node->mark, "bad-name", "a queue " + *wrong);
     return std::nullopt;

@@ -89,8 +89,8 @@ Result<KernelStore::InboxView> FaultyStore::ReadInbox(const SubjectId& subject, 
 Result<PostAnswer> FaultyStore::Post(const InboxPost& post) {
   return Through<Result<PostAnswer>>("Post", true, [&] { return inner_.Post(post); });
 }
-Result<CommitOutcome> FaultyStore::Direct(const SubjectId& subject, const DirectDecider& decide) {
-  return Through<Result<CommitOutcome>>("Direct", true, [&] { return inner_.Direct(subject, decide); });
+Result<CommitOutcome> FaultyStore::Command(const CommandRequest& request, const CommandDecider& decide) {
+  return Through<Result<CommitOutcome>>("Command", true, [&] { return inner_.Command(request, decide); });
 }
 Result<PostAnswer> FaultyStore::FinishTask(const TaskReport& report) {
   return Through<Result<PostAnswer>>("FinishTask", true, [&] { return inner_.FinishTask(report); });

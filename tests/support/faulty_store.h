@@ -50,7 +50,7 @@ class FaultyStore : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
-  Result<CommitOutcome> Direct(const SubjectId& subject, const DirectDecider& decide) override;
+  Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;
   Result<std::vector<HeldTask>> TasksOf(const SessionId& session, milliseconds older_than) override;

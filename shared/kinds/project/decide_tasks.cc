@@ -275,8 +275,9 @@ void Decider::ExpireClaim() {
   const Task task = TheTask();
   const std::int64_t token = arguments_.Number("token", 0, 0, INT64_MAX);
   NothingElse();
-  // Renewed, handed back or taken by another meanwhile: nothing ran out.
-  if (!task.claim || task.claim->token != token || !task.claim->expires || *task.claim->expires > now_) return;
+  // Handed back or taken by another meanwhile: nothing ran out. Whether its time is over the database's clock has said, which fired the
+  // timer.
+  if (!task.claim || task.claim->token != token || !task.claim->expires) return;
   Json facts = {{"task_id", task.id}, {"holder", task.claim->holder}, {"token", token}};
   if (task.abandoned + 1 >= kMostAbandoned) {
     facts["blocker_id"] = fmt::format("b{}", task.blockers_made + 1);

@@ -44,7 +44,8 @@ class Evolver {
  private:
   bool Change() {
     const std::string& type = draft_.type;
-    if (type == events::kProjectCreated || type == events::kRefused || type == events::kDependencyReopened) return true;
+    if (type == events::kProjectCreated || type == events::kRefused || type == events::kDependencyReopened || type == events::kReleased)
+      return true;
     if (type == events::kGoalCreated) return NewGoal();
     if (type == events::kTaskAdded) return NewTask();
     if (type == events::kCheckpoint) return NewCheckpoint();

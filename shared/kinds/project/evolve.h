@@ -9,7 +9,7 @@
 namespace acl::project {
 
 namespace events {
-inline constexpr std::string_view kProjectCreated = "project.created";
+inline constexpr std::string_view kProjectCreated = "project.created", kReleased = "project.quarantine_released";
 inline constexpr std::string_view kGoalCreated = "goal.created", kGoalChanged = "goal.changed", kGoalStatus = "goal.status_changed",
                                   kGoalWithdrawn = "goal.withdrawn";
 inline constexpr std::string_view kTaskAdded = "task.added", kTaskChanged = "task.changed", kTaskStarted = "task.started",

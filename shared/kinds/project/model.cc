@@ -176,21 +176,38 @@ std::optional<Checkpoint> FindCheckpoint(const Document& state, std::string_view
   return Find(state, CheckpointKey(id), &CheckpointFrom);
 }
 
+namespace {
+
+template <class T>
+void Put(std::map<std::string, T>& all, const std::string& id, const Json* value, T (*from)(const Json&)) {
+  if (value == nullptr) {
+    all.erase(id);
+  } else {
+    all.insert_or_assign(id, from(*value));
+  }
+}
+
+void PutEntry(const std::string& entry, const Json* value, Work& work) {
+  const auto id = [&](std::string_view prefix) { return entry.substr(prefix.size()); };
+  if (entry == kProjectKey) {
+    work.project = value == nullptr ? Project{} : ProjectFrom(*value);
+  } else if (entry.starts_with("goal:")) {
+    Put(work.goals, id("goal:"), value, &GoalFrom);
+  } else if (entry.starts_with("task:")) {
+    Put(work.tasks, id("task:"), value, &TaskFrom);
+  } else if (entry.starts_with("checkpoint:")) {
+    Put(work.checkpoints, id("checkpoint:"), value, &CheckpointFrom);
+  }
+}
+
+}  // namespace
+
+void Reread(const Document& state, const std::string& entry, Work& work) { PutEntry(entry, state.Find(entry), work); }
+
 Work ReadWork(const Document& state) {
   Work work;
   state.ForEach([&](const std::string& key, const Json& value) {
-    if (key == kProjectKey) {
-      work.project = ProjectFrom(value);
-    } else if (key.starts_with("goal:")) {
-      Goal goal = GoalFrom(value);
-      work.goals.emplace(goal.id, std::move(goal));
-    } else if (key.starts_with("task:")) {
-      Task task = TaskFrom(value);
-      work.tasks.emplace(task.id, std::move(task));
-    } else if (key.starts_with("checkpoint:")) {
-      Checkpoint checkpoint = CheckpointFrom(value);
-      work.checkpoints.emplace(checkpoint.task, std::move(checkpoint));
-    }
+    PutEntry(key, &value, work);
     return true;
   });
   return work;

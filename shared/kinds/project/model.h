@@ -106,5 +106,7 @@ struct Work {
   std::map<std::string, Checkpoint> checkpoints;
 };
 Work ReadWork(const Document& state);
+// One entry of it as it is now in the state.
+void Reread(const Document& state, const std::string& entry, Work& work);
 
 }  // namespace acl::project

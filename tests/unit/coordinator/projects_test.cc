@@ -175,14 +175,14 @@ TEST_F(Projects, AnUnknownProjectIsNotFoundWhateverIsAsked) {
   EXPECT_EQ(Ask("GET", "/v1/projects/nobody/events").status, 404);
 }
 
-TEST_F(Projects, AnExpectedSequenceThatIsPastIsRefusedWithWhatCameSince) {
+TEST_F(Projects, AnExpectedSequenceThatIsPastIsRefused) {
   Make();
   Do("create_goal", {{"text", "Write"}, {"expected_seq", 1}});
   const auto late = Post("/v1/projects/book/create_goal", {{"text", "Write too"}, {"expected_seq", 1}, {"by", "bob"}});
   EXPECT_EQ(late.status, 409);
   EXPECT_EQ(late.body["reason"], "CHANGED");
   EXPECT_EQ(late.body["event_seq"], 2);
-  EXPECT_EQ(late.body["details"]["events"], Json::array({"goal.created"}));
+  EXPECT_EQ(late.body["details"]["head_seq"], 2);
   EXPECT_EQ(Get("/goals")["goals"].size(), 1u);
 }
 
@@ -336,15 +336,56 @@ TEST_F(Projects, AQueryThatDoesNotFitIsRefused) {
   }
 }
 
-TEST_F(Projects, WhatIsLostIsSaid) {
+// What was done is in the journal, and its events are read as a run's are.
+TEST_F(Projects, TheJournalIsOfTheProjectAlone) {
   Fill();
-  projects_.fails = Error{Code::kCorrupt, "the project is quarantined: event 7 does not verify; airun verify shows it"};
-  const auto answer = Ask("GET", "/v1/projects/book/next");
-  EXPECT_EQ(answer.status, 409);
-  EXPECT_EQ(answer.code(), "quarantined");
-  EXPECT_THAT(answer.text, HasSubstr("airun verify"));
-  projects_.fails = Error{Code::kUnavailable, "no database"};
+  Make("atlas");
+  const Json page = Get("/events");
+  EXPECT_EQ(page["head_seq"], Get()["event_seq"]);
+  ASSERT_EQ(page["events"].size(), page["head_seq"].get<std::size_t>());
+  EXPECT_EQ(page["events"][0]["event_type"], "project.created");
+  EXPECT_EQ(Get("/events", "atlas")["events"].size(), 1u);
+  EXPECT_EQ(Get("/events?after_seq=3&limit=2")["events"][0]["event_seq"], 4);
+  EXPECT_EQ(Post("/v1/projects/book/complete_task", {{"task_id", "t1"}, {"by", "bob"}}).status, 409);
+  EXPECT_EQ(Get("/events")["events"].back()["event_type"], "command.refused");
+  EXPECT_EQ(Ask("GET", "/v1/projects/book/events?limit=0").status, 400);
+}
+
+// A desk out of reach, or of a project that does not verify.
+class FailingDesk final : public ProjectDesk {
+ public:
+  explicit FailingDesk(ProjectDesk& names) : names_(names) {}
+
+  Error error{Code::kInternal, ""};
+
+  Result<std::vector<Listed>> List(const std::string&, int) override { return error; }
+  Result<Listed> Find(const std::string& id_or_name) override { return names_.Find(id_or_name); }
+  Result<Done> Execute(const ProjectId&, const Asked&) override { return error; }
+  Result<Done> Create(const Asked&) override { return error; }
+  Result<std::shared_ptr<const ProjectView>> Read(const ProjectId&) override { return error; }
+  Result<std::shared_ptr<const ProjectView>> ReadAt(const ProjectId&, std::optional<std::int64_t>, std::optional<WallTime>) override {
+    return error;
+  }
+
+ private:
+  ProjectDesk& names_;
+};
+
+TEST_F(Projects, WhatIsLostIsSaid) {
+  Make();
+  FailingDesk desk(projects_);
+  api_->projects = &desk;
+  router_ = Router();
+  AddProjectRoutes(router_, *api_);
+  desk.error = {Code::kCorrupt, "the project is quarantined: event 7 does not verify; airun verify shows it"};
+  for (const auto& answer : {Ask("GET", "/v1/projects/book/next"), Post("/v1/projects/book/take_next", {{"by", "ann"}})}) {
+    EXPECT_EQ(answer.status, 409);
+    EXPECT_EQ(answer.code(), "quarantined");
+    EXPECT_THAT(answer.text, HasSubstr("airun verify"));
+  }
+  desk.error = {Code::kUnavailable, "no database"};
   EXPECT_EQ(Post("/v1/projects/book/take_next", {{"by", "ann"}}).status, 503);
+  EXPECT_EQ(Ask("GET", "/v1/projects").status, 503);
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+#pragma once
+// Commands on subjects of one kind, from any thread (DESIGN.md section 4, "Command"). What is asked of one subject while a command of it is
+// under way goes together with the next, in one transaction; subjects do not wait for each other. States are remembered: a command costs
+// the same whatever the state's size, and what other coordinators did is read when it is met.
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "coordinator/commands/commanded.h"
+#include "shared/base/uuid7.h"
+#include "shared/kernel/queries.h"
+#include "shared/kernel/store.h"
+
+namespace acl::coordinator {
+
+class CommandService {
+ public:
+  struct Options {
+    std::size_t most_at_once = 64;                               // commands of one subject in a transaction
+    std::size_t most_remembered_bytes = std::size_t(256) << 20;  // of states; what was not asked for the longest goes first
+  };
+  CommandService(KernelStore& store, Queries& queries, const CommandKind& kind, Uuid7Maker& ids, Options options);
+  CommandService(KernelStore& store, Queries& queries, const CommandKind& kind, Uuid7Maker& ids)
+      : CommandService(store, queries, kind, ids, Options{}) {}
+
+  // kNotFound: no such subject of this kind. kCorrupt: it is quarantined, and why. kUnavailable: nothing was done, or it cannot be told:
+  // asked again under the same key, it is done once.
+  Result<Reply> Execute(const SubjectId& subject, CommandAsked asked);
+  // Decides what is unread, if anything is.
+  Status Settle(const SubjectId& subject);
+
+  struct View {
+    std::int64_t head_seq = 0;
+    Hash256 chain{};
+    WallTime head_at;
+    Document state;
+    // Entries that changed since the view with head `before`; nullopt: that is not known.
+    std::optional<std::set<std::string>> changed;
+  };
+  // As it is now. `before`: the head of the view that the caller has; 0: none. Errors as of Execute.
+  Result<View> Read(const SubjectId& subject, std::int64_t before = 0);
+  // As it was after that event. kInvalid if it is not there yet, or what led to it was removed.
+  Result<View> ReadAt(const SubjectId& subject, std::int64_t seq);
+
+ private:
+  struct Pending {
+    const CommandAsked* asked = nullptr;  // nullptr: settle
+    bool done = false;
+    std::optional<Error> error;
+    Reply reply;
+  };
+  // All of one subject.
+  struct Room {
+    std::mutex mutex;
+    std::condition_variable turn;
+    std::deque<Pending*> waiting;
+    bool busy = false;                   // somebody decides for all who wait
+    std::shared_ptr<const Known> known;  // null: nothing is remembered
+    std::int64_t changed_from = 0;       // Known::changed is since this head, or since an earlier one
+    std::size_t bytes = 0;               // as Remember counted them
+    std::list<SubjectId>::iterator place;
+  };
+  // A commit whose answer was lost.
+  struct Sent {
+    Hash256 chain{};
+    std::vector<Reply> replies;
+  };
+
+  std::shared_ptr<Room> RoomOf(const SubjectId& subject);
+  void Remember(const SubjectId& subject, Room& room, std::shared_ptr<const Known> known);
+  Result<Reply> Ask(const SubjectId& subject, const CommandAsked* asked);
+  void DecideTogether(const SubjectId& subject, Room& room, std::span<Pending* const> together);
+  // What was answered, and what is known after it.
+  Result<std::vector<Reply>> Transact(const SubjectId& subject, std::shared_ptr<const Known>& known, std::span<const CommandAsked> asked);
+  Result<std::optional<Snapshot>> SnapshotOf(const Known& known);
+  Result<std::shared_ptr<const Known>> ReadOn(const SubjectId& subject, std::shared_ptr<const Known> known);
+  Error QuarantineFor(const SubjectId& subject, std::int64_t head_seq, const Error& damage);
+  Result<SubjectView> Look(const SubjectId& subject);
+
+  KernelStore& store_;
+  Queries& queries_;
+  const CommandKind& kind_;
+  Uuid7Maker& ids_;
+  const Options options_;
+  std::mutex mutex_;  // of what follows
+  std::map<SubjectId, std::shared_ptr<Room>> rooms_;
+  std::list<SubjectId> asked_last_;  // the latest first
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace acl::coordinator

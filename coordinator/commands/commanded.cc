@@ -1,0 +1,119 @@
+#include "coordinator/commands/commanded.h"
+
+#include <algorithm>
+
+#include "shared/journal/delta.h"
+#include "shared/kernel/item_builder.h"
+
+namespace acl::coordinator {
+namespace {
+
+// Keys of the entries that an event of ours changes.
+void AddChanged(const Event& event, std::set<std::string>& changed) {
+  auto payload = ParseJson(*event.payload, kStoredJson);
+  if (!payload) return;  // it verified: its text is JSON
+  const auto patch = payload->find(kDeltaKey);
+  if (patch == payload->end()) return;
+  auto delta = Delta::Parse(std::move(*patch));
+  if (!delta) return;
+  for (const DeltaOp& op : delta->ops) changed.insert(op.entry);
+}
+
+std::int64_t HeadOf(const ItemBuilder& made) { return made.item.base_seq + std::int64_t(made.item.events.size()) + (made.open() ? 1 : 0); }
+
+// Answers what is known already. True if it is.
+bool Replay(const CommandAsked& asked, std::span<const GivenAnswer> given, Reply& reply) {
+  if (!asked.key) return false;
+  const auto known = std::find_if(given.begin(), given.end(), [&](const GivenAnswer& one) { return one.key == *asked.key; });
+  if (known == given.end()) return false;
+  reply.head_seq = known->event_seq;
+  reply.key_conflict = known->request_hash != asked.hash;
+  reply.replayed = !reply.key_conflict;
+  if (auto answer = ParseJson(known->answer, kStoredJson); answer && reply.replayed) reply.answer = std::move(*answer);
+  return true;
+}
+
+}  // namespace
+
+Status GoOn(const SubjectId& subject, const std::vector<Event>& events, const ChunkReader& read_chunk, Known& known) {
+  if (events.empty()) return {};
+  if (Status more = GoOnRestoring(subject, events, read_chunk, known.restored); !more) return more;
+  known.head_at = events.back().timestamp;
+  for (const Event& event : events) {
+    if (event.payload && !event.apart) {
+      AddChanged(event, known.changed);
+    } else {
+      known.all_changed = true;
+    }
+  }
+  return {};
+}
+
+Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& known) {
+  const Claimed& claimed = view.claimed;
+  if (claimed.sticky) {
+    Status more = GoOn(claimed.subject, claimed.events, read_chunk, known);
+    if (more) more = MatchesHead(known.restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root);
+    if (!more && more.code() == Code::kCorrupt)
+      return Error{Code::kConflict, "what was remembered is of another journal: " + more.message()};
+    return more;
+  }
+  auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, read_chunk);
+  if (!restored) return restored.error();
+  known = Known{};
+  known.restored = std::move(*restored);
+  known.head_at = claimed.head.last_timestamp;
+  known.newest = claimed.snapshot;
+  if (known.newest) known.newest->inline_state.reset();
+  return MatchesHead(known.restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root);
+}
+
+Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
+                          std::span<const CommandAsked> asked) {
+  const WallTime now = std::max(view.claimed.db_now, view.claimed.head.last_timestamp);
+  ItemBuilder made(kind, BaseOf(view.claimed, SessionId{}), known.restored.state);
+  for (InboxInput& one : inbox) {
+    made.item.consumed_inbox.push_back(one.id);
+    const Input input = std::move(one);
+    if (auto decided = made.Decide(input, now); !decided) return decided.error();
+  }
+  Round round;
+  CommandItem item;
+  std::vector<GivenAnswer> given = view.answered;
+  for (const CommandAsked& one : asked) {
+    Reply& reply = round.replies.emplace_back();
+    if (Replay(one, given, reply)) continue;
+    Json command = one.command;
+    command["head_seq"] = HeadOf(made);
+    Answered answered = kind.Answer(made.state, command, now);
+    if (auto taken = made.Take(std::move(answered.decision), now); !taken) return taken.error();
+    reply.answer = std::move(answered.answer);
+    reply.head_seq = HeadOf(made);
+    if (!one.key) continue;
+    given.push_back({*one.key, one.hash, reply.head_seq, DumpJson(reply.answer)});
+    item.answers.push_back(given.back());
+  }
+  made.Finish(now);
+  if (made.item.events.empty() && made.item.consumed_inbox.empty() && item.answers.empty()) return round;
+
+  round.after = known;
+  Restored& after = round.after.restored;
+  std::set<std::string> changed;
+  for (const Event& event : made.item.events) AddChanged(event, changed);
+  for (const std::string& entry : changed) {
+    if (auto row = kind.Show(entry, made.state.Find(entry))) item.rows.push_back(std::move(*row));
+  }
+  round.after.changed.insert(changed.begin(), changed.end());
+  after.head_seq = made.item.base_seq + std::int64_t(made.item.events.size());
+  after.chain = made.item.chain;
+  after.last_token = made.item.token;
+  after.replayed += std::int64_t(made.item.events.size());
+  after.delta_bytes_since_snapshot += made.delta_bytes();
+  after.state = made.state;
+  if (!made.item.events.empty()) round.after.head_at = made.item.events.back().timestamp;
+  item.item = std::move(made.item);
+  round.item = std::move(item);
+  return round;
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,175 @@
+#include "coordinator/projects/store_desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/base/canonical_json.h"
+#include "shared/base/limits.h"
+#include "shared/kernel/fold.h"
+#include "shared/kinds/project/project_kind.h"
+
+namespace acl::coordinator {
+namespace {
+
+constexpr std::size_t kMostViews = 1'000;
+
+SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
+
+ProjectDesk::Done DoneOf(const ProjectId& project, const Reply& reply) {
+  project::Answer answer = project::AnswerFromJson(reply.answer);
+  return {project, reply.head_seq, std::move(answer.answer), std::move(answer.refused), reply.replayed};
+}
+
+Error KeyConflict() { return {Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"}; }
+
+CommandAsked AskedOf(const ProjectDesk::Asked& asked) {
+  CommandAsked one;
+  one.command = project::CommandToJson(asked.command, asked.expected_seq);
+  one.key = asked.request_key;
+  one.hash = CanonicalHash(one.command);
+  return one;
+}
+
+// What was made of the state before, brought up to the state of now.
+std::shared_ptr<const project::Work> Renew(const project::Work& before, const std::set<std::string>& changed, const Document& state) {
+  auto work = std::make_shared<project::Work>(before);
+  for (const std::string& entry : changed) project::Reread(state, entry, *work);
+  return work;
+}
+
+}  // namespace
+
+StoreDesk::StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids)
+    : store_(store), queries_(queries), names_(names), kind_(kind), ids_(ids), commands_(store, queries, kind, ids) {}
+
+Result<std::vector<ProjectDesk::Listed>> StoreDesk::List(const std::string& after, int max) {
+  auto names = names_.List(after, max);
+  if (!names) return names.error();
+  std::vector<Listed> listed;
+  for (ProjectName& one : *names) listed.push_back({one.id, std::move(one.name), one.reserved_at});
+  return listed;
+}
+
+Result<ProjectDesk::Listed> StoreDesk::Find(const std::string& id_or_name) {
+  auto found = names_.Find(id_or_name);
+  if (!found) return found.error();
+  return Listed{found->id, std::move(found->name), found->reserved_at};
+}
+
+Result<ProjectDesk::Done> StoreDesk::Execute(const ProjectId& project, const Asked& asked) {
+  auto reply = commands_.Execute(SubjectOf(project), AskedOf(asked));
+  if (!reply) return reply.error();
+  if (reply->key_conflict) return KeyConflict();
+  return DoneOf(project, *reply);
+}
+
+// The name first, then the subject, whose first event is the project's: whoever comes in between finishes the same.
+Result<ProjectDesk::Done> StoreDesk::Create(const Asked& asked) {
+  // Its form, before a name is taken.
+  project::Decided tried = project::Decide(Document{}, asked.command, WallTime{});
+  if (tried.refused) return Done{{}, 0, Json::object(), std::move(tried.refused), false};
+  auto name = names_.Reserve(asked.command.arguments.at("name"), ids_.New<ProjectId>());
+  if (!name) return name.error();
+  if (name->made && !asked.request_key) {
+    return Done{
+        name->id, 0, Json::object(),
+        project::Refusal{
+            Code::kConflict, "EXISTS", fmt::format("there is a project \"{}\" already", name->name), {{"project_id", name->id.ToString()}}},
+        false};
+  }
+  project::Decided decided = project::Decide(Document{}, asked.command, name->reserved_at);
+  Document state;
+  CreateItem item;
+  item.subject = SubjectOf(name->id);
+  item.project = name->id;
+  item.kind = std::string(kind_.Name());
+  item.queue = project::kProjectQueue;
+  item.request_key = asked.request_key;
+  item.request_hash = CanonicalHash(project::CommandToJson(asked.command, {}));
+  item.make_ready = false;
+  for (EventDraft& draft : decided.events) {
+    auto event = FoldDraft(kind_, state, std::move(draft));
+    if (!event) return event.error();
+    item.events.push_back(std::move(*event));
+  }
+  item.state_root = state.Root();
+  const auto events = std::int64_t(item.events.size());
+  auto made = store_.Create({&item, 1});
+  if (!made && made.code() == Code::kConflict) {
+    return Done{
+        name->id, 0, Json::object(),
+        project::Refusal{
+            Code::kConflict, "EXISTS", fmt::format("there is a project \"{}\" already", name->name), {{"project_id", name->id.ToString()}}},
+        false};
+  }
+  if (!made) return made.error();
+  if (made->front().kind == CreateOutcome::Kind::kKeyConflict) return KeyConflict();
+  Json answer = std::move(decided.answer);
+  answer["project_id"] = name->id.ToString();
+  answer["name"] = name->name;
+  return Done{name->id, events, std::move(answer), std::nullopt, made->front().kind == CreateOutcome::Kind::kReplayed};
+}
+
+Result<std::shared_ptr<const ProjectView>> StoreDesk::Read(const ProjectId& project) {
+  std::shared_ptr<const ProjectView> before;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto known = views_.find(project); known != views_.end()) before = known->second;
+  }
+  auto read = commands_.Read(SubjectOf(project), before ? before->head_seq : 0);
+  if (!read) return read.error();
+  if (before && before->head_seq == read->head_seq && before->chain == read->chain) return before;
+  auto view = std::make_shared<ProjectView>();
+  view->id = project;
+  view->head_seq = read->head_seq;
+  view->chain = read->chain;
+  view->head_at = read->head_at;
+  view->state = std::move(read->state);
+  view->work = before && read->changed ? Renew(*before->work, *read->changed, view->state)
+                                       : std::make_shared<const project::Work>(project::ReadWork(view->state));
+  std::lock_guard lock(mutex_);
+  if (views_.size() >= kMostViews && !views_.contains(project)) views_.erase(views_.begin());
+  views_[project] = view;
+  return std::shared_ptr<const ProjectView>(view);
+}
+
+// The last event that is not after it.
+Result<std::int64_t> StoreDesk::SeqAt(const SubjectId& subject, WallTime time) {
+  constexpr int kPage = 1'000;
+  std::int64_t seq = 0;
+  while (true) {
+    auto page = queries_.Events(subject, seq, kPage, limits::kPageBytes);
+    if (!page) return page.error();
+    for (const Event& event : *page) {
+      if (event.timestamp > time) return seq;
+      seq = event.seq;
+    }
+    if (page->empty()) return seq;
+  }
+}
+
+Result<std::shared_ptr<const ProjectView>> StoreDesk::ReadAt(const ProjectId& project, std::optional<std::int64_t> at_seq,
+                                                             std::optional<WallTime> at_time) {
+  if (!at_seq && !at_time) return Read(project);
+  const SubjectId subject = SubjectOf(project);
+  if (auto now = commands_.Read(subject); !now) return now.error();  // there, and sound
+  if (!at_seq) {
+    auto seq = SeqAt(subject, *at_time);
+    if (!seq) return seq.error();
+    if (*seq == 0) return Error{Code::kInvalid, fmt::format("the project was not there yet at {}", FormatWallTime(*at_time))};
+    at_seq = *seq;
+  }
+  auto read = commands_.ReadAt(subject, *at_seq);
+  if (!read) return read.error();
+  auto view = std::make_shared<ProjectView>();
+  view->id = project;
+  view->head_seq = read->head_seq;
+  view->chain = read->chain;
+  view->head_at = read->head_at;
+  view->state = std::move(read->state);
+  view->work = std::make_shared<const project::Work>(project::ReadWork(view->state));
+  return std::shared_ptr<const ProjectView>(view);
+}
+
+}  // namespace acl::coordinator

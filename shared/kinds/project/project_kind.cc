@@ -1,0 +1,158 @@
+#include "shared/kinds/project/project_kind.h"
+
+#include <fmt/format.h>
+
+#include "shared/kinds/project/evolve.h"
+
+namespace acl::project {
+namespace {
+
+constexpr std::string_view kClaimTimer = "claim:";  // then the task's id
+
+// What the events promise and what they end: one timer for each claim that may run out.
+void SetTimers(Decision& decision) {
+  for (const EventDraft& draft : decision.events) {
+    if (!draft.facts.contains("task_id") || draft.type == events::kRefused) continue;
+    const std::string timer = std::string(kClaimTimer) + draft.facts.at("task_id").get<std::string>();
+    if (const auto claim = draft.facts.find("claim"); claim != draft.facts.end()) {
+      std::erase(decision.timers_cleared, timer);
+      const auto expires = claim->contains("expires") ? ParseWallTime(claim->at("expires").get_ref<const std::string&>()) : std::nullopt;
+      if (expires) decision.timers_set.push_back({timer, *expires});
+    } else if (draft.type == events::kTaskPaused || draft.type == events::kTaskBlocked || draft.type == events::kTaskCompleted ||
+               draft.type == events::kTaskWithdrawn || draft.type == events::kTaskUnblocked) {
+      decision.timers_cleared.push_back(timer);
+    }
+  }
+}
+
+Decision DecisionOf(Decided decided) {
+  Decision decision;
+  decision.events = std::move(decided.events);
+  SetTimers(decision);
+  return decision;
+}
+
+Json Refused(const Refusal& refused) {
+  Json object = {{"code", CodeName(refused.code)}, {"reason", refused.reason}, {"message", refused.message}};
+  if (!refused.details.empty()) object["details"] = refused.details;
+  return object;
+}
+
+Json ShownTask(const Task& task) {
+  return {{"task_id", task.id},
+          {"goal_id", task.goal},
+          {"title", task.title},
+          {"status", NameOf(task.status)},
+          {"withdrawn", task.withdrawn},
+          {"priority", task.priority},
+          {"acceptance_criteria", task.acceptance_criteria},
+          {"depends_on", task.depends_on},
+          {"holder", task.claim ? Json(task.claim->holder) : Json()},
+          {"updated_at", FormatWallTime(task.updated_at)}};
+}
+
+Json ShownGoal(const Goal& goal) {
+  return {{"goal_id", goal.id},          {"text", goal.text},
+          {"priority", goal.priority},   {"status", NameOf(goal.status)},
+          {"withdrawn", goal.withdrawn}, {"created_at", FormatWallTime(goal.created_at)}};
+}
+
+Json ShownCheckpoint(const Checkpoint& checkpoint) {
+  return {{"task_id", checkpoint.task},        {"where_we_left_off", checkpoint.where_we_left_off},
+          {"next_step", checkpoint.next_step}, {"needed_context_refs", checkpoint.context_refs},
+          {"blockers", checkpoint.blockers},   {"timestamp", FormatWallTime(checkpoint.timestamp)}};
+}
+
+class ProjectKind final : public CommandKind {
+ public:
+  std::string_view Name() const override { return kKindName; }
+
+  Decision Decide(const Document& state, const Input& input, WallTime now) const override {
+    const auto* said = std::get_if<InboxInput>(&input);
+    if (said == nullptr) return {};
+    if (said->kind == "timer") return ClaimRanOut(state, said->payload, now);
+    if (said->kind == "quarantine_released") {
+      Decision decision;
+      EventDraft draft;
+      draft.type = events::kReleased;
+      draft.facts = {{"by", said->payload.value("by", "")}, {"reason", said->payload.value("reason", "")}};
+      draft.at = now;
+      if (state.Has(kProjectKey)) decision.events.push_back(std::move(draft));
+      return decision;
+    }
+    return {};  // read, and of no meaning here
+  }
+
+  Answered Answer(const Document& state, const Json& command, WallTime now) const override {
+    if (command.contains("expected_seq") && command.at("expected_seq") != command.at("head_seq")) {
+      const Refusal changed{Code::kConflict,
+                            "CHANGED",
+                            fmt::format("the project is at event {}, not at {}: look at what changed, then say it again",
+                                        command.at("head_seq").get<std::int64_t>(), command.at("expected_seq").get<std::int64_t>()),
+                            {{"head_seq", command.at("head_seq")}, {"expected_seq", command.at("expected_seq")}}};
+      return {{}, {{"refused", Refused(changed)}}};
+    }
+    Decided decided = project::Decide(state, {command.at("name"), command.at("arguments"), command.at("by")}, now);
+    Json answer = decided.refused ? Json{{"refused", Refused(*decided.refused)}} : Json{{"answer", std::move(decided.answer)}};
+    return {DecisionOf(std::move(decided)), std::move(answer)};
+  }
+
+  Delta Evolve(const Document& state, const EventDraft& draft) const override { return project::Evolve(state, draft); }
+
+  Next WhatNext(const Document&, const NextContext&) const override {
+    Next next;
+    next.waiting = Waiting{"command", std::nullopt};
+    return next;
+  }
+
+  std::optional<ShownRow> Show(std::string_view key, const Json* value) const override {
+    const auto colon = key.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const std::string_view what = key.substr(0, colon), id = key.substr(colon + 1);
+    Document one;
+    if (value != nullptr) one.Set(key, *value);
+    const auto row = [&](const char* table, Json columns) {
+      return ShownRow{table, std::string(id), value == nullptr ? std::nullopt : std::optional(DumpJson(columns))};
+    };
+    if (what == "goal") return row("goals", value == nullptr ? Json() : ShownGoal(*FindGoal(one, id)));
+    if (what == "task") return row("project_tasks", value == nullptr ? Json() : ShownTask(*FindTask(one, id)));
+    if (what == "checkpoint") return row("checkpoints", value == nullptr ? Json() : ShownCheckpoint(*FindCheckpoint(one, id)));
+    return std::nullopt;
+  }
+
+ private:
+  static Decision ClaimRanOut(const Document& state, const Json& payload, WallTime now) {
+    const std::string timer = payload.value("timer_id", "");
+    if (!timer.starts_with(kClaimTimer)) return {};
+    const std::string id = timer.substr(kClaimTimer.size());
+    const auto task = FindTask(state, id);
+    if (!task || !task->claim) return {};
+    return DecisionOf(project::Decide(state, {"expire_claim", {{"task_id", id}, {"token", task->claim->token}}, "the clock"}, now));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const CommandKind> MakeProjectKind() { return std::make_shared<ProjectKind>(); }
+
+Json CommandToJson(const Command& command, std::optional<std::int64_t> expected_seq) {
+  Json object = {{"name", command.name}, {"arguments", command.arguments}, {"by", command.by}};
+  if (expected_seq) object["expected_seq"] = *expected_seq;
+  return object;
+}
+
+project::Answer AnswerFromJson(const Json& told) {
+  project::Answer answer;
+  if (const auto refused = told.find("refused"); refused != told.end()) {
+    const std::string code = refused->at("code");
+    answer.refused = Refusal{code == CodeName(Code::kNotFound)   ? Code::kNotFound
+                             : code == CodeName(Code::kConflict) ? Code::kConflict
+                                                                 : Code::kInvalid,
+                             refused->at("reason"), refused->at("message"), refused->value("details", Json::object())};
+  } else {
+    answer.answer = told.value("answer", Json::object());
+  }
+  return answer;
+}
+
+}  // namespace acl::project

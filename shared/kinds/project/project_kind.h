@@ -1,0 +1,27 @@
+#pragma once
+// Projects as a kind of subject (shared/kernel/command.h): commands as decide.h has them, claims that run out by timers, and how entries
+// are shown in the tables of document 000.
+
+#include <memory>
+
+#include "shared/kernel/command.h"
+#include "shared/kinds/project/decide.h"
+
+namespace acl::project {
+
+inline constexpr std::string_view kKindName = "project";
+// Where its ready rows stand. No worker takes subjects of this kind: coordinators decide them.
+inline constexpr const char* kProjectQueue = "acl.projects";
+
+std::shared_ptr<const CommandKind> MakeProjectKind();
+
+// A command as CommandKind::Answer takes it, and what it answers: {"answer": {...}} or {"refused": {"code", "reason", "message",
+// "details"}}. `expected_seq`: refused with CHANGED if the project is not there any more.
+Json CommandToJson(const Command& command, std::optional<std::int64_t> expected_seq);
+struct Answer {
+  Json answer = Json::object();
+  std::optional<Refusal> refused;
+};
+Answer AnswerFromJson(const Json& told);
+
+}  // namespace acl::project
