@@ -23,7 +23,8 @@ struct HttpCall {
   HttpHeaders own_headers;  // Idempotency-Key, Fencing-*: for the first origin only
   std::string body;
   bool follow_redirects = false;
-  // GET, PUT and what its receiver takes once however often it comes: may go over a connection that an earlier call has left, and once more over a new one if that was dead.
+  // GET, PUT and what its receiver takes once however often it comes: may go over a connection that an earlier call has left, and once more
+  // over a new one if that was dead.
   bool repeatable = false;
   std::chrono::steady_clock::time_point deadline;
   std::function<bool()> stopped;  // asked every 100 ms, on the client's thread
