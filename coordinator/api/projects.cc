@@ -20,13 +20,6 @@ std::string CodeOf(const project::Refusal& refusal) {
   return code;
 }
 
-HttpResponse Refused(const ProjectDesk::Done& done) {
-  const project::Refusal& refusal = *done.refused;
-  const int status = refusal.code == Code::kNotFound ? 404 : refusal.code == Code::kConflict ? 409 : 422;
-  return Problem(status, CodeOf(refusal), refusal.message, Json::array(),
-                 {{"reason", refusal.reason}, {"details", refusal.details}, {"event_seq", done.head_seq}});
-}
-
 // What a command is asked with: the body, without what is beside its arguments.
 OrRefusal<ProjectDesk::Asked> ReadAsked(const Operation& operation, const HttpRequest& request) {
   auto key = ReadIdempotencyKey(request);
@@ -50,6 +43,13 @@ OrRefusal<ProjectDesk::Asked> ReadAsked(const Operation& operation, const HttpRe
 }
 
 }  // namespace
+
+HttpResponse RefusedCommand(const ProjectDesk::Done& done) {
+  const project::Refusal& refusal = *done.refused;
+  const int status = refusal.code == Code::kNotFound ? 404 : refusal.code == Code::kConflict ? 409 : 422;
+  return Problem(status, CodeOf(refusal), refusal.message, Json::array(),
+                 {{"reason", refusal.reason}, {"details", refusal.details}, {"event_seq", done.head_seq}});
+}
 
 OrRefusal<ProjectDesk::Listed> ReadProject(const ApiContext& api, const HttpRequest& request) {
   const std::string& name = request.Param("project");
@@ -86,7 +86,7 @@ HttpResponse AnswerCommand(const ApiContext& api, const Operation& operation, co
   if (!done) return ProblemOfDesk(done.error());
   HttpResponse response;
   if (done->refused) {
-    response = Refused(*done);
+    response = RefusedCommand(*done);
   } else {
     const std::string made = done->project.ToString();
     response = HttpResponse::OfJson(id ? 200 : 201, {{"schema_version", kProjectSchemaVersion},

@@ -102,7 +102,7 @@ NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view ac
   for (const Task* task : tasks) {
     Count(*task, next.counts);
     if (task->status == TaskStatus::kDone) continue;
-    next.open_tasks.push_back(task->id);
+    if (next.open_tasks.size() < kMostOpenListed) next.open_tasks.push_back(task->id);
     if (auto candidate = Judge(source, *task, actor)) {
       candidates.push_back(*candidate);
     } else if (next.waiting.size() < kMostWaiting) {
