@@ -180,6 +180,10 @@ TEST(RunText, ListsAreShortAndSayWhoNeedsAPerson) {
   EXPECT_THAT(Airun(&server, {"workflow", "list", "--full-ids"}).out, HasSubstr(kId));
   EXPECT_THAT(Airun(&server, {"workflow", "list", "--needs-person"}).out, HasSubstr("airun workflow quarantine inspect 000000000001"));
   EXPECT_THAT(server.asked.back().path, HasSubstr("needs_person=true"));
+  const Json starved = RunForm({{"state", {{"name", "waiting"}, {"blocked_on", "memory"}}}});
+  FakeServer other;
+  other.On("GET /v1/workflows", 200, {{"workflows", Json::array({starved})}});
+  EXPECT_THAT(Airun(&other, {"workflow", "list", "--needs-person"}).out, HasSubstr("does not fit into its worker's memory"));
   Airun(&server, {"workflow", "list", "--status", "cancelled"});
   EXPECT_THAT(server.asked.back().path, HasSubstr("status=FAILED&reason=cancelled"));
 }

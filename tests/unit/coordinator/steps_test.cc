@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "coordinator/api/activity.h"
+#include "shared/kernel/item_builder.h"
 #include "tests/unit/coordinator/api_fixture.h"
 
 namespace acl::coordinator {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 Json Form(const std::string& state, Json steps, Json tasks = Json::array()) {
@@ -123,9 +125,20 @@ TEST_F(StepsTest, ListsWhoNeedsAPerson) {
       ASSERT_TRUE(store_.Quarantine(one.subject, session->session, one.token, "corrupt", "why"));
     }
   }
+  const std::string starved = Submit();
+  Commit(starved, [&](CommitItem& item) {
+    item.disposition = Disposition::kRelease;
+    item.requeue = true;
+    item = ReleaseForMemory(std::move(item), clock_.Wall(), 1);
+  });
   Submit();
-  EXPECT_THAT(Listed("needs_person=true"), ElementsAre(damaged, uncertain));
-  EXPECT_EQ(Listed("needs_person=false").size(), 4u);
+  EXPECT_THAT(Listed("needs_person=true"), ElementsAre(starved, damaged, uncertain));
+  EXPECT_EQ(Listed("needs_person=false").size(), 5u);
+  const Json run = Ask("GET", "/v1/workflows/" + starved).body;
+  EXPECT_EQ(run["state"]["name"], "waiting");
+  EXPECT_EQ(run["state"]["blocked_on"], "memory");
+  EXPECT_TRUE(run["state"].contains("next_wake"));
+  EXPECT_THAT(run["warnings"].dump(), HasSubstr("MiB"));
   EXPECT_EQ(Ask("GET", "/v1/workflows?needs_person=maybe").status, 400);
 }
 
