@@ -30,6 +30,13 @@ std::optional<std::string> FalseSuccessError(const CallTraits& traits, const Jso
   return traits.capability + " answered success: false";
 }
 
+std::string TooMuchForRun(const Document& state, const Json& outputs) {
+  return fmt::format(
+      "its outputs of {} bytes would make the run's state larger than {} MiB, which is the most that one may be (it is {} bytes now): let "
+      "steps write large results into files of the run, or make several runs of it",
+      DumpedBytes(outputs), limits::kRunStateBytes / limits::kMiB, state.stored_bytes());
+}
+
 }  // namespace
 
 void Decider::On(const ResumedInput& input) {
@@ -152,6 +159,10 @@ void Decider::On(const StepFinishedInput& input) {
       } else if (Status storable = CheckStorable(result.outputs); !storable || !result.outputs.is_object()) {
         StepResult failed = result;
         failed.error = storable ? "its outputs are not an object" : "its outputs cannot be stored: " + storable.message();
+        Failed(*instance, record, input.attempt_id, failed, false);
+      } else if (!instance->undo && OutgrowsRun(State(), result.outputs)) {
+        StepResult failed = result;
+        failed.error = TooMuchForRun(State(), result.outputs);
         Failed(*instance, record, input.attempt_id, failed, false);
       } else if (const auto conflict = FindConflict(State(), result.files)) {
         StepResult failed = result;

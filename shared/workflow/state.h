@@ -38,6 +38,9 @@ inline constexpr int kStateVersion = 1;  // of these keys and records
 const Json* Lookup(const Document& state, std::string_view key);
 std::uint64_t LookupsOfThisThread();
 
+// Whether the outputs of a step would make the state larger than a run's may be (limits.h). Small ones never do, and cost nothing here.
+bool OutgrowsRun(const Document& state, const Json& outputs);
+
 // Members of an object; the default if absent or of another type.
 std::string TextOf(const Json* object, std::string_view key);
 std::int64_t NumberOf(const Json* object, std::string_view key, std::int64_t otherwise = 0);
