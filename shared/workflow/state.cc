@@ -231,6 +231,10 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
       record.losses = int(Number(value));
     } else if (key == "lost") {
       record.lost = int(Number(value));
+    } else if (key == "died") {
+      record.died_alone = int(NumberOf(&value, "alone"));
+      record.died_with = int(NumberOf(&value, "with"));
+      record.died_done = int(NumberOf(&value, "done"));
     } else if (key == "error") {
       record.error = Text(value);
     } else if (key == "started_at") {

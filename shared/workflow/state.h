@@ -98,6 +98,9 @@ struct StepRecord {
   std::string error;
   int losses = 0;  // tasks of it in a row that alone are to blame for the end of their workers
   int lost = 0;    // attempts whose outcome nobody knows and that were made again
+  // As the last of them was lost with its worker: `died_alone` workers in a row had died for which the run alone is to blame, with as many
+  // steps completed as `died_done`; the step was in flight at `died_with` of those deaths.
+  int died_alone = 0, died_with = 0, died_done = 0;
   std::optional<WallTime> started_at, retry_at, due_at;
   const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
