@@ -256,13 +256,14 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   const bool stopping = Run().phase == Phase::kStopping && !instance.undo;
   const bool settle = stopping && result.outcome == Outcome::kUnknown;
   if (!retryable || attempts >= traits.retry.max_attempts || (stopping && !settle)) {
-    return FailedForGood(instance, attempts, attempt, error, started);
+    return FailedForGood(instance, attempts, attempt, error, started, result.duration);
   }
   const auto delay = std::max(RetryDelay(traits.retry, attempts, IdempotencyKeyOf(Run().run_id, instance.step_id)), result.retry_after);
   const WallTime retry_at = now_ + delay;
   if (traits.step_timeout && !settle && retry_at >= started + *traits.step_timeout) {
     return FailedForGood(instance, attempts, attempt,
-                         fmt::format("step timeout of {} s passed; last error: {}", traits.step_timeout->count() / 1000, error), started);
+                         fmt::format("step timeout of {} s passed; last error: {}", traits.step_timeout->count() / 1000, error), started,
+                         result.duration);
   }
   Json facts = StepFacts(instance, attempt);
   if (settle) {
@@ -273,6 +274,7 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   facts["error"] = error;
   facts["attempts"] = attempts;
   facts["started_at"] = FormatWallTime(started);
+  if (result.duration.count() > 0) facts["duration_ms"] = result.duration.count();
   AddMissing(facts);
   if (result.outcome == Outcome::kTimedOut) facts["timed_out"] = true;
   if (result.outcome == Outcome::kUnknown) facts["unknown"] = true;
@@ -283,11 +285,12 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   Emit(event::kStepAttemptFailed, std::move(facts));
 }
 
-void Decider::FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error,
-                            std::optional<WallTime> started) {
+void Decider::FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started,
+                            std::chrono::milliseconds took) {
   Json facts = StepFacts(instance, attempt);
   facts["error"] = error;
   facts["attempts"] = attempts;
+  if (took.count() > 0) facts["duration_ms"] = took.count();
   if (started) facts["started_at"] = FormatWallTime(*started);
   AddMissing(facts);
   if (!instance.undo) {

@@ -62,7 +62,8 @@ class Decider {
   void GiveUp(const Instance& instance, int attempt, const std::string& why);  // CANCELLED, its outcome unknown
   void AskPerson(const Instance& instance, int attempt, const std::string& why);
   void Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable);
-  void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started);
+  void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started,
+                     std::chrono::milliseconds took = {});
 
   // -- WAIT steps (decide_wait.cc)
   // Those among `steps` whose turn has come while the run goes on: each gets its timer, in the commit of what made it ready.

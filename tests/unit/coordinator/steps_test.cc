@@ -156,6 +156,30 @@ TEST_F(StepsTest, OneStepIsShownByItsNameWithItsHistory) {
   EXPECT_EQ(Ask("GET", "/v1/workflows/00000000-0000-7000-8000-000000000009/steps/greet").status, 404);
 }
 
+TEST_F(StepsTest, EachAttemptSaysWhoRanItAndHowLong) {
+  const std::string id = Submit();
+  const SessionId session =
+      store_.OpenSession({.worker_name = "w-7", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)})->session;
+  const Claimed claimed = store_.Claim({.session = session, .max = 1})->claimed.at(0);
+  auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, [](const Hash256&) { return Error{Code::kNotFound, ""}; });
+  ASSERT_TRUE(restored);
+  ItemBuilder made(*kind_, BaseOf(claimed, session), restored->state);
+  StepResult failed;
+  failed.outcome = StepResult::Outcome::kFailed;
+  failed.error = "no";
+  failed.retryable = true;
+  failed.duration = milliseconds(1'500);
+  ASSERT_TRUE(made.Decide(ResumedInput{}, clock_.Wall()));
+  ASSERT_TRUE(made.Decide(StepFinishedInput{"greet", 1, failed, Json()}, clock_.Wall()));
+  made.Finish(clock_.Wall());
+  ASSERT_EQ(store_.Commit({&made.item, 1})->front().kind, CommitOutcome::Kind::kCommitted);
+  const Json history = Ask("GET", "/v1/workflows/" + id + "/steps/greet").body["history"];
+  ASSERT_EQ(history.size(), 1u);
+  EXPECT_EQ(history[0]["event_type"], "step.attempt_failed");
+  EXPECT_EQ(history[0]["worker"], "w-7");
+  EXPECT_EQ(history[0]["duration_ms"], 1'500);
+}
+
 // One text, whatever is asked of a run that is not there.
 TEST_F(StepsTest, AnUnknownIdIsSaidTheSameEverywhere) {
   for (const std::string id : {"00000000-0000-7000-8000-000000000009", "ffffffff", "zzz", "abc"}) {
