@@ -1,4 +1,5 @@
 #include "shared/spec/loader.h"
+#include "shared/spec/duration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -183,6 +184,11 @@ TEST(Loader, StrictTemplatesAreKeptInTheSpec) {
   strict.strict_templates = true;
   EXPECT_TRUE(SpecFromJson(SpecToJson(*Load(kOne, strict).spec))->strict_templates);
   EXPECT_FALSE(SpecToJson(*Load(kOne).spec).contains("strict_templates"));
+}
+
+TEST(Loader, AUnitOfADurationStandsOnce) {
+  EXPECT_EQ(ParseDuration("1h30m"), std::chrono::minutes(90));
+  for (const char* wrong : {"1h1h", "1h30m10m", "5s5s"}) EXPECT_FALSE(ParseDuration(wrong)) << wrong;
 }
 
 TEST(Loader, StrictMakesUnknownThingsErrors) {
