@@ -45,7 +45,12 @@ Error ApiClient::ProblemOf(const ApiReply& reply) const {
               : reply.status == 400 || reply.status == 422 ? Code::kInvalid
                                                            : Code::kInternal;
   std::string message = "the server answered " + std::to_string(reply.status);
-  if (auto body = ParseJson(reply.body); body && body->is_object()) {
+  const auto body = ParseJson(reply.body);
+  if (reply.status == 404 && !(body && body->is_object() && body->contains("code"))) {  // every refusal of a coordinator has one
+    return {Code::kUnavailable,
+            server_ + " answered 404, and not as a coordinator does: another server listens there (--server, ACL_SERVER)"};
+  }
+  if (body && body->is_object()) {
     const std::string name = TextOf(*body, "code");
     if (name == "key-reused") code = Code::kConflict;
     if (name == "invalid-workflow") code = Code::kCorrupt;  // the file, not the command line

@@ -141,6 +141,7 @@ class Doctor {
     else
       Add("workers", "ok", std::to_string(alive) + " alive");
     Queues(**api);
+    Starved(**api);
     auto quarantined = (*api)->Get("/v1/quarantine");
     if (quarantined && !ItemsOf(*quarantined).empty())
       Add("quarantine", "warning", std::to_string(ItemsOf(*quarantined).size()) + " runs are quarantined",
@@ -151,6 +152,17 @@ class Doctor {
       Add("suspects", "warning", std::to_string(suspects) + " runs or tasks died with two workers or more, and no step of them completed",
           "nothing: whoever kills its workers is found and judged, the others go on (docs/operations.md, \"A run that kills its "
           "workers\")");
+  }
+
+  // Runs that do not fit into the memory of their workers.
+  void Starved(ApiClient& api) {
+    auto waiting = api.Get("/v1/workflows?needs_person=true&limit=200");
+    if (!waiting) return;
+    std::size_t starved = 0;
+    for (const Json& run : ItemsOf(*waiting)) starved += TextOf(run.value("state", Json::object()), "blocked_on") == "memory" ? 1 : 0;
+    if (starved > 0)
+      Add("memory", "warning", std::to_string(starved) + " run(s) do not fit into the memory of the worker that took them last",
+          "give acl-worker more memory, or start a larger one; the size: airun workflow list --needs-person, airun workflow status ID");
   }
 
   // What waits where no worker takes from. A coordinator of the version before does not know them.

@@ -13,6 +13,7 @@ std::string RunWord(const Json& run) {
   if (status != "FAILED") return status;
   const std::string word = TextOf(run, "reason") == "cancelled" ? "CANCELLED" : status;
   if (IsClosed(run)) return word;
+  if (!run.contains("steps_total")) return word + ", ENDING";  // a list does not know what it still does
   return word + (run.value("rolling_back", false) ? ", COMPENSATING" : ", STOPPING");
 }
 

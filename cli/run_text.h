@@ -5,7 +5,8 @@
 
 namespace acl::cli {
 
-// "COMPLETED", "CANCELLED" (of a run that somebody stopped), "FAILED, COMPENSATING" (what was done is being undone), "FAILED, STOPPING".
+// "COMPLETED", "CANCELLED" (of a run that somebody stopped), "FAILED, COMPENSATING" (what was done is being undone), "FAILED, STOPPING"; in
+// lists "FAILED, ENDING".
 std::string RunWord(const Json& run);
 Shown PaintedRunWord(const Session& session, const Json& run);
 // What a step does now, or how it ended: its status, or "QUEUED" (waits for a worker), "READY", "INTERRUPTED" of its activity.

@@ -19,16 +19,17 @@ std::string Said(const Json& event) {
   return type.substr(type.find('.') + 1);
 }
 
-std::string LengthOfAttempt(const Json& event, const std::string& begun) {
+// `started_at` of an event is when the step began: its first attempt, the waits between attempts included.
+std::string LengthOfAttempt(const Json& event, const std::string& begun, bool first) {
   if (event.contains("duration_ms")) return LengthText(IntOf(event, "duration_ms"));
-  const std::string own = TextOf(event, "started_at");
-  return Took(own.empty() ? begun : own, TextOf(event, "at"));
+  return Took(begun.empty() && first ? TextOf(event, "started_at") : begun, TextOf(event, "at"));
 }
 
 // One row an event; the start of a journaled attempt gives the length of what ends it.
 void PrintHistory(Session* session, const Json& history) {
   Table table({"AT", "ATTEMPT", "WHAT", "TOOK", "WORKER", "TOKEN", "ERROR"});
   std::string begun;
+  bool first = true;
   Json errors = Json::array();
   for (const Json& event : history) {
     const std::string type = TextOf(event, "event_type");
@@ -37,8 +38,9 @@ void PrintHistory(Session* session, const Json& history) {
     std::string error = TextOf(event, "error");
     if (error.empty()) error = TextOf(event, "why");
     table.Add({ShortTime(TextOf(event, "at")), TextOf(event, "attempt"), Said(event),
-               starts || !counts ? "" : LengthOfAttempt(event, begun), TextOf(event, "worker"), TextOf(event, "fencing_token"),
+               starts || !counts ? "" : LengthOfAttempt(event, begun, first), TextOf(event, "worker"), TextOf(event, "fencing_token"),
                Cut(error, 60)});
+    first = first && (starts || !counts);
     begun = starts ? TextOf(event, "at") : counts ? "" : begun;
     if (error.size() > 60 || error.find('\n') != std::string::npos) errors.push_back(error);
   }

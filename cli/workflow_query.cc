@@ -41,6 +41,8 @@ std::string ListQuery(const ListOptions& options) {
 std::string PersonHint(const Json& run) {
   const std::string id = ShortId(TextOf(run, "id"));
   if (TextOf(run.value("state", Json::object()), "name") == "quarantined") return "airun workflow quarantine inspect " + id;
+  if (TextOf(run.value("state", Json::object()), "blocked_on") == "memory")
+    return "it does not fit into its worker's memory: airun workflow status " + id;
   return "a step is UNCERTAIN: airun workflow status " + id;
 }
 
@@ -178,7 +180,8 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session) {
   list->add_option("--name", list_options->name, "only runs of this workflow");
   list->add_option("--label", list_options->labels, "only runs with this label, NAME=VALUE; several: with all of them")
       ->allow_extra_args(false);
-  list->add_flag("--needs-person", list_options->needs_person, "only runs that wait for a person: quarantined, or a step is UNCERTAIN");
+  list->add_flag("--needs-person", list_options->needs_person,
+                 "only runs that wait for a person: quarantined, a step is UNCERTAIN, or memory is wanted");
   list->add_flag("--full-ids", list_options->full_ids, "whole ids instead of their last 12 digits, which are enough everywhere");
   list->add_option("--limit", list_options->limit, "how many at most")->check(WholeNumber(1, 100'000))->capture_default_str();
   list->callback([session, list_options] {

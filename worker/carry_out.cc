@@ -1,5 +1,7 @@
 #include "worker/carry_out.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "shared/base/fail_point.h"
@@ -25,6 +27,14 @@ Result<Restored> FromCache(StickyCache& cache, Claimed& claimed) {
   return std::move(kept->restored);
 }
 
+// Why a run was not restored, and how much it is, as it is stored: a chunk of a snapshot counts in full.
+Error DoesNotFit(const Claimed& claimed) {
+  std::size_t bytes = 0;
+  if (claimed.snapshot) bytes += claimed.snapshot->inline_state.value_or("").size() + claimed.snapshot->chunks.size() * kChunkBytes;
+  for (const Event& event : claimed.events) bytes += event.payload ? event.payload->size() : 0;
+  return {Code::kUnavailable, fmt::format("{}: its snapshot and later events are {} MiB as they are stored", kOutOfMemory, bytes >> 20)};
+}
+
 std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> granted, StickyCache* cache) {
   std::vector<LoadedSubject> loaded;
   loaded.reserve(granted.size());
@@ -36,7 +46,7 @@ std::vector<LoadedSubject> Load(CarryOutContext& context, std::vector<Claimed> g
     }
     if (cache != nullptr) cache->Forget(claimed.subject);
     const SteadyTime began = context.clock.Steady();
-    Result<Restored> restored = Error{Code::kUnavailable, std::string(kOutOfMemory)};
+    Result<Restored> restored = DoesNotFit(claimed);
     (void)WithinMemory([&] {
       restored = Restore(claimed.subject, claimed.snapshot, claimed.events, ReaderOf(context.store, claimed.snapshot, claimed.events));
     });

@@ -69,7 +69,10 @@ void SubjectRun::OnInbox(const KernelStore::InboxView& view) {
   });
   if (damaged_.empty()) damaged_ = std::move(read.damage);
   if (!read.inputs.empty()) idle_ = false;
-  for (InboxInput& input : read.inputs) inputs_.emplace_back(std::move(input));
+  for (InboxInput& input : read.inputs) {
+    cancel_asked_ = cancel_asked_ || input.kind == "cancel";
+    inputs_.emplace_back(std::move(input));
+  }
   read_wake_ = view.wake;  // lower than before: the database went back (failover), and what is there now is what counts
   inbox_wanted_ = false;
 }

@@ -80,8 +80,9 @@ class SubjectRun {
   // kInternal: the kind contradicts itself; quarantine the subject.
   Result<std::optional<CommitItem>> BuildItem(const BuildContext& given);
 
-  // Without what was heard since the last commit: gives the lease back, to be claimed a little later.
-  CommitItem ReleaseUntilLater(WallTime now) const;
+  // Without what was heard since the last commit: gives the lease back, to be claimed later (item_builder.h).
+  CommitItem ReleaseForMemory(WallTime now, int failures) const;
+  bool cancel_asked() const { return cancel_asked_; }
 
   enum class After { kGoOn, kGone, kReject };
   // kGone: released, closed or fenced; forget the subject (stop what runs if fenced). kReject: the item can never land; quarantine.
@@ -201,6 +202,7 @@ class SubjectRun {
   std::int64_t read_wake_ = 0;  // the counter up to which the inbox was read
   std::string damaged_;
   bool inbox_wanted_ = false;
+  bool cancel_asked_ = false;
   std::deque<Input> inputs_;
   // Inbox rows that came, and with which landing each was consumed. One that is read again afterwards was brought back by a failover.
   static constexpr std::int64_t kNotConsumed = -1;

@@ -37,13 +37,12 @@ std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now)
   return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
 }
 
-CommitItem SubjectRun::ReleaseUntilLater(WallTime now) const {
+CommitItem SubjectRun::ReleaseForMemory(WallTime now, int failures) const {
   CommitItem item = BeginItem(Base(), state_.Root());
   item.disposition = Disposition::kRelease;
   item.expected_wake = read_wake_;
   item.requeue = true;
-  item.not_before = now + kClaimAgainPause;
-  return item;
+  return acl::ReleaseForMemory(std::move(item), now, failures);
 }
 
 }  // namespace acl

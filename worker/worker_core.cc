@@ -248,7 +248,10 @@ void WorkerCore::SettleBatch(SteadyTime now, std::int64_t id, const std::vector<
     }
     if (committed && item.disposition != Disposition::kKeep) observer_.OnLetGo(item);
     switch (outcome.kind) {
-      case CommitOutcome::Kind::kCommitted: ++counts_.items_committed; break;
+      case CommitOutcome::Kind::kCommitted:
+        ++counts_.items_committed;
+        if (!item.completions.empty()) starved_.erase(subject);
+        break;
       case CommitOutcome::Kind::kFenced: ++counts_.fenced; break;
       case CommitOutcome::Kind::kBusy:
         ++counts_.busy;

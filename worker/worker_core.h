@@ -235,6 +235,9 @@ class WorkerCore {
  private:
   // For what is finished when a session is lost, and again for the database to answer.
   static constexpr milliseconds kLossGrace{1'000};
+  // After so many failures in a row for want of memory, a run that is to be cancelled is quarantined: nobody would hear of it otherwise.
+  static constexpr int kMemoryTriesOfACancel = 3;
+  static constexpr int kMemoryTriesAlone = 8;       // of a run that cannot even be read, beside no other one
   static constexpr milliseconds kStopGrace{2'000};  // what was stopped has so long to say how it ended
 
   enum class State { kNew, kNoSession, kOpening, kLive, kDraining, kClosing, kFinished };
@@ -283,6 +286,9 @@ class WorkerCore {
   void TakeOn(LoadedSubject& loaded);
   void GiveBackGrant(const Claimed& claimed, const std::string& why, std::optional<CommitItem> release = {});
   void GiveUp(const SubjectId& subject, WallTime now);
+  // How often in a row the run did not fit into this worker's memory, this time included.
+  int CountStarved(const SubjectId& subject);
+  void QuarantineStarved(const SubjectId& subject, Token token, const std::string& why);
   void QuarantineIfDamaged(const SubjectRun& run);
   void QuarantineSubject(const SubjectId& subject, const std::string& reason, const std::string& detail);
   void DispatchStarts(SteadyTime now, SubjectRun& run);
@@ -319,6 +325,7 @@ class WorkerCore {
   void TellRoom(SteadyTime now);
   void ReadGrants();
   void RestoreNext(SteadyTime now);
+  void ReadOneByOne(std::vector<Claimed> granted, const std::string& why);
   void ForgetUnrestored();
   void BeginTasks(SteadyTime now);
   void Claim(SteadyTime now);
@@ -359,6 +366,7 @@ class WorkerCore {
   int open_failures_ = 0, commit_failures_ = 0;
   HeldSubjects subjects_;
   const std::shared_ptr<StickyCache> sticky_;  // claims ask it on their threads
+  std::map<SubjectId, int> starved_;           // runs that did not fit into memory: how often, since a step of them completed here
   std::map<StepKey, RunningStep> running_;
   bool short_ = false;                        // of something, as it was told
   std::optional<SteadyTime> shortage_until_;  // nothing begins before

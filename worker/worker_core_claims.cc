@@ -1,12 +1,19 @@
 // What a claim brought: taken on, given back, or put into quarantine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "shared/base/memory.h"
 #include "shared/kernel/item_builder.h"
 #include "worker/worker_core.h"
 
 namespace acl {
+
+namespace {
+// A cancel is decided on the state.
+constexpr const char* kCancelWaits = "; its cancel waits for it";
+}  // namespace
 
 void WorkerCore::OnClaimed(SteadyTime now, const SessionId& session, Result<ClaimReport> answer) {
   if (session != session_) return;  // of a session that is dead by now: the reaper frees what it granted
@@ -93,6 +100,14 @@ void WorkerCore::TakeOn(LoadedSubject& loaded) {
     return;
   }
   if (!sound) {
+    if (SaysOutOfMemory(sound.message())) {
+      const bool cancel = std::any_of(claimed.inbox.begin(), claimed.inbox.end(), [](const InboxRow& row) { return row.kind == "cancel"; });
+      const int failures = CountStarved(subject);
+      if (cancel && failures >= kMemoryTriesOfACancel) return QuarantineStarved(subject, token, sound.message() + kCancelWaits);
+      GiveBackGrant(claimed, "it does not fit into memory: " + sound.message(),
+                    ReleaseForMemory(ReleaseOf(claimed, session_), claimed.db_now, failures));
+      return;
+    }
     if (sound.code() != Code::kCorrupt) {
       GiveBackGrant(claimed, "its contents cannot be read now: " + sound.message(), ReleaseUntilLater(claimed, session_));
       return;
@@ -147,10 +162,33 @@ void WorkerCore::Lose(const SubjectId& subject, const char* why) {
 void WorkerCore::GiveUp(const SubjectId& subject, WallTime now) {
   const SubjectRun* run = subjects_.Find(subject);
   if (!run) return;
-  ++counts_.given_back;
-  observer_.OnGiveBack(subject, run->token(), "there is not enough memory to decide on it");
-  commands_.push_back(command::GiveBack{subject, session_, run->token(), run->ReleaseUntilLater(now)});
+  const int failures = CountStarved(subject);
+  const std::string why =
+      fmt::format("there is not enough memory to decide on it: its state is {} MiB as it is stored", run->state().stored_bytes() >> 20);
+  if (run->cancel_asked() && failures >= kMemoryTriesOfACancel) {
+    QuarantineStarved(subject, run->token(), why + kCancelWaits);
+  } else {
+    ++counts_.given_back;
+    observer_.OnGiveBack(subject, run->token(), why);
+    commands_.push_back(command::GiveBack{subject, session_, run->token(), run->ReleaseForMemory(now, failures)});
+  }
   Drop(subject, true);
+}
+
+int WorkerCore::CountStarved(const SubjectId& subject) {
+  constexpr std::size_t kMostKept = 4096;
+  if (starved_.size() >= kMostKept && !starved_.contains(subject)) starved_.erase(starved_.begin());
+  return ++starved_[subject];
+}
+
+// What it waits for is a person's to give, and nobody would hear of it otherwise.
+void WorkerCore::QuarantineStarved(const SubjectId& subject, Token token, const std::string& why) {
+  ++counts_.quarantined;
+  const std::string detail = why +
+                             ". Give the worker's process more memory (the container's limit, MemoryMax= of its unit, ulimit -v) or start "
+                             "a larger worker, then: airun workflow quarantine release";
+  observer_.OnQuarantine(subject, token, "not enough memory", detail);
+  commands_.push_back(command::Quarantine{subject, session_, token, "not enough memory", detail});
 }
 
 void WorkerCore::QuarantineIfDamaged(const SubjectRun& run) {

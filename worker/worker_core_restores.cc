@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "shared/base/memory.h"
 #include "worker/worker_core.h"
 
 namespace acl {
@@ -34,7 +35,24 @@ void WorkerCore::OnNotRestored(SteadyTime now, const command::Restore& restore, 
   restore_in_flight_ = false;
   restore_retry_at_ = Backoff(now, restore_failures_);
   observer_.OnUnavailable(call::kReadClaimed, why.error());
-  unread_.push_front(std::move(*restore.granted));
+  if (SaysOutOfMemory(why.message())) {
+    ReadOneByOne(std::move(*restore.granted), why.message());
+  } else {
+    unread_.push_front(std::move(*restore.granted));
+  }
+}
+
+// What does not fit at once may fit alone. A run that does not fit even so holds up no other one, and in the end nobody.
+void WorkerCore::ReadOneByOne(std::vector<Claimed> granted, const std::string& why) {
+  for (Claimed& claimed : granted) {
+    const bool alone = granted.size() == 1;
+    if (alone && CountStarved(claimed.subject) >= kMemoryTriesAlone) {
+      unrestored_.erase(claimed.subject);
+      QuarantineStarved(claimed.subject, claimed.token, why);
+    } else {
+      unread_.emplace_back().push_back(std::move(claimed));
+    }
+  }
 }
 
 void WorkerCore::ForgetUnrestored() {

@@ -1,4 +1,6 @@
 // GET /v1/workflows, /v1/workflows/{id}, /{id}/inputs, /{id}/steps/{step_id}/outputs, /{id}/files, /{id}/files/{path}.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "coordinator/api/activity.h"
@@ -123,6 +125,15 @@ void AddUnserved(const ApiContext& api, const SubjectView& view, const std::vect
   }
 }
 
+// What it waits for is memory, which is a person's to give.
+void AddMemoryWanted(const SubjectView& view, const Document& state, Json& answer) {
+  if (view.state != OpenState::kWaiting || view.waiting_reason != "memory") return;
+  answer["warnings"].push_back(fmt::format(
+      "the run does not fit into the memory of the worker that took it last: its state is {:.1f} MiB as it is stored, and several times as "
+      "much in memory. Give the worker's process more (the container's limit, MemoryMax= of its unit, ulimit -v) or start a larger worker",
+      double(state.stored_bytes()) / (1 << 20)));
+}
+
 HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
@@ -155,6 +166,7 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
   for (const auto& task : *tasks) answer["tasks"].push_back(TaskToJson(task));
   AddActivity(answer);
   AddUnserved(api, run->listed, *tasks, answer);
+  AddMemoryWanted(run->listed, run->state, answer);
   auto timers = api.queries.Timers(ValueOf(id));
   if (!timers) return ProblemOf(timers.error());
   answer["timers"] = Json::array();

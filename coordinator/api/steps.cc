@@ -82,6 +82,20 @@ void AddAddress(const workflow::RunView& view, const SubjectId& run, Json& answe
   }
 }
 
+// Who ran each attempt: the holder under whose token it began. Of a task its event says so itself.
+void AddWorkers(const std::vector<GrantView>& grants, const std::vector<AttemptView>& attempts, const std::string& step_id, Json& history) {
+  for (Json& item : history) {
+    if (item.contains("worker") || !item.contains("attempt") || item["event_type"] == "step.dispatched") continue;
+    std::int64_t token = item["fencing_token"];
+    for (const AttemptView& attempt : attempts) {
+      if (attempt.step_id == step_id && attempt.attempt_id == item["attempt"]) token = attempt.token.value;
+    }
+    for (const GrantView& grant : grants) {
+      if (grant.token.value == token && !grant.worker_name.empty()) item["worker"] = grant.worker_name;
+    }
+  }
+}
+
 HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
@@ -107,6 +121,12 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   const std::string step_id = answer["step_id"], quoted = DumpJson(Json(step_id));
   History history{step_id, "undo:" + step_id, quoted.substr(1, quoted.size() - 2)};
   if (Status read = ReadHistory(api, ValueOf(id), run->memory, history); !read) return ProblemOf(read.error());
+  auto attempts = api.queries.Attempts(ValueOf(id));
+  if (!attempts) return ProblemOf(attempts.error());
+  auto grants = api.queries.Grants(ValueOf(id));
+  if (!grants) return ProblemOf(grants.error());
+  AddWorkers(*grants, *attempts, history.step_id, history.step);
+  AddWorkers(*grants, *attempts, history.undo_id, history.undo);
   answer["history"] = std::move(history.step);
   if (history.cut) answer["history_cut"] = true;
   answer["tasks"] = Json::array();
@@ -117,8 +137,6 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
     answer["compensation"] = std::move(undo);
     answer["compensation"]["history"] = std::move(history.undo);
   }
-  auto attempts = api.queries.Attempts(ValueOf(id));
-  if (!attempts) return ProblemOf(attempts.error());
   answer["attempt_rows"] = Json::array();
   for (const auto& attempt : *attempts)
     if (attempt.step_id == history.step_id) answer["attempt_rows"].push_back(AttemptToJson(attempt));

@@ -73,7 +73,7 @@ std::optional<WallTime> ParseWallTime(std::string_view text) {
     return std::nullopt;
   }
   chr::year_month_day date{chr::year(year), chr::month(month), chr::day(day)};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
   long long micros = 0;
   std::string_view rest = std::string_view(copy).substr(size_t(used));
   if (!rest.empty() && rest[0] == '.') {
@@ -89,7 +89,7 @@ std::optional<WallTime> ParseWallTime(std::string_view text) {
     int oh = 0, om = 0, end = 0;
     std::string zone(rest);
     if (std::sscanf(zone.c_str(), "%c%2d:%2d%n", &sign, &oh, &om, &end) < 3 || size_t(end) != zone.size()) return std::nullopt;
-    if (sign != '+' && sign != '-') return std::nullopt;
+    if ((sign != '+' && sign != '-') || oh < 0 || oh > 23 || om < 0 || om > 59) return std::nullopt;
     offset_minutes = (oh * 60 + om) * (sign == '+' ? 1 : -1);
   }
   return WallTime(chr::sys_days(date).time_since_epoch() + chr::hours(hour) + chr::minutes(minute - offset_minutes) + chr::seconds(second) +

@@ -30,6 +30,9 @@ inline constexpr int kRegexGroups = 100;
 inline constexpr std::size_t kRegexMatches = 10'000;
 inline constexpr std::size_t kRegexProgramBytes = 32 * kMiB;  // what an expression and its states may take
 
+// ---- a run as it goes on
+inline constexpr std::size_t kRunStateBytes = 128 * kMiB;  // as it is stored: beyond it the step whose outputs would pass it fails
+
 // ---- a run, at submit
 inline constexpr std::size_t kRunInputs = 10'000;  // named ones: each is an entry of the state; within one there may be very many values
 inline constexpr std::size_t kRunFiles = 20'000;   // files and folders, those above each of them too, named or not

@@ -13,6 +13,9 @@ namespace acl {
 
 inline constexpr std::string_view kOutOfMemory = "not enough memory for it";
 
+// Whether this is what an error says, for which memory was wanted (carried on with its words in front or behind).
+inline bool SaysOutOfMemory(std::string_view message) { return message.find(kOutOfMemory) != std::string_view::npos; }
+
 // False if memory for `piece` could not be had: it was given up where it was.
 template <class Piece>
 bool WithinMemory(const Piece& piece) {

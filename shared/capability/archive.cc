@@ -169,7 +169,11 @@ void AddArchive(CapabilityRegistry& registry, const ConfigPtr&) {
       "the same bytes: names are sorted, times fixed. Directories above output_path are made. Directories in which nothing lies are kept.";
   zip.parameters = {{.name = "source_paths", .type = "array", .description = "files and directories below /workspace", .required = true},
                     PathField("output_path", "the archive"),
-                    {.name = "compression_level", .type = "integer", .description = "0 (store) to 9", .default_value = Json(6)},
+                    {.name = "compression_level",
+                     .type = "integer",
+                     .description = "0 (store) to 9",
+                     .default_value = Json(6),
+                     .check_literal = OutOfRange<0, 9>},
                     Flag("recursive", true, "directories with everything below them; false: only the files directly in them")};
   zip.results = {Out("archive_path", "string", "path from /workspace"), Out("file_count", "integer", "files in it"),
                  Out("compressed_size", "integer", "its bytes"), OutSuccess()};

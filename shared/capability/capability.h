@@ -34,6 +34,8 @@ struct FieldSpec {
   std::vector<std::string> allowed;  // enum of strings; empty = any
   // What is wrong with a value of the right type, "must be ..."; empty: nothing. Null: nothing is checked.
   std::string (*check)(const Json& value) = nullptr;
+  // The same of a value that stands in a workflow file as it is, where the call itself finds out: it would fail at every run.
+  std::string (*check_literal)(const Json& value) = nullptr;
 };
 
 // What `success: false` in the outputs means (compat.md K22).
@@ -107,8 +109,14 @@ class CapabilityRegistry {
 
 // Everything wrong with the parameters, one line each, empty if they fit. `literal_only`: values that still hold a template are skipped.
 std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only);
-// Parameters that the capability does not know and would ignore (real files have some): warnings, one line each, with "did you mean".
-std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Json& parameters);
+// Parameters that the capability does not know and would ignore (real files have some): one line each, with "did you mean".
+struct UnknownParameter {
+  std::string line;
+  bool slip = false;  // one or two slips away from a parameter, or that in another spelling (followRedirects): it is meant
+};
+std::vector<UnknownParameter> UnknownParameters(const CapabilitySpec& spec, const Json& parameters);
+// Whether it is the name, or another name, of a parameter.
+bool HasParameter(const CapabilitySpec& spec, std::string_view name);
 // What the outputs of a call are not though `results` says so: one line each, empty if they fit. Outputs it does not name are let through.
 std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs);
 // With aliases renamed and defaults filled in; a null for an optional parameter counts as absent.

@@ -54,6 +54,12 @@ Result<std::vector<std::string>> Words(const Json& parameters) {
   return words;
 }
 
+std::string BadArguments(const Json& args) {
+  const bool wrong =
+      args.is_array() && std::any_of(args.begin(), args.end(), [](const Json& one) { return one.is_structured() || one.is_null(); });
+  return wrong ? "must hold strings or numbers only" : "";
+}
+
 // Could the byte be part of a path's name? Anything outside of ASCII could.
 bool InName(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -112,13 +118,15 @@ std::chrono::steady_clock::time_point DeadlineOf(double seconds, const CallConte
   return steady_clock::now() + std::min<steady_clock::duration>(own, context.timeout);
 }
 
+constexpr int kMostSeconds = 7 * 86'400;
+
 StepResult Run(const CapabilityConfig& config, Places& places, const Json& parameters, CallContext& context) {
   auto words = Words(parameters);
   if (!words) return Failed(words.error());
   auto program = FindProgram(config.exec, words->front());
   if (!program) return Failed(program.error());
   const double seconds = NumberOf(parameters, "timeout", 0);
-  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= 7 * 86'400))
+  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= kMostSeconds))
     return Failed("timeout must be more than 0 and at most 604800 seconds");
   std::size_t size = 0;
   for (const auto& word : *words) {
@@ -228,12 +236,15 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
        .type = "string",
        .description = "program name, or the whole line if there are no args; values stay one word",
        .required = true},
-      {.name = "args", .type = "array", .description = "arguments, each a string"},
+      {.name = "args", .type = "array", .description = "arguments, each a string", .check_literal = BadArguments},
       {.name = "check",
        .type = "boolean",
        .description = "an exit code other than 0 is a failed attempt, which is tried again as the step says, and its files are dropped",
        .default_value = Json(false)},
-      {.name = "timeout", .type = "float", .description = "seconds, if less than the step's `timeout_seconds`"}};
+      {.name = "timeout",
+       .type = "float",
+       .description = "seconds, if less than the step's `timeout_seconds`",
+       .check_literal = BadSeconds<kMostSeconds>}};
   exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
                   Out("stderr", "string", "at most 1 MiB of it"),
                   Out("exit_code", "integer", "128 + n if signal n ended it"),

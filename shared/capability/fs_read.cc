@@ -67,7 +67,11 @@ void AddFileReaders(CapabilityRegistry& registry) {
   read.summary = "Read a text file of the run.";
   read.docs = "Gives the whole text. A file that is not text in the encoding is a failure; io.fs.hash_file works on any file.";
   read.parameters = {PathField("path", "file below /workspace"),
-                     {.name = "encoding", .type = "string", .description = "utf-8, ascii or latin-1", .default_value = Json("utf-8")}};
+                     {.name = "encoding",
+                      .type = "string",
+                      .description = "utf-8, ascii or latin-1",
+                      .default_value = Json("utf-8"),
+                      .check_literal = BadEncoding}};
   read.results = {Out("content", "string", "the text"), Out("size", "integer", "its characters"), OutSuccess()};
   registry.Add(std::move(read), ReadFile);
 

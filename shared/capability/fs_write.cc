@@ -61,7 +61,11 @@ void AddFileWriters(CapabilityRegistry& registry) {
   write.docs = "Replaces the file if it is there. Example: `inputs: {path: out/report.md, content: \"# {{title}}\", create_dirs: true}`";
   write.parameters = {PathField("path", "file below /workspace"),
                       {.name = "content", .type = "string", .description = "the text", .required = true},
-                      {.name = "encoding", .type = "string", .description = "utf-8, ascii or latin-1", .default_value = Json("utf-8")},
+                      {.name = "encoding",
+                       .type = "string",
+                       .description = "utf-8, ascii or latin-1",
+                       .default_value = Json("utf-8"),
+                       .check_literal = BadEncoding},
                       Flag("create_dirs", false, "make missing directories")};
   write.parameters[0].aliases = {"file_path"};
   write.results = {Out("bytes_written", "integer", "bytes of the encoded text"), OutSuccess()};

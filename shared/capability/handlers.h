@@ -92,6 +92,17 @@ inline double NumberOf(const Json& parameters, const char* name, double otherwis
 
 // ---- fields that many capabilities have
 
+// Of a number that must be more than 0 and at most so many.
+template <int kMost>
+std::string BadSeconds(const Json& value) {
+  const double seconds = value.is_number() ? value.get<double>() : 1;
+  return seconds > 0 && seconds <= kMost ? "" : "must be more than 0 and at most " + std::to_string(kMost) + " seconds";
+}
+template <int kLeast, int kMost>
+std::string OutOfRange(const Json& value) {
+  const double number = value.is_number() ? value.get<double>() : kLeast;
+  return number >= kLeast && number <= kMost ? "" : "must be " + std::to_string(kLeast) + " to " + std::to_string(kMost);
+}
 inline FieldSpec PathField(std::string name, std::string description) {
   FieldSpec field{std::move(name), "string", std::move(description), true};
   return field;

@@ -25,9 +25,9 @@ bool SameToReceiver(std::string_view a, std::string_view b) {
 }
 
 // The headers of the file, checked: no line breaks to smuggle others in, nothing that frames the message or is ours to say.
-Result<HttpHeaders> GivenHeaders(const Json& parameters) {
+Result<HttpHeaders> ReadHeaders(const Json& given) {
   HttpHeaders headers;
-  for (const auto& [name, value] : parameters.at("headers").items()) {
+  for (const auto& [name, value] : given.items()) {
     if (!IsToken(name)) return Error{Code::kInvalid, fmt::format("headers: '{}' is not a header name", name.substr(0, 100))};
     for (std::string_view ours : {"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer", "Expect",
                                   "Fencing-Token", "Fencing-Scope"}) {
@@ -45,6 +45,17 @@ Result<HttpHeaders> GivenHeaders(const Json& parameters) {
   }
   return headers;
 }
+
+std::string BadHeaders(const Json& given) {
+  const auto headers = given.is_object() ? ReadHeaders(given) : HttpHeaders();
+  return headers ? "" : "does not work: " + headers.message();
+}
+// Which schemes and hosts a worker lets calls go to is its own to say.
+std::string BadUrl(const Json& url) {
+  const auto checked = CheckUrl(EncodeUrl(url.is_string() ? url.get<std::string>() : ""), HttpConfig());
+  return checked ? "" : "must be an absolute URL, such as https://example.org/path: " + checked.message();
+}
+constexpr int kMostSeconds = 86'400;
 
 bool Has(const HttpHeaders& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return SameToReceiver(header.first, name); });
@@ -82,7 +93,7 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   HttpCall call;
   call.method = method;
   call.url = StringOf(parameters, "url");
-  auto headers = GivenHeaders(parameters);
+  auto headers = ReadHeaders(parameters.at("headers"));
   if (!headers) return headers.error();
   call.headers = std::move(*headers);
   if (method != "GET") {
@@ -103,7 +114,7 @@ Result<HttpCall> CallOf(const HttpConfig& config, const std::string& method, con
   call.follow_redirects = method == "GET" && FlagOf(parameters, "follow_redirects");
   const bool has_own = parameters.contains("timeout");
   const double seconds = NumberOf(parameters, "timeout", 0);
-  if (has_own && !(seconds > 0 && seconds <= 86'400)) {
+  if (has_own && !(seconds > 0 && seconds <= kMostSeconds)) {
     return Error{Code::kInvalid, "timeout must be more than 0 and at most 86400 seconds"};
   }
   using std::chrono::steady_clock;
@@ -140,9 +151,12 @@ CapabilitySpec Common(std::string id, std::string summary) {
   spec.id = std::move(id);
   spec.summary = std::move(summary);
   spec.parameters = {
-      {.name = "url", .type = "string", .description = "http or https, a public host", .required = true},
-      {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object()},
-      {.name = "timeout", .type = "float", .description = "seconds, if less than the step's `timeout_seconds`"},
+      {.name = "url", .type = "string", .description = "http or https, a public host", .required = true, .check_literal = BadUrl},
+      {.name = "headers", .type = "object", .description = "name: value", .default_value = Json::object(), .check_literal = BadHeaders},
+      {.name = "timeout",
+       .type = "float",
+       .description = "seconds, if less than the step's `timeout_seconds`",
+       .check_literal = BadSeconds<kMostSeconds>},
       StatusField("expect_status", "statuses that are an answer: 200, \"200-299\" or a list; any other fails the attempt. Default: all"),
       StatusField("retry_on", "statuses that fail the attempt and are worth another; Retry-After delays it. Default: see below"),
       {.name = "parse_json", .type = "boolean", .description = "true: the body must be JSON; false: it is not parsed"}};

@@ -39,6 +39,11 @@ StepResult GetEnvVar(const CapabilityConfig& config, const Json& parameters) {
   return Done({{"value", StorableText(value)}, {"found", true}});
 }
 
+std::string BadZone(const Json& name) {
+  const auto offset = OffsetOf(name.is_string() ? name.get<std::string>() : "utc", 0);
+  return !offset && offset.code() == Code::kInvalid ? "does not work: " + offset.message() : "";
+}
+
 StepResult GetTime(const Json& parameters, CallContext&) {
   std::string format = StringOf(parameters, "format"), zone = StringOf(parameters, "timezone");
   WallTime now = SystemClock().Wall();
@@ -95,7 +100,11 @@ void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config) {
                       .description = "form",
                       .default_value = Json("iso8601"),
                       .allowed = {"iso8601", "unix", "rfc3339"}},
-                     {.name = "timezone", .type = "string", .description = "utc, local or an IANA name", .default_value = Json("utc")}};
+                     {.name = "timezone",
+                      .type = "string",
+                      .description = "utc, local or an IANA name",
+                      .default_value = Json("utc"),
+                      .check_literal = BadZone}};
   time.results = {Out("timestamp", "string", "the time"), Out("timezone", "string", "as given")};
   time.effect = EffectClass::kRead;
   time.quick = true;

@@ -81,7 +81,15 @@ Given FindGiven(const FieldSpec& field, const Json& parameters) {
   return given;
 }
 
+constexpr std::size_t kShortName = 6;  // two slips make another word of it
+
 }  // namespace
+
+bool HasParameter(const CapabilitySpec& spec, std::string_view name) {
+  return std::any_of(spec.parameters.begin(), spec.parameters.end(), [&](const FieldSpec& field) {
+    return field.name == name || std::find(field.aliases.begin(), field.aliases.end(), name) != field.aliases.end();
+  });
+}
 
 std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json& parameters, bool literal_only) {
   std::vector<std::string> wrong;
@@ -105,8 +113,9 @@ std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json&
           fmt::format("{}: parameter '{}' must be {}, not {}", spec.id, given.name, Wanted(field.type), Described(*given.value)));
       continue;
     }
-    if (std::string bad = field.check ? field.check(*given.value) : ""; !bad.empty())
-      wrong.push_back(fmt::format("{}: parameter '{}' {}", spec.id, given.name, bad));
+    std::string bad = field.check ? field.check(*given.value) : "";
+    if (bad.empty() && literal_only && field.check_literal) bad = field.check_literal(*given.value);
+    if (!bad.empty()) wrong.push_back(fmt::format("{}: parameter '{}' {}", spec.id, given.name, bad));
     if (!field.allowed.empty() && given.value->is_string()) {
       const auto& text = given.value->get_ref<const std::string&>();
       if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
@@ -118,21 +127,27 @@ std::vector<std::string> CheckParameters(const CapabilitySpec& spec, const Json&
   return wrong;
 }
 
-std::vector<std::string> UnknownParameters(const CapabilitySpec& spec, const Json& parameters) {
-  std::vector<std::string> warnings;
-  if (!parameters.is_object()) return warnings;
+std::vector<UnknownParameter> UnknownParameters(const CapabilitySpec& spec, const Json& parameters) {
+  std::vector<UnknownParameter> unknown;
+  if (!parameters.is_object()) return unknown;
   std::vector<std::string_view> known;
   for (const auto& field : spec.parameters) {
     known.push_back(field.name);
     for (const auto& alias : field.aliases) known.push_back(alias);
   }
   for (const auto& [name, value] : parameters.items()) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string near = NearestSpelling(name, known);
-    warnings.push_back(fmt::format("{}: unknown parameter '{}' is ignored{}", spec.id, name,
-                                   near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    if (HasParameter(spec, name)) continue;
+    const std::string said = InSnakeCase(name);
+    const std::string near = NearestSpelling(said, known);
+    const bool slip = !near.empty() && EditDistance(said, near) <= (said.size() < kShortName ? 1 : 2);
+    if (slip) {
+      unknown.push_back({fmt::format("{}: unknown parameter '{}'; did you mean '{}'?", spec.id, name, near), true});
+    } else {
+      unknown.push_back({fmt::format("{}: unknown parameter '{}' is ignored{}", spec.id, name,
+                                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near))});
+    }
   }
-  return warnings;
+  return unknown;
 }
 
 std::vector<std::string> CheckResults(const CapabilitySpec& spec, const Json& outputs) {
@@ -161,13 +176,8 @@ Json WithDefaults(const CapabilitySpec& spec, const Json& parameters) {
       AddMember(out, field.name, *field.default_value);
     }
   }
-  const auto handled = [&](const std::string& name) {
-    return std::any_of(spec.parameters.begin(), spec.parameters.end(), [&](const FieldSpec& field) {
-      return field.name == name || std::find(field.aliases.begin(), field.aliases.end(), name) != field.aliases.end();
-    });
-  };
   for (const auto& [name, value] : parameters.items()) {
-    if (!handled(name)) AddMember(out, name, value);
+    if (!HasParameter(spec, name)) AddMember(out, name, value);
   }
   return out;
 }

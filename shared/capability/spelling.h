@@ -22,6 +22,17 @@ inline int EditDistance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+// As other engines write names: continueOnError, on-failure, If.
+inline std::string InSnakeCase(std::string_view name) {
+  const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (upper(name[i]) && i > 0 && name[i - 1] >= 'a' && name[i - 1] <= 'z') out += '_';
+    out += name[i] == '-' ? '_' : upper(name[i]) ? char(name[i] + 32) : name[i];
+  }
+  return out;
+}
+
 // Empty if nothing is near (more than a third of the word would have to change). Words over 100 bytes are near nothing.
 inline std::string NearestSpelling(std::string_view word, const std::vector<std::string_view>& known) {
   if (word.empty() || word.size() > 100) return "";

@@ -62,9 +62,12 @@ void AddTestHelpers(CapabilityRegistry& registry) {
       "It does nothing outside, and is treated as if it did: its attempt is durable before it runs, its inputs are journaled. For "
       "benchmarks "
       "and for trying out takeovers.";
-  effect.parameters = {
-      {.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()},
-      {.name = "size", .type = "integer", .description = "0 to 65536: with an output `text` of so many bytes", .default_value = Json(0)}};
+  effect.parameters = {{.name = "outputs", .type = "object", .description = "the outputs of the step", .default_value = Json::object()},
+                       {.name = "size",
+                        .type = "integer",
+                        .description = "0 to 65536: with an output `text` of so many bytes",
+                        .default_value = Json(0),
+                        .check_literal = OutOfRange<0, 65'536>}};
   effect.open_results = true;
   effect.effect = EffectClass::kIdempotent;
   effect.honours_key = true;
@@ -75,7 +78,8 @@ void AddTestHelpers(CapabilityRegistry& registry) {
   sleep.id = "test.sleep";
   sleep.summary = "Waits.";
   sleep.docs = "For trying out takeovers, timeouts and cancelling: it may be repeated and ends at once when stopped.";
-  sleep.parameters = {{.name = "seconds", .type = "float", .description = "0 to 86400", .default_value = Json(1)}};
+  sleep.parameters = {
+      {.name = "seconds", .type = "float", .description = "0 to 86400", .default_value = Json(1), .check_literal = OutOfRange<0, 86'400>}};
   sleep.results = {Out("slept_seconds", "float", "as asked"), OutSuccess()};
   registry.Add(std::move(sleep), Sleep);
 }

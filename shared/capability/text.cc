@@ -24,6 +24,27 @@ std::string ToRe2(std::string_view pattern) {
   return out;
 }
 
+// Of a pattern that can be no expression. What it needs to run is not asked: the least memory that says so, whoever wrote it.
+std::string BadPattern(const Json& pattern) {
+  constexpr std::int64_t kToParse = 256 << 10;
+  const std::string text = pattern.is_string() ? pattern.get<std::string>() : std::string();
+  if (text.size() > limits::kRegexPatternBytes) return fmt::format("has {} bytes, {} are allowed", text.size(), limits::kRegexPatternBytes);
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kToParse);
+  const RE2 expression(ToRe2(text), options);
+  if (expression.ok() || expression.error_code() == RE2::ErrorPatternTooLarge) return "";
+  return fmt::format("does not work: {} (look-around and back-references are not supported)", expression.error());
+}
+
+std::string BadFlags(const Json& flags) {
+  for (const Json& flag : flags.is_array() ? flags : Json::array()) {
+    if (flag != "ignorecase" && flag != "multiline" && flag != "dotall" && flag != "global")
+      return "must be some of ignorecase, multiline, dotall, global; it holds " + flag.dump().substr(0, 100);
+  }
+  return "";
+}
+
 // Byte offsets into code point offsets, going forward only: linear over all matches.
 class CodePoints {
  public:
@@ -188,10 +209,13 @@ void AddText(CapabilityRegistry& registry) {
       "Python's syntax as far as it can be matched in linear time (RE2): no look-around, no back-references. \\d, \\w and \\b mean ASCII. "
       "Without the flag `global` only the first match. At most 10 000 bytes of pattern, 100 groups, 10 000 matches and 8 MiB of results; "
       "the step's time limit holds, however long a single match takes.";
-  match.parameters = {
-      {.name = "text", .type = "string", .description = "where to look", .required = true},
-      {.name = "pattern", .type = "string", .description = "the expression", .required = true},
-      {.name = "flags", .type = "array", .description = "any of ignorecase, multiline, dotall, global", .default_value = Json::array()}};
+  match.parameters = {{.name = "text", .type = "string", .description = "where to look", .required = true},
+                      {.name = "pattern", .type = "string", .description = "the expression", .required = true, .check_literal = BadPattern},
+                      {.name = "flags",
+                       .type = "array",
+                       .description = "any of ignorecase, multiline, dotall, global",
+                       .default_value = Json::array(),
+                       .check_literal = BadFlags}};
   match.results = {
       Out("matches", "array", "maps {match, groups (null where a group took no part), start, end}; positions count characters"),
       OutSuccess()};

@@ -24,6 +24,12 @@ Result<Encoding> ParseEncoding(std::string_view name) {
 
 }  // namespace
 
+std::string BadEncoding(const Json& name) {
+  return name.is_string() && !ParseEncoding(name.get_ref<const std::string&>())
+             ? "must be utf-8, ascii or latin-1, not " + name.dump().substr(0, 100)
+             : "";
+}
+
 Result<DecodedText> DecodeText(std::string_view bytes, std::string_view encoding) {
   auto kind = ParseEncoding(encoding);
   if (!kind) return kind.error();

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "shared/base/json.h"
 #include "shared/base/result.h"
 
 namespace acl {
@@ -13,6 +14,8 @@ struct DecodedText {
   std::size_t characters = 0;  // code points
 };
 
+// "must be ..." of the name of an encoding; "": it is one.
+std::string BadEncoding(const Json& name);
 Result<DecodedText> DecodeText(std::string_view bytes, std::string_view encoding);
 Result<std::string> EncodeText(std::string_view text, std::string_view encoding);
 

@@ -52,6 +52,18 @@ CommitItem ReleaseUntilLater(const Claimed& claimed, const SessionId& session) {
   return item;
 }
 
+milliseconds MemoryPause(int failures) {
+  milliseconds pause = kClaimAgainPause;
+  for (int n = 1; n < failures && pause < kMostMemoryPause; ++n) pause *= 2;
+  return std::min(pause, kMostMemoryPause);
+}
+
+CommitItem ReleaseForMemory(CommitItem release, WallTime now, int failures) {
+  release.not_before = now + MemoryPause(failures);
+  release.waiting = Waiting{"memory", std::nullopt};
+  return release;
+}
+
 ItemBuilder::ItemBuilder(const SubjectKind& kind, const ItemBase& base, Document before)
     : item(BeginItem(base, Hash256{})), state(std::move(before)), kind_(&kind), journal_(base.journal) {}
 

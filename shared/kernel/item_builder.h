@@ -38,8 +38,14 @@ CommitItem ReleaseOf(const Claimed& claimed, const SessionId& session);
 CommitItem ReleaseFor(const Claimed& claimed, const SessionId& session, int version);
 // The same, to be claimed a little later: each claim writes, and what keeps its contents away may last.
 CommitItem ReleaseUntilLater(const Claimed& claimed, const SessionId& session);
-// What a run waits before it is claimed again when its contents cannot be read, or there is not enough memory to decide on it.
+// What a run waits before it is claimed again when its contents cannot be read now.
 inline constexpr milliseconds kClaimAgainPause{3'000};
+
+// The release of a run that does not fit into its worker's memory: the lease row says so (Waiting "memory"), for people to see.
+CommitItem ReleaseForMemory(CommitItem release, WallTime now, int failures);
+// The pause after so many failures in a row: it doubles from kClaimAgainPause up to a bound.
+milliseconds MemoryPause(int failures);
+inline constexpr milliseconds kMostMemoryPause{300'000};
 
 class ItemBuilder {
  public:

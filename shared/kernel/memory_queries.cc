@@ -57,6 +57,10 @@ SubjectView MemoryQueries::View(const MemorySubject& subject) const {
   } else if (subject.waiting && subject.waiting->reason == "paused") {
     view.state = OpenState::kPaused;
     view.since = subject.waiting_since;
+  } else if (view.waiting_reason == "memory") {
+    view.state = OpenState::kWaiting;
+    view.since = subject.waiting_since;
+    if (ready_at) view.next_wake = ready_at;
   } else if (ready_at) {
     view.state = OpenState::kReady;
     view.since = ready_at;
@@ -111,7 +115,8 @@ Result<std::vector<SubjectView>> MemoryQueries::List(const ListFilter& filter) {
     fits = fits && subject.error_message.starts_with(filter.error_prefix);
     if (!fits) continue;
     SubjectView view = View(subject);
-    const bool person = view.state == OpenState::kQuarantined || (view.state == OpenState::kWaiting && view.waiting_reason == "uncertain");
+    const bool person = view.state == OpenState::kQuarantined ||
+                        (view.state == OpenState::kWaiting && (view.waiting_reason == "uncertain" || view.waiting_reason == "memory"));
     if (!filter.needs_person || person) found.push_back(std::move(view));
   }
   return found;

@@ -72,7 +72,7 @@ WHERE y.project_id = $project::uuid AND (cardinality($before::uuid[]) = 0 OR y.s
   AND ($labels::text = '{}' OR y.labels::jsonb @> $labels::jsonb)
   AND ($error::text = '' OR starts_with(y.error_message, $error::text))
   AND (NOT $person::boolean OR y.subject_id IN (SELECT p.subject_id FROM leases p
-                                                WHERE p.state = 2 OR (p.state = 0 AND p.session_id IS NULL AND p.waiting_reason = 'uncertain')))
+                                                WHERE p.state = 2 OR (p.state = 0 AND p.session_id IS NULL AND p.waiting_reason IN ('uncertain', 'memory'))))
 ORDER BY y.subject_id DESC LIMIT $limit::int)");
 const Statement kEnds("query.ends", Statement::Kind::kRead, R"(
 SELECT l.subject_id, l.state = 1, coalesce(y.status, ''), coalesce(y.error_message, '')
@@ -115,6 +115,10 @@ void FillState(const Rows& rows, int i, SubjectView& view) {
   } else if (view.waiting_reason == "paused") {
     view.state = OpenState::kPaused;
     view.since = rows.MaybeTime(i, kSince);
+  } else if (view.waiting_reason == "memory") {
+    view.state = OpenState::kWaiting;
+    view.since = rows.MaybeTime(i, kSince);
+    if (ready_at) view.next_wake = ready_at;
   } else if (ready_at) {
     view.state = OpenState::kReady;
     view.since = ready_at;

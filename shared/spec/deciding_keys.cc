@@ -1,7 +1,6 @@
 #include "shared/spec/deciding_keys.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "shared/capability/spelling.h"
@@ -74,17 +73,6 @@ constexpr std::string_view kDecides[] = {"depends_on",
                                          "multiplier",
                                          "global_compensation_steps"};
 
-// As other engines write it: continueOnError, on-failure, If.
-std::string InOurCase(std::string_view key) {
-  std::string out;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const auto c = static_cast<unsigned char>(key[i]);
-    if (std::isupper(c) != 0 && i > 0 && std::islower(static_cast<unsigned char>(key[i - 1])) != 0) out += '_';
-    out += c == '-' ? '_' : char(std::tolower(c));
-  }
-  return out;
-}
-
 // The word of the table that is one slip away.
 std::string_view NearWord(std::string_view key) {
   if (key.size() < 5 || key.size() > 100) return "";
@@ -103,7 +91,7 @@ std::optional<std::string> InsteadOfDecidingKey(std::string_view key, const std:
   if (!Has(known, "capability") && !Has(known, "steps") && !Has(known, "backoff")) return std::nullopt;
   if (Has(known, "backoff") && (key.find("delay") != key.npos || key.find("interval") != key.npos) && key != "retry_delay")
     return "the delays stand in 'initial_delay', 'max_delay', 'multiplier' and 'jitter'";
-  const std::string said = InOurCase(key);
+  const std::string said = InSnakeCase(key);
   if (auto found = Table().find(said); found != Table().end()) return std::string(found->second);
   if (said.size() < 4) return std::nullopt;
   const std::string near = NearestSpelling(said, known);

@@ -31,6 +31,8 @@ struct Draft {
 // loader_step.cc: `steps` and `global_compensation_steps`.
 void ReadSteps(Reader* reader, const SourceNode& list, const CapabilityRegistry& capabilities, Draft* draft);
 void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft);
+// Of a step or a compensation.
+bool IsStepKey(std::string_view key);
 // loader_retry.cc
 // `capability`: of the step; nullptr if it is not known.
 void ReadRetry(Reader* reader, Fields* fields, const CapabilitySpec* capability, StepSpec* step);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 namespace acl {
 
@@ -23,6 +24,7 @@ double SecondsOf(std::string_view unit, bool first) {
 std::optional<double> SecondsIn(std::string_view text) {
   if (text.empty()) return std::nullopt;
   double total = 0;
+  std::vector<std::string_view> seen;
   for (bool first = true; !text.empty(); first = false) {
     double number = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -31,6 +33,9 @@ std::optional<double> SecondsIn(std::string_view text) {
     const auto unit = text.substr(0, text.find_first_of("0123456789."));
     const double seconds = SecondsOf(unit, first);
     if (seconds == kNotAUnit) return std::nullopt;
+    for (const std::string_view one : seen)
+      if (one == unit) return std::nullopt;  // "1h1h" is a slip
+    seen.push_back(unit);
     total += number * seconds;
     text.remove_prefix(unit.size());
   }

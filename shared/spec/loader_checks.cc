@@ -65,6 +65,30 @@ void CheckCycles(Reader* reader, Draft* draft, const std::vector<std::vector<std
   }
 }
 
+// Keys of steps and compensations that decide whether, when or how often something is called.
+constexpr std::string_view kOfTheStep[] = {"depends_on",      "compensation",         "max_retries",       "retry",
+                                           "timeout_seconds", "step_timeout_seconds", "on_unknown_outcome"};
+
+// What stands among the inputs and belongs beside them, and the other way round: nobody would look at it there.
+void CheckPlaces(Reader* reader, const CapabilitySpec& spec, const SourceNode& node, const std::string& owner) {
+  const bool fresh = !reader->options().accepted_before;
+  const auto of_step = [](std::string_view key) {
+    return std::find(std::begin(kOfTheStep), std::end(kOfTheStep), key) != std::end(kOfTheStep);
+  };
+  const SourceEntry* inputs = node.Find("inputs");
+  for (const SourceEntry& entry : inputs ? inputs->value.entries : std::vector<SourceEntry>()) {
+    if (of_step(entry.key) && !HasParameter(spec, entry.key))
+      reader->Strictly(fresh, entry.key_mark, "misplaced-key",
+                       "'" + entry.key + "' stands in the inputs of " + owner + ", where nobody looks at it: write it beside 'inputs'");
+  }
+  for (const SourceEntry& entry : node.entries) {
+    if (HasParameter(spec, entry.key) && !IsStepKey(entry.key))
+      reader->Strictly(fresh, entry.key_mark, "misplaced-key",
+                       "'" + entry.key + "' is a parameter of " + spec.id + " and stands beside the inputs of " + owner +
+                           ", where nobody looks at it: write it into 'inputs'");
+  }
+}
+
 void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std::string& id, const Json& inputs, const SourceNode& node,
                const std::string& owner) {
   if (id.empty() || id == "human.approve") return;
@@ -96,9 +120,12 @@ void CheckCall(Reader* reader, const CapabilityRegistry& capabilities, const std
   if (limit && limit->value.scalar.is_number() && own != inputs.end() && own->is_number() && *own > limit->value.scalar)
     reader->Warning(place("'timeout'"), "timeout-order",
                     "'timeout' of " + owner + " is longer than its 'timeout_seconds', which ends the attempt first");
-  for (const std::string& line : CheckParameters(*spec, inputs, true)) reader->Error(place(line), "bad-parameter", owner + ": " + line);
-  for (const std::string& line : UnknownParameters(*spec, inputs))
-    reader->Strictly(reader->options().strict, place(line), "unknown-parameter", owner + ": " + line);
+  const bool fresh = !reader->options().accepted_before;
+  for (const std::string& line : CheckParameters(*spec, inputs, true))
+    reader->Strictly(fresh, place(line), "bad-parameter", owner + ": " + line);
+  for (const auto& [line, slip] : UnknownParameters(*spec, inputs))
+    reader->Strictly(reader->options().strict || (slip && fresh), place(line), "unknown-parameter", owner + ": " + line);
+  CheckPlaces(reader, *spec, node, owner);
 }
 
 void CheckCalls(Reader* reader, const CapabilityRegistry& capabilities, const SourceNode& list, const std::string& kind) {

@@ -85,6 +85,34 @@ void Later(Reader* reader, SourceMark mark, const std::string& what) {
                    what + " is not supported yet: it is checked, but a run with it is refused");
 }
 
+const std::vector<std::string_view>& StepKeys() {
+  static const std::vector<std::string_view> keys = {"name",
+                                                     "step_type",
+                                                     "capability_name",
+                                                     "capability",
+                                                     "agent_name",
+                                                     "inputs",
+                                                     "depends_on",
+                                                     "compensation",
+                                                     "risk_level",
+                                                     "max_retries",
+                                                     "timeout_seconds",
+                                                     "description",
+                                                     "approval_config",
+                                                     "steps",
+                                                     "retry",
+                                                     "step_timeout_seconds",
+                                                     "on_unknown_outcome",
+                                                     "queue",
+                                                     "priority",
+                                                     "condition",
+                                                     "when",
+                                                     "foreach",
+                                                     "child",
+                                                     "wait"};
+  return keys;
+}
+
 class StepReader {
  public:
   StepReader(Reader* reader, const CapabilityRegistry& capabilities, Draft* draft)
@@ -107,31 +135,7 @@ class StepReader {
     if (!reader_->IsMap(node, position)) return step;
     const SourceEntry* name = node.Find("name");
     std::string owner = name && name->value.is_string() ? "step '" + name->value.scalar.get<std::string>().substr(0, 80) + "'" : position;
-    Fields fields(reader_, node, owner,
-                  {"name",
-                   "step_type",
-                   "capability_name",
-                   "capability",
-                   "agent_name",
-                   "inputs",
-                   "depends_on",
-                   "compensation",
-                   "risk_level",
-                   "max_retries",
-                   "timeout_seconds",
-                   "description",
-                   "approval_config",
-                   "steps",
-                   "retry",
-                   "step_timeout_seconds",
-                   "on_unknown_outcome",
-                   "queue",
-                   "priority",
-                   "condition",
-                   "when",
-                   "foreach",
-                   "child",
-                   "wait"});
+    Fields fields(reader_, node, owner, StepKeys());
     ReadName(fields, owner, top, &step);
     step.type = ReadType(reader_, fields);
     step.capability = ReadCapability(reader_, &fields, owner);
@@ -242,6 +246,10 @@ bool IsCompensationType(std::string_view key, const SourceNode& value) {
 }
 
 }  // namespace
+
+bool IsStepKey(std::string_view key) {
+  return key == "step_name" || std::find(StepKeys().begin(), StepKeys().end(), key) != StepKeys().end();
+}
 
 std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields) {
   const SourceNode* node = fields.Get("queue");

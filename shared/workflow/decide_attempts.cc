@@ -30,6 +30,13 @@ std::optional<std::string> FalseSuccessError(const CallTraits& traits, const Jso
   return traits.capability + " answered success: false";
 }
 
+std::string TooMuchForRun(const Document& state, const Json& outputs) {
+  return fmt::format(
+      "its outputs of {} bytes would make the run's state larger than {} MiB, which is the most that one may be (it is {} bytes now): let "
+      "steps write large results into files of the run, or make several runs of it",
+      DumpedBytes(outputs), limits::kRunStateBytes / limits::kMiB, state.stored_bytes());
+}
+
 }  // namespace
 
 void Decider::On(const ResumedInput& input) {
@@ -45,6 +52,9 @@ void Decider::On(const ResumedInput& input) {
     decision_.listing->started_at = now_;
     BeginWaits(spec_.waits());
   }
+  std::vector<const AttemptRow*> rows;
+  std::vector<StepRecord> records;
+  std::vector<std::string> step_ids;
   for (const AttemptRow& row : input.open_attempts) {
     const Instance* instance = spec_.Find(row.step_id);
     if (!instance) continue;
@@ -52,26 +62,56 @@ void Decider::On(const ResumedInput& input) {
     // Rows of attempts whose outcome is known are among them: the step has moved on.
     if (record.status != StepStatus::kRunning || record.attempt != row.attempt_id) continue;
     if (record.task) continue;  // another worker's: whoever holds the run, its result comes by itself
-    Lost(*instance, record, row.attempt_id, std::string(kLostToTakeover), input.died_alone);
+    rows.push_back(&row);
+    records.push_back(std::move(record));
+    step_ids.push_back(row.step_id);
+  }
+  const std::vector<Deaths> deaths = DeathsOf(records, step_ids, input.died_alone);
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    const Instance& instance = *spec_.Find(rows[n]->step_id);
+    Lost(instance, Step(instance), rows[n]->attempt_id, std::string(kLostToTakeover), deaths[n]);
   }
   Settle();
 }
 
-void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, int died_alone) {
+std::vector<Decider::Deaths> Decider::DeathsOf(const std::vector<StepRecord>& in_flight, const std::vector<std::string>& step_ids,
+                                               int died_alone) {
+  std::vector<Deaths> deaths(in_flight.size());
+  if (died_alone == 0) return deaths;
+  const int done = Done().done;
+  std::vector<std::size_t> each_time;
+  for (std::size_t n = 0; n < in_flight.size(); ++n) {
+    const StepRecord& record = in_flight[n];
+    const bool same_row = record.died_alone > 0 && record.died_done == done;  // no step completed since
+    const int before = same_row ? record.died_with : 0;
+    const int with = same_row && record.died_alone >= died_alone ? before : before + 1;
+    deaths[n].died = {{"alone", died_alone}, {"with", with}, {"done", done}};
+    if (with == died_alone) each_time.push_back(n);
+  }
+  if (!IsJudged({died_alone, died_alone})) return deaths;
+  std::string names;
+  for (const std::size_t n : each_time) names += (names.empty() ? "'" : ", '") + step_ids[n] + "'";
+  for (const std::size_t n : each_time) {
+    deaths[n].judgement =
+        fmt::format("{} workers in a row died with this run as the only suspect on them, and ", died_alone) +
+        (each_time.size() == 1 ? "of its steps this one was in flight each time: it may be what kills them (a step that only computes or "
+                                 "reads leaves no trace before it ends)"
+                               : "the steps " + names.substr(0, 500) + " were in flight each time: which of them kills cannot be told");
+  }
+  return deaths;
+}
+
+void Decider::Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, const Deaths& deaths) {
   CallTraits traits = TraitsOf(specs_, spec_, instance, State());
   if (Indifferent(instance)) return GiveUp(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kAsk) return AskPerson(instance, attempt, why);
   if (!traits.repeatable() && traits.on_unknown == UnknownOutcome::kFail) {
     return FailedForGood(instance, record.attempts + 1, attempt, "outcome unknown: " + why, std::nullopt);
   }
-  if (IsJudged({died_alone, died_alone})) {
-    return FailedForGood(
-        instance, record.attempts + 1, attempt,
-        fmt::format("{} workers in a row died while they ran it and nothing else that is suspect: it may be what kills them", died_alone),
-        std::nullopt);
-  }
+  if (!deaths.judgement.empty()) return FailedForGood(instance, record.attempts + 1, attempt, deaths.judgement, std::nullopt);
   Json facts = StepFacts(instance, attempt);
   facts["why"] = why;
+  if (!deaths.died.is_null()) facts["died"] = deaths.died;
   if (!instance.undo && Run().phase == Phase::kStopping) facts["settle"] = true;
   Emit(event::kStepAttemptLost, std::move(facts));
 }
@@ -153,6 +193,10 @@ void Decider::On(const StepFinishedInput& input) {
         StepResult failed = result;
         failed.error = storable ? "its outputs are not an object" : "its outputs cannot be stored: " + storable.message();
         Failed(*instance, record, input.attempt_id, failed, false);
+      } else if (!instance->undo && OutgrowsRun(State(), result.outputs)) {
+        StepResult failed = result;
+        failed.error = TooMuchForRun(State(), result.outputs);
+        Failed(*instance, record, input.attempt_id, failed, false);
       } else if (const auto conflict = FindConflict(State(), result.files)) {
         StepResult failed = result;
         failed.error = conflict->what + "; let one depend on the other (depends_on), or give each a file or folder of its own";
@@ -212,13 +256,14 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   const bool stopping = Run().phase == Phase::kStopping && !instance.undo;
   const bool settle = stopping && result.outcome == Outcome::kUnknown;
   if (!retryable || attempts >= traits.retry.max_attempts || (stopping && !settle)) {
-    return FailedForGood(instance, attempts, attempt, error, started);
+    return FailedForGood(instance, attempts, attempt, error, started, result.duration);
   }
   const auto delay = std::max(RetryDelay(traits.retry, attempts, IdempotencyKeyOf(Run().run_id, instance.step_id)), result.retry_after);
   const WallTime retry_at = now_ + delay;
   if (traits.step_timeout && !settle && retry_at >= started + *traits.step_timeout) {
     return FailedForGood(instance, attempts, attempt,
-                         fmt::format("step timeout of {} s passed; last error: {}", traits.step_timeout->count() / 1000, error), started);
+                         fmt::format("step timeout of {} s passed; last error: {}", traits.step_timeout->count() / 1000, error), started,
+                         result.duration);
   }
   Json facts = StepFacts(instance, attempt);
   if (settle) {
@@ -229,6 +274,7 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   facts["error"] = error;
   facts["attempts"] = attempts;
   facts["started_at"] = FormatWallTime(started);
+  if (result.duration.count() > 0) facts["duration_ms"] = result.duration.count();
   AddMissing(facts);
   if (result.outcome == Outcome::kTimedOut) facts["timed_out"] = true;
   if (result.outcome == Outcome::kUnknown) facts["unknown"] = true;
@@ -239,11 +285,12 @@ void Decider::Failed(const Instance& instance, const StepRecord& record, int att
   Emit(event::kStepAttemptFailed, std::move(facts));
 }
 
-void Decider::FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error,
-                            std::optional<WallTime> started) {
+void Decider::FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started,
+                            std::chrono::milliseconds took) {
   Json facts = StepFacts(instance, attempt);
   facts["error"] = error;
   facts["attempts"] = attempts;
+  if (took.count() > 0) facts["duration_ms"] = took.count();
   if (started) facts["started_at"] = FormatWallTime(*started);
   AddMissing(facts);
   if (!instance.undo) {

@@ -50,12 +50,20 @@ class Decider {
   void List(RunStatus status, std::optional<std::string> error = std::nullopt);
 
   // -- attempts (decide_attempts.cc)
-  void Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, int died_alone = 0);
+  // What is known of the deaths of workers that an attempt was lost in.
+  struct Deaths {
+    Json died;              // of the step's record (state.h); null: the run alone is to blame for none
+    std::string judgement;  // why the step fails; empty: it is made again
+  };
+  void Lost(const Instance& instance, const StepRecord& record, int attempt, const std::string& why, const Deaths& deaths = {});
+  // Of the attempts that were in flight when the run was taken over, in their order.
+  std::vector<Deaths> DeathsOf(const std::vector<StepRecord>& in_flight, const std::vector<std::string>& step_ids, int died_alone);
   void Unknown(const Instance& instance, const StepRecord& record, const StepFinishedInput& input);
   void GiveUp(const Instance& instance, int attempt, const std::string& why);  // CANCELLED, its outcome unknown
   void AskPerson(const Instance& instance, int attempt, const std::string& why);
   void Failed(const Instance& instance, const StepRecord& record, int attempt, const StepResult& result, bool retryable);
-  void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started);
+  void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started,
+                     std::chrono::milliseconds took = {});
 
   // -- WAIT steps (decide_wait.cc)
   // Those among `steps` whose turn has come while the run goes on: each gets its timer, in the commit of what made it ready.

@@ -228,7 +228,8 @@ class Evolution {
   // Lost or never begun.
   void Again() {
     LeaveOpen();
-    if (const Json* losses = MemberOf(facts_, "losses")) step_json_["losses"] = *losses;
+    for (auto key : {"losses", "died"})
+      if (const Json* fact = MemberOf(facts_, key)) step_json_[key] = *fact;
     if (MemberOf(facts_, "retry_at")) return WaitForRetry();
     GoStep(StepStatus::kPending);
     if (FlagOf(facts_, "settle")) progress_.settle.push_back(instance_->step_id);
@@ -303,7 +304,7 @@ class Evolution {
       step_json_["started_at"] = *started_at;
     if (const Json* error = MemberOf(facts_, "error")) step_json_["error"] = *error;
     step_json_["completed_at"] = At();
-    for (auto key : {"attempt", "call", "waits", "losses"}) step_json_.erase(key);
+    for (auto key : {"attempt", "call", "waits", "losses", "died"}) step_json_.erase(key);
   }
 
   void Completed() {

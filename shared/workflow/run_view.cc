@@ -42,7 +42,7 @@ class Shown {
   std::size_t left_;
 };
 
-StepView ViewStep(const Document& state, const StepSpec& step, bool closed, Shown& shown) {
+StepView ViewStep(const Document& state, const StepSpec& step, bool stops, Shown& shown) {
   StepView view;
   view.step_id = StepIdOf(step.name);
   view.name = step.name;
@@ -50,13 +50,13 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool closed, Show
   view.agent_name = step.agent_name;
   view.max_attempts = step.wait ? 0 : step.retry.max_attempts;
   StepRecord record = ReadStep(state, view.step_id);
-  // Of a closed run nothing is tried again.
+  // Of a run that stops or is closed nothing is tried again.
   const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting;
-  view.status = Name(closed && would_go_on ? StepStatus::kCancelled : record.status);
+  view.status = Name(stops && would_go_on ? StepStatus::kCancelled : record.status);
   view.attempts = record.attempts;
   view.attempts_lost = record.lost;
-  view.next_retry = closed ? std::nullopt : record.retry_at;
-  view.due_at = closed ? std::nullopt : record.due_at;
+  view.next_retry = stops ? std::nullopt : record.retry_at;
+  view.due_at = stops ? std::nullopt : record.due_at;
   view.started_at = record.started_at;
   view.completed_at = TimeOf(record.json, "completed_at");
   view.error = shown.Text(record.error);
@@ -202,7 +202,7 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.steps_total = int(spec->steps.size());
   view.steps_completed = progress.done;
   Shown shown(limits);
-  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, view.closed, shown));
+  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, run->phase != Phase::kForward, shown));
   AddCompensations(state, *spec, *run, view);
   MarkReady(state, *spec, *run, progress, view);
   AddWarnings(state, view);

@@ -1,5 +1,6 @@
 #include "shared/workflow/state.h"
 
+#include "shared/base/limits.h"
 #include "shared/journal/trie.h"
 
 namespace acl::workflow {
@@ -55,6 +56,11 @@ std::vector<std::string> List(const Json& value) {
 }
 
 }  // namespace
+
+bool OutgrowsRun(const Document& state, const Json& outputs) {
+  constexpr std::size_t kSmall = 4 * limits::kKiB;  // of as many steps as a file can hold they come to less than the limit
+  return SizeOf(outputs, kSmall) > kSmall && state.stored_bytes() + DumpedBytes(outputs) > limits::kRunStateBytes;
+}
 
 std::string TextOf(const Json* object, std::string_view key) {
   const Json* member = MemberOf(object, key);
@@ -225,6 +231,10 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
       record.losses = int(Number(value));
     } else if (key == "lost") {
       record.lost = int(Number(value));
+    } else if (key == "died") {
+      record.died_alone = int(NumberOf(&value, "alone"));
+      record.died_with = int(NumberOf(&value, "with"));
+      record.died_done = int(NumberOf(&value, "done"));
     } else if (key == "error") {
       record.error = Text(value);
     } else if (key == "started_at") {

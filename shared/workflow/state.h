@@ -38,6 +38,9 @@ inline constexpr int kStateVersion = 1;  // of these keys and records
 const Json* Lookup(const Document& state, std::string_view key);
 std::uint64_t LookupsOfThisThread();
 
+// Whether the outputs of a step would make the state larger than a run's may be (limits.h). Small ones never do, and cost nothing here.
+bool OutgrowsRun(const Document& state, const Json& outputs);
+
 // Members of an object; the default if absent or of another type.
 std::string TextOf(const Json* object, std::string_view key);
 std::int64_t NumberOf(const Json* object, std::string_view key, std::int64_t otherwise = 0);
@@ -95,6 +98,9 @@ struct StepRecord {
   std::string error;
   int losses = 0;  // tasks of it in a row that alone are to blame for the end of their workers
   int lost = 0;    // attempts whose outcome nobody knows and that were made again
+  // As the last of them was lost with its worker: `died_alone` workers in a row had died for which the run alone is to blame, with as many
+  // steps completed as `died_done`; the step was in flight at `died_with` of those deaths.
+  int died_alone = 0, died_with = 0, died_done = 0;
   std::optional<WallTime> started_at, retry_at, due_at;
   const Json* task = nullptr;  // {"queue", "band", "since"} while a task of it is out
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again

@@ -294,6 +294,7 @@ bool Complete(const SpecCache& specs, const Document& state, StepFinishedInput& 
               std::shared_ptr<Footing>& footing, Stride& stride) {
   StepResult& result = input.result;
   if (result.outcome != StepResult::Outcome::kSucceeded || !result.files.empty() || !input.note.is_null()) return false;
+  if (OutgrowsRun(state, result.outputs)) return false;
   auto standing = std::static_pointer_cast<Standing>(footing);
   if (!standing) standing = StandingOf(specs, state, input);
   if (!standing || standing->attempt != input.attempt_id || standing->spec->step_id(standing->step) != input.step_id) return false;

@@ -86,16 +86,22 @@ TEST_P(QueriesConformance, ListsByErrorAndByWhoNeedsAPerson) {
     Holder holder = ClaimOne(Open(), Listed("x", "RUNNING"));
     CommitItem item = holder.Item(1, Disposition::kRelease);
     item.waiting = Waiting{reason, std::nullopt};
+    if (item.waiting->reason == "memory") item.requeue = true, item.not_before = holder.claimed().db_now + milliseconds(60'000);
     MustCommit(holder, item);
     return holder.subject();
   };
+  const SubjectId starved = waits("memory");
+  const auto view = queries().GetSubject(starved);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->state, OpenState::kWaiting) << "not ready, though it is claimed again in a minute";
+  EXPECT_TRUE(view->next_wake.has_value());
   const SubjectId uncertain = waits("uncertain");
   waits("paused");
   waits("retry");
   SessionId session = Open();
   Holder damaged = ClaimOne(session, Listed("x", "RUNNING"));
   ASSERT_TRUE(store().Quarantine(damaged.subject(), session, damaged.token(), "corrupt", "why"));
-  EXPECT_THAT(List(filter), testing::UnorderedElementsAre(uncertain, damaged.subject()));
+  EXPECT_THAT(List(filter), testing::UnorderedElementsAre(starved, uncertain, damaged.subject()));
 }
 
 TEST_P(QueriesConformance, FindsByAnyPartOfAnId) {

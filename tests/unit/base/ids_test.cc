@@ -23,7 +23,8 @@ TEST(WallTime, FormatsAndParsesMicroseconds) {
   EXPECT_EQ(FormatWallTime(*ParseWallTime("2026-11-22T02:36:00+02:00")), "2026-11-22T00:36:00.000000Z");
   EXPECT_FALSE(ParseWallTime("2026-13-22T00:36:00Z"));
   for (const char* bad :
-       {"2026-13-22T00:36:00.000000Z", "2026-02-30T00:36:00.000000Z", "2026-11-22T24:36:00.000000Z", "2026-11-22T00:60:00.000000Z"})
+       {"2026-13-22T00:36:00.000000Z", "2026-02-30T00:36:00.000000Z", "2026-11-22T24:36:00.000000Z", "2026-11-22T00:60:00.000000Z",
+        "2026-11-22T00:36:00+25:00", "2026-11-22T00:36:00+01:60", "2026-11-22T00:36:00+-1:30", "2026-11-22T-1:36:00Z"})
     EXPECT_FALSE(ParseWallTime(bad)) << bad;
   for (std::int64_t micros = -5'000'000'000'000'003; micros < 5'000'000'000'000'000; micros += 9'999'999'777'777) {
     const WallTime at = WallTimeFromMicros(micros);

@@ -45,6 +45,7 @@ const std::map<std::string, std::size_t> kAll = {
     {"kSmallAnswerBytes", limits::kSmallAnswerBytes},
     {"kAnswersBytes", limits::kAnswersBytes},
     {"kRequestsBytes", limits::kRequestsBytes},
+    {"kRunStateBytes", limits::kRunStateBytes},
     {"kRunFiles", limits::kRunFiles},
     {"kRunInputs", limits::kRunInputs},
     {"kRunPathsBytes", limits::kRunPathsBytes},

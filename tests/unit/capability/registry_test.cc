@@ -61,9 +61,11 @@ TEST(Parameters, DefaultsAreFilledAndAliasesRenamed) {
   EXPECT_EQ(out.dump(), R"({"path":"x","level":7,"deep":false,"extra":1})");
 }
 
-TEST(Parameters, UnknownOnesAreWarningsWithTheNearest) {
-  EXPECT_THAT(UnknownParameters(Sample(), Json::parse(R"({"path":"x","heders":{},"zzzzzz":1})")),
-              ElementsAre(HasSubstr("did you mean 'headers'?"), HasSubstr("'zzzzzz' is ignored")));
+TEST(Parameters, UnknownOnesAreToldWithTheNearestAndWhetherTheyAreSlips) {
+  const auto found = UnknownParameters(Sample(), Json::parse(R"({"path":"x","heders":{},"Headers":{},"zzzzzz":1,"head":1})"));
+  ASSERT_EQ(found.size(), 4u);
+  for (const auto& [line, slip] : found) EXPECT_EQ(slip, line.find("did you mean 'headers'?") != line.npos) << line;
+  EXPECT_THAT(found[2].line, HasSubstr("'zzzzzz' is ignored"));
 }
 
 TEST(Registry, FindsAndSuggests) {

@@ -68,6 +68,11 @@ TEST(Cli, StatusOfProblemsDecidesTheExitCode) {
     EXPECT_THAT(outcome.err, HasSubstr("because\n  more"));
     EXPECT_TRUE(outcome.out.empty());
   }
+  FakeServer other;  // of something else
+  other.On("GET /v1/workflows/" + kId, 404, "<html>not found</html>");
+  const Outcome outcome = Airun(&other, {"workflow", "status", kId});
+  EXPECT_EQ(outcome.code, kExitFailure) << "not as if the run did not exist";
+  EXPECT_THAT(outcome.err, HasSubstr("another server listens there"));
   FakeServer down;
   down.down = true;
   EXPECT_EQ(Airun(&down, {"workflow", "list"}).code, kExitFailure);

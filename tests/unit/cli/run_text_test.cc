@@ -72,7 +72,10 @@ TEST(RunText, AnEndIsToldByItsKind) {
   EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}, {"rolling_back", true}}), "FAILED, COMPENSATING");
   EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}, {"reason", "cancelled"}, {"rolling_back", true}}),
             "CANCELLED, COMPENSATING");
-  EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}}), "FAILED, STOPPING");
+  EXPECT_EQ(word(RunForm(Json::object()), {{"status", "FAILED"}, {"steps_total", 1}}), "FAILED, STOPPING");
+  Json listed = RunForm({{"status", "FAILED"}});
+  listed.erase("steps_total");
+  EXPECT_EQ(RunWord(listed), "FAILED, ENDING") << "not STOPPING, which its status may contradict";
 }
 
 TEST(RunText, StatusShowsOutputsTimesWithTheirZoneAndLengths) {
@@ -153,6 +156,11 @@ TEST(RunText, StepShowTellsEachAttempt) {
                       {"attempt", 1},
                       {"at", "2026-11-22T01:00:02.000000Z"},
                       {"error", "first\nin full, and longer than what a column of a table of this kind can hold"}},
+                     {{"event_type", "step.attempt_failed"},
+                      {"attempt", 2},
+                      {"at", "2026-11-22T01:00:08.000000Z"},
+                      {"started_at", "2026-11-22T01:00:00.000000Z"},
+                      {"error", "no start is known"}},
                      {{"event_type", "step.completed"}, {"at", "2026-11-22T01:00:09.000000Z"}, {"duration_ms", 350}, {"worker", "w-2"}}})},
        {"compensation",
         {{"step_id", "undo:book it"},
@@ -165,6 +173,7 @@ TEST(RunText, StepShowTellsEachAttempt) {
   for (const char* part : {"attempts    2 of 3", "failed     2.0 s", "completed  350 ms", "w-2", "  first\n  in full, and longer",
                            "compensation net.http.delete: FAILED: gone", "\"ok\": true"})
     EXPECT_THAT(outcome.out, HasSubstr(part));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("8.0 s"))) << "the waits between attempts are no attempt's";
 }
 
 TEST(RunText, ListsAreShortAndSayWhoNeedsAPerson) {
@@ -180,6 +189,10 @@ TEST(RunText, ListsAreShortAndSayWhoNeedsAPerson) {
   EXPECT_THAT(Airun(&server, {"workflow", "list", "--full-ids"}).out, HasSubstr(kId));
   EXPECT_THAT(Airun(&server, {"workflow", "list", "--needs-person"}).out, HasSubstr("airun workflow quarantine inspect 000000000001"));
   EXPECT_THAT(server.asked.back().path, HasSubstr("needs_person=true"));
+  const Json starved = RunForm({{"state", {{"name", "waiting"}, {"blocked_on", "memory"}}}});
+  FakeServer other;
+  other.On("GET /v1/workflows", 200, {{"workflows", Json::array({starved})}});
+  EXPECT_THAT(Airun(&other, {"workflow", "list", "--needs-person"}).out, HasSubstr("does not fit into its worker's memory"));
   Airun(&server, {"workflow", "list", "--status", "cancelled"});
   EXPECT_THAT(server.asked.back().path, HasSubstr("status=FAILED&reason=cancelled"));
 }

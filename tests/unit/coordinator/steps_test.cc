@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "coordinator/api/activity.h"
+#include "shared/kernel/item_builder.h"
 #include "tests/unit/coordinator/api_fixture.h"
 
 namespace acl::coordinator {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 Json Form(const std::string& state, Json steps, Json tasks = Json::array()) {
@@ -123,9 +125,20 @@ TEST_F(StepsTest, ListsWhoNeedsAPerson) {
       ASSERT_TRUE(store_.Quarantine(one.subject, session->session, one.token, "corrupt", "why"));
     }
   }
+  const std::string starved = Submit();
+  Commit(starved, [&](CommitItem& item) {
+    item.disposition = Disposition::kRelease;
+    item.requeue = true;
+    item = ReleaseForMemory(std::move(item), clock_.Wall(), 1);
+  });
   Submit();
-  EXPECT_THAT(Listed("needs_person=true"), ElementsAre(damaged, uncertain));
-  EXPECT_EQ(Listed("needs_person=false").size(), 4u);
+  EXPECT_THAT(Listed("needs_person=true"), ElementsAre(starved, damaged, uncertain));
+  EXPECT_EQ(Listed("needs_person=false").size(), 5u);
+  const Json run = Ask("GET", "/v1/workflows/" + starved).body;
+  EXPECT_EQ(run["state"]["name"], "waiting");
+  EXPECT_EQ(run["state"]["blocked_on"], "memory");
+  EXPECT_TRUE(run["state"].contains("next_wake"));
+  EXPECT_THAT(run["warnings"].dump(), HasSubstr("MiB"));
   EXPECT_EQ(Ask("GET", "/v1/workflows?needs_person=maybe").status, 400);
 }
 
@@ -141,6 +154,30 @@ TEST_F(StepsTest, OneStepIsShownByItsNameWithItsHistory) {
   EXPECT_EQ(Ask("GET", steps + "nobody").status, 404);
   EXPECT_EQ(Ask("GET", steps + "nobody").code(), "no-such-step");
   EXPECT_EQ(Ask("GET", "/v1/workflows/00000000-0000-7000-8000-000000000009/steps/greet").status, 404);
+}
+
+TEST_F(StepsTest, EachAttemptSaysWhoRanItAndHowLong) {
+  const std::string id = Submit();
+  const SessionId session =
+      store_.OpenSession({.worker_name = "w-7", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)})->session;
+  const Claimed claimed = store_.Claim({.session = session, .max = 1})->claimed.at(0);
+  auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, [](const Hash256&) { return Error{Code::kNotFound, ""}; });
+  ASSERT_TRUE(restored);
+  ItemBuilder made(*kind_, BaseOf(claimed, session), restored->state);
+  StepResult failed;
+  failed.outcome = StepResult::Outcome::kFailed;
+  failed.error = "no";
+  failed.retryable = true;
+  failed.duration = milliseconds(1'500);
+  ASSERT_TRUE(made.Decide(ResumedInput{}, clock_.Wall()));
+  ASSERT_TRUE(made.Decide(StepFinishedInput{"greet", 1, failed, Json()}, clock_.Wall()));
+  made.Finish(clock_.Wall());
+  ASSERT_EQ(store_.Commit({&made.item, 1})->front().kind, CommitOutcome::Kind::kCommitted);
+  const Json history = Ask("GET", "/v1/workflows/" + id + "/steps/greet").body["history"];
+  ASSERT_EQ(history.size(), 1u);
+  EXPECT_EQ(history[0]["event_type"], "step.attempt_failed");
+  EXPECT_EQ(history[0]["worker"], "w-7");
+  EXPECT_EQ(history[0]["duration_ms"], 1'500);
 }
 
 // One text, whatever is asked of a run that is not there.

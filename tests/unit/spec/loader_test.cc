@@ -1,4 +1,5 @@
 #include "shared/spec/loader.h"
+#include "shared/spec/duration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,6 +186,11 @@ TEST(Loader, StrictTemplatesAreKeptInTheSpec) {
   EXPECT_FALSE(SpecToJson(*Load(kOne).spec).contains("strict_templates"));
 }
 
+TEST(Loader, AUnitOfADurationStandsOnce) {
+  EXPECT_EQ(ParseDuration("1h30m"), std::chrono::minutes(90));
+  for (const char* wrong : {"1h1h", "1h30m10m", "5s5s"}) EXPECT_FALSE(ParseDuration(wrong)) << wrong;
+}
+
 TEST(Loader, StrictMakesUnknownThingsErrors) {
   const std::string text = "nmae: x\n" + kOne +
                            "  - {name: b, capability: io.fs.read_fil, inputs: {path: x}}\n  - {name: c, capability: io.fs.read_file, "
@@ -197,6 +203,25 @@ TEST(Loader, StrictMakesUnknownThingsErrors) {
   strict.strict = true;
   EXPECT_THAT(Codes(Load(text, strict)),
               testing::ElementsAre("E unknown-key 1:1", "E unknown-capability 6:27", "E unknown-parameter 7:62"));
+}
+
+TEST(Loader, ParametersThatAreNearlyKnownOrStandInTheWrongMapAreErrors) {
+  const auto codes = [](const std::string& step) { return Codes(Load("name: w\nsteps:\n  - " + step + "\n")); };
+  using testing::ElementsAre;
+  const std::string get = "{name: a, capability: net.http.get, ";
+  EXPECT_THAT(codes(get + "inputs: {url: u, header: {}}}"), ElementsAre("E unknown-parameter 3:58"));
+  EXPECT_THAT(codes(get + "inputs: {url: u, timeuot: 3}}"), ElementsAre("E unknown-parameter 3:58"));
+  EXPECT_THAT(codes(get + "inputs: {url: u, time-out: 3}}"), ElementsAre("E unknown-parameter 3:58"));
+  EXPECT_THAT(codes(get + "inputs: {url: u, cookies: {}}}"), ElementsAre("W unknown-parameter 3:58")) << "nothing that is known";
+  EXPECT_THAT(codes(get + "inputs: {url: u, timeout_seconds: 3}}"), ElementsAre("E misplaced-key 3:58", "W unknown-parameter 3:58"));
+  EXPECT_THAT(codes(get + "inputs: {url: u, depends_on: [b]}}"), ElementsAre("E misplaced-key 3:58", "W unknown-parameter 3:58"));
+  EXPECT_THAT(codes(get + "inputs: {url: u}, headers: {}}"), ElementsAre("E misplaced-key 3:59", "W unknown-key 3:59"));
+  EXPECT_THAT(codes(get + "inputs: {url: u}, compensation: {capability: io.fs.delete, inputs: {path: x, max_retries: 1}}}"),
+              ElementsAre("E misplaced-key 3:118", "W unknown-parameter 3:118"));
+  LoadOptions before;
+  before.accepted_before = true;
+  for (const char* step : {"inputs: {url: u, header: {}}}", "inputs: {url: u, timeout_seconds: 3}}", "inputs: {url: u}, headers: {}}"})
+    EXPECT_TRUE(Load("name: w\nsteps:\n  - " + get + step + "\n", before).ok()) << "what was accepted goes on: " << step;
 }
 
 TEST(Loader, TemplatesNamingWhatIsNotBefore) {

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
+#include <set>
 
+#include "shared/base/memory.h"
 #include "shared/kernel/fold.h"
 #include "shared/kernel/memory_store.h"
 #include "tests/support/counter_kind.h"
@@ -57,7 +60,10 @@ struct BenchStore final : FaultyStore {
   std::map<std::int64_t, int> schema_version;  // of events as claims read them, by sequence number
   bool other_head = false;                     // heads are not what was committed
   bool contents_away = false;                  // payloads that lie apart cannot be read
+  bool starves = false;                        // there is no memory for the payloads of events
+  std::set<SubjectId> too_large;               // to be read after their claim
   Result<std::string> GetContent(const Hash256& hash) override {
+    if (starves) throw std::bad_alloc();
     if (contents_away) return Error{Code::kUnavailable, "away"};
     return FaultyStore::GetContent(hash);
   }
@@ -67,11 +73,18 @@ struct BenchStore final : FaultyStore {
     for (Claimed& claimed : answer->claimed) {
       if (other_head) ++claimed.head.seq, claimed.head.chain.front() ^= std::uint8_t{1};
       for (Event& event : claimed.events) {
-        if (contents_away && event.apart) event.payload.reset();
+        if ((contents_away && event.apart) || starves) event.payload.reset(), event.apart = true;
         if (auto other = schema_version.find(event.seq); other != schema_version.end()) event.schema_version = other->second;
       }
     }
     return answer;
+  }
+  Status ReadClaimed(std::vector<Claimed>& granted) override {
+    for (const Claimed& claimed : granted) {
+      if (too_large.contains(claimed.subject))
+        return Error{Code::kUnavailable, std::string("claim.contents: ") + std::string(kOutOfMemory)};
+    }
+    return FaultyStore::ReadClaimed(granted);
   }
   Status PutContents(std::span<const std::pair<Hash256, std::string>> contents) override {
     std::size_t bytes = 0;

@@ -1,4 +1,6 @@
 // Not enough memory: the run that wanted it is given back and goes on a little later, and no other run is touched.
+#include <gmock/gmock.h>
+
 #include <new>
 
 #include "tests/unit/worker/core_bench.h"
@@ -39,6 +41,18 @@ class CoreMemory : public CoreBench {
       Settle();
     }
   }
+  // Until its next claim is due.
+  milliseconds PauseOf(const SubjectId& subject) {
+    for (const auto& row : memory.Ready()) {
+      if (row.subject == subject) return std::chrono::duration_cast<milliseconds>(row.ready_at - clock.Wall());
+    }
+    ADD_FAILURE() << "nothing will claim it";
+    return {};
+  }
+  void PostCancel(const SubjectId& subject) {
+    ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, "cancel", "{}", std::nullopt}));
+    Live(milliseconds(1'000));
+  }
   std::shared_ptr<HungryKind> hungry = std::make_shared<HungryKind>(counter);
 };
 
@@ -59,6 +73,80 @@ TEST_F(CoreMemory, ARunThatCannotBeDecidedOnIsGivenBackAndGoesOnLater) {
     EXPECT_EQ(Look(subject).completions.size(), 2u);
   }
   EXPECT_TRUE(told.quarantines.empty());
+}
+
+TEST_F(CoreMemory, ARunThatDoesNotFitSaysSoAndIsTriedMoreAndMoreSeldom) {
+  const SubjectId subject = Create({.steps = 1, .effects = "p"});
+  store.starves = true;
+  StartCore();
+  milliseconds last{0};
+  for (int n = 0; n < 12; ++n) {
+    EXPECT_EQ(Look(subject).waiting.value_or(Waiting{}).reason, "memory");
+    const milliseconds pause = PauseOf(subject);
+    EXPECT_GE(pause, last);
+    last = pause;
+    Advance(pause);
+    Live(milliseconds(1'000));
+  }
+  EXPECT_GT(last, milliseconds(200'000));
+  EXPECT_LE(last, kMostMemoryPause);
+  EXPECT_THAT(told.given_back.back(), testing::HasSubstr("MiB"));
+  EXPECT_TRUE(told.quarantines.empty());
+  store.starves = false;
+  Advance(last);
+  Live(milliseconds(1'000));
+  EndAll();
+  EXPECT_TRUE(Look(subject).closed);
+}
+
+TEST_F(CoreMemory, ACancelOfARunThatDoesNotFitComesToAPerson) {
+  const SubjectId subject = Create({.steps = 1, .effects = "p"});
+  store.starves = true;
+  StartCore();
+  PostCancel(subject);
+  EXPECT_FALSE(Look(subject).quarantined()) << "there may be memory in a moment";
+  for (int n = 0; n < 3; ++n) {
+    Advance(MemoryPause(n + 1));
+    Live(milliseconds(1'000));
+  }
+  ASSERT_TRUE(Look(subject).quarantined());
+  ASSERT_EQ(told.quarantines.size(), 1u);
+  EXPECT_THAT(told.quarantines[0], testing::AllOf(testing::HasSubstr("its cancel waits"), testing::HasSubstr("quarantine release")));
+}
+
+TEST_F(CoreMemory, ADecisionThatNeverFitsIsTriedMoreAndMoreSeldomAndItsCancelComesToAPerson) {
+  const SubjectId subject = Create({.steps = 2, .effects = "p"});
+  StartCore();
+  hungry->refuse = 1'000;
+  for (int n = 1; n <= 4; ++n) {
+    ASSERT_FALSE(steps.empty());
+    EndStep();
+    Settle();
+    EXPECT_EQ(Look(subject).waiting.value_or(Waiting{}).reason, "memory");
+    EXPECT_NEAR(double(PauseOf(subject).count()), double(MemoryPause(n).count()), 500.0);
+    Advance(PauseOf(subject));
+    Live(milliseconds(1'000));
+  }
+  ASSERT_FALSE(steps.empty());
+  ASSERT_TRUE(memory.Post({subject, InboxId{ids.Make()}, "cancel", "{}", std::nullopt}));
+  core->OnSubjectHint(clock.Steady(), subject);
+  EndStep();
+  Settle();
+  EXPECT_TRUE(Look(subject).quarantined());
+}
+
+TEST_F(CoreMemory, WhatCannotBeReadTogetherIsReadOneByOne) {
+  config.claim_batch = 2;
+  std::vector<SubjectId> all;
+  for (int n = 0; n < 6; ++n) all.push_back(Create({.steps = 1, .effects = "p"}));
+  const SubjectId large = all[4];
+  store.too_large = {large};
+  StartCore();
+  EndAll();
+  for (const SubjectId& subject : all) {
+    EXPECT_EQ(Look(subject).closed, subject != large);
+    EXPECT_EQ(Look(subject).quarantined(), subject == large);
+  }
 }
 
 TEST_F(CoreMemory, ACommandThatWasNotCarriedOutIsAskedForAgain) {

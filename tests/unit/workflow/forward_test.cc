@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/limits.h"
 #include "shared/capability/manifest.h"
 #include "tests/unit/workflow/run_driver.h"
 
@@ -31,6 +32,25 @@ TEST(Forward, StepsRunInFileOrderAndTheRunCompletes) {
   ASSERT_TRUE(run.listing);
   EXPECT_EQ(run.listing->status, "COMPLETED");
   EXPECT_TRUE(run.listing->completed_at);
+}
+
+// 20 steps of 7 MiB: the state would be 140 MiB.
+TEST(Forward, AStepWhoseOutputsTheRunHasNoRoomForFailsAndTheRunRollsBack) {
+  std::vector<StepSpec> steps;
+  for (int n = 0; n < 20; ++n) {
+    steps.push_back(MakeStep("s" + std::to_string(n)));
+    if (n > 0) steps.back().depends_on = {steps[std::size_t(n) - 1].name};
+    steps.back().retry.max_attempts = 3;
+  }
+  steps[0].compensation = CompensationSpec{.capability = "do.effect"};
+  RunDriver run(MakeSpec(std::move(steps)));
+  run.RunToEnd([](const StartStep& step, int) { return Ok({{"text", std::string(7 * limits::kMiB, step.step_id.back())}}); });
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_LE(run.state.stored_bytes(), limits::kRunStateBytes + 16 * limits::kMiB);
+  const StepView failed = run.Step("s18");
+  EXPECT_EQ(failed.status, "FAILED");
+  EXPECT_EQ(failed.attempts, 1) << "its outputs would be no smaller";
+  EXPECT_THAT(failed.error, testing::HasSubstr("128 MiB"));
 }
 
 // What the last event says the run hands out is what the state holds, whoever came last and whatever outputs are called.
