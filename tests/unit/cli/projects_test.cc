@@ -132,6 +132,10 @@ TEST_F(CliProjects, NextSaysWhyAndWhyNotTheOthers) {
   const std::string blocked = Do({"next", "--as", "bob"});
   for (const char* text : {"t2          Cover", "Resolve b1: No artist", "it was blocked last", "blocked by  b1: No artist"})
     EXPECT_THAT(blocked, HasSubstr(text));
+  const std::string way_out = Run({"next", "--as", "bob"}).err;
+  EXPECT_THAT(way_out, HasSubstr("when it is gone: airun task resolve t2 b1\nto go on all the same: airun task start t2 --resolved WHY"));
+  Do({"task", "resolve", "t2", "b1"});
+  EXPECT_THAT(Do({"next", "--as", "bob"}), HasSubstr("each of its blockers is resolved"));
   Do({"task", "withdraw", "t2"});
   const std::string nothing = Do({"next", "--as", "bob"});
   for (const char* text :
@@ -146,12 +150,13 @@ TEST_F(CliProjects, NextSaysWhyAndWhyNotTheOthers) {
 
 TEST_F(CliProjects, ListsTreeAndShow) {
   Fill();
-  EXPECT_THAT(Do({"task", "list"}), HasSubstr("waits for t1"));
+  Do({"task", "edit", "t3", "--depends-on", "t1", "--depends-on", "t2"});
+  EXPECT_THAT(Do({"task", "list"}), HasSubstr("waits for t1, t2"));
   EXPECT_THAT(Do({"task", "list", "--status", "blocked"}), Not(HasSubstr("Print")));
   EXPECT_THAT(Do({"task", "tree"}), HasSubstr("g1  Write the book  (active)\n  t1    doing   Chapter one  (ann)\n"));
   const std::string shown = Do({"task", "show", "t3"});
-  for (const char* text :
-       {"t3          Print", "depends on  t1", "it cannot be worked on now:\n  - it depends on t1 (Chapter one), which is doing"})
+  for (const char* text : {"t3          Print", "depends on  t1\n            t2",
+                           "it cannot be worked on now:\n  - it depends on t1 (Chapter one), which is doing"})
     EXPECT_THAT(shown, HasSubstr(text));
   EXPECT_THAT(Do({"task", "show", "t1"}), HasSubstr("done when   ten pages\n            no typos\n"));
   EXPECT_THAT(Do({"goal", "list"}), HasSubstr("Write the book"));
