@@ -296,6 +296,7 @@ void PrintGoals(Session* session, const Json& answer) {
     table.Add({TextOf(one, "goal_id"), StatusCell(session, one), TextOf(one, "priority"), TextOf(one, "open_tasks"),
                Cut(TextOf(one, "text"), kTitle)});
   session->Write(table.Text());
+  PrintCut(session, answer, "airun goal list --limit N");
 }
 
 void PrintTasks(Session* session, const Json& answer) {

@@ -275,6 +275,7 @@ TEST_F(Projects, ListsFilterAndPage) {
   Do("pause_goal", {{"goal_id", "g2"}});
   EXPECT_EQ(Get("/goals")["goals"][0]["goal_id"], "g2") << "the more urgent first";
   EXPECT_EQ(Get("/goals?status=paused")["goals"].size(), 1u);
+  EXPECT_EQ(Get("/goals?limit=1")["cut"]["goals"], 1);
   const auto ids = [](const Json& page) {
     std::vector<std::string> out;
     for (const Json& one : page["tasks"]) out.push_back(one["task_id"]);
