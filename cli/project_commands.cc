@@ -1,6 +1,7 @@
 // airun project, goal, task, checkpoint, next, work, doctor tasks: made from the table of operations.
 #include "cli/app.h"
 #include "cli/format.h"
+#include "cli/project_files.h"
 #include "cli/project_text.h"
 #include "cli/project_words.h"
 #include "cli/spec_file.h"
@@ -43,6 +44,7 @@ void RunCommand(Session* session, const Operation& operation, const ProjectWords
   if (!arguments) return session->Fail(arguments.error());
   auto answer = PostOnce(session, *path, *arguments, words.key());
   if (!answer) return session->Fail(answer.error());
+  if (operation.name == "take_next" && answer->contains("answer")) CheckFiles((*answer)["answer"]);
   if (session->json()) return session->PrintJson(*answer);
   PrintDone(session, operation, *arguments, answer->value("answer", Json::object()));
 }
@@ -85,6 +87,7 @@ void RunReading(Session* session, const Operation& operation, const ProjectWords
   const std::string list = operation.name == "list_projects" ? "projects" : operation.name == "list_tasks" ? "tasks" : "";
   auto answer = ReadList(**api, *path, list, !list.empty() && !words.Given("limit"));
   if (!answer) return session->Fail(answer.error());
+  if (operation.name == "get_next_step") CheckFiles(*answer);
   if (operation.name == "check_tasks" && !answer->value("findings", Json::array()).empty()) session->exit_code = kExitFailure;
   if (session->json()) return session->PrintJson(*answer);
   Print(session, operation, *answer);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "coordinator/api/projects.h"
+
+#include "coordinator/projects/references.h"
 #include "shared/base/nearest.h"
 #include "shared/kinds/project/active_work.h"
 #include "shared/kinds/project/check_tasks.h"
@@ -155,6 +157,13 @@ OrRefusal<Json> Answer(const Operation& operation, const ProjectView& view, cons
 
 }  // namespace
 
+// Of a next step: what it needs, looked at now.
+void AddReferences(const ApiContext& api, const ProjectView& view, Json& next) {
+  const auto needed = next.find("required_context_refs");
+  if (needed == next.end() || needed->empty()) return;
+  next["references"] = ToJson(CheckReferences(api.queries, *view.work, needed->get<std::vector<std::string>>()));
+}
+
 HttpResponse AnswerReading(const ApiContext& api, const Operation& operation, const HttpRequest& request) {
   auto arguments = ReadArguments(operation, request);
   if (const auto* refusal = RefusalOf(arguments)) return *refusal;
@@ -167,6 +176,7 @@ HttpResponse AnswerReading(const ApiContext& api, const Operation& operation, co
   auto answer = Answer(operation, view, ValueOf(arguments));
   if (const auto* refusal = RefusalOf(answer)) return *refusal;
   Json& body = ValueOf(answer);
+  if (operation.name == "get_next_step") AddReferences(api, view, body);
   body["schema_version"] = kProjectSchemaVersion;
   body["project_id"] = view.id.ToString();
   body["event_seq"] = view.head_seq;

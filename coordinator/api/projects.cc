@@ -84,6 +84,9 @@ HttpResponse AnswerCommand(const ApiContext& api, const Operation& operation, co
   }
   auto done = id ? api.projects->Execute(*id, ValueOf(asked)) : api.projects->Create(ValueOf(asked));
   if (!done) return ProblemOfDesk(done.error());
+  if (operation.name == "take_next" && !done->refused) {
+    if (auto view = api.projects->Read(*id)) AddReferences(api, **view, done->answer);
+  }
   HttpResponse response;
   if (done->refused) {
     response = RefusedCommand(*done);

@@ -22,6 +22,8 @@ HttpResponse RefusedCommand(const ProjectDesk::Done& done);
 // What is wrong with a request's arguments, with a place for each.
 HttpResponse WrongArguments(int status, std::string_view code, const std::vector<project::WrongArgument>& wrong);
 
+// Adds "references" to a next step: what it needs, and how each stands now.
+void AddReferences(const ApiContext& api, const ProjectView& view, Json& next);
 HttpResponse AnswerCommand(const ApiContext& api, const project::Operation& operation, const HttpRequest& request);
 HttpResponse AnswerReading(const ApiContext& api, const project::Operation& operation, const HttpRequest& request);
 

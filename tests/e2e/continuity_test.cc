@@ -185,8 +185,7 @@ TEST_F(Continuity, TheGuideAndItsExampleDoWhatTheySay) {
   std::filesystem::create_directories(bin);
   std::filesystem::create_symlink(Binary("airun"), bin / "airun");
   const std::map<std::string, std::string> environment = {{"PATH", bin.string() + ":" + std::getenv("PATH")},
-                                                          {"ACL_COORDINATOR_URL", fleet_->ApiUrl()},
-                                                          {"AIRUN_URL", fleet_->ApiUrl()},
+                                                          {"ACL_SERVER", fleet_->ApiUrl()},
                                                           {"ACL_DATABASE_URL", fleet_->database_url()},
                                                           {"CONTINUITY_PAUSE", "0.3"}};
   const std::string guide = ReadFile(std::filesystem::path(ACL_SOURCE_DIR) / "docs/continuity-guide.md");
