@@ -109,6 +109,19 @@ void PrintReasons(Session* session, const Json& reasons, std::size_t deep) {
   }
 }
 
+// What is needed for the step, and whether it is still what it was when the step was written down.
+void PrintNeeded(Session* session, const Json& next) {
+  if (!next.contains("references")) return PrintList(session, "needed", ListOf(next, "required_context_refs"));
+  bool first = true;
+  for (const Json& one : ListOf(next, "references")) {
+    const std::string state = TextOf(one, "state"), why = TextOf(one, "why");
+    const bool good = state == "ok" || state == "unchecked";
+    PrintField(session, std::exchange(first, false) ? "needed" : "",
+               Shown(TextOf(one, "reference") + "   ") + session->Paint(good ? Session::Colour::kDim : Session::Colour::kRed, state) +
+                   (why.empty() ? "" : ": " + why));
+  }
+}
+
 void PrintRunnersUp(Session* session, const Json& next) {
   bool first = true;
   for (const Json& one : ListOf(next, "runners_up")) {
@@ -217,7 +230,7 @@ void PrintNext(Session* session, const Json& next) {
   PrintField(session, TextOf(next, "task_id"), TextOf(next, "title"));
   PrintField(session, "next step", session->Paint(Session::Colour::kGreen, TextOf(next, "next_step")));
   PrintField(session, "why", RuleText(next));
-  PrintList(session, "needed", ListOf(next, "required_context_refs"));
+  PrintNeeded(session, next);
   bool first = true;
   for (const Json& one : ListOf(next, "blockers")) PrintField(session, std::exchange(first, false) ? "blocked by" : "", BlockerText(one));
   PrintField(session, "held", ClaimText(ObjectOf(next, "claim")));

@@ -148,6 +148,14 @@ TEST_F(CliProjects, NextSaysWhyAndWhyNotTheOthers) {
   EXPECT_EQ(Run({"next", "--take", "--at", "3"}).code, kExitUsage) << "the past cannot be taken";
 }
 
+TEST_F(CliProjects, NextSaysOfWhatIsNeededWhetherItIsStillThere) {
+  Fill();
+  Do({"checkpoint", "t1", "--where", "Page 3 is done.", "--next", "Write page 4", "--ref", "task:t2", "--ref", "task:t77"});
+  const std::string next = Do({"next"});
+  EXPECT_THAT(next, HasSubstr("needed      task:t2   ok"));
+  EXPECT_THAT(next, HasSubstr("            task:t77   gone"));
+}
+
 TEST_F(CliProjects, ListsTreeAndShow) {
   Fill();
   Do({"task", "edit", "t3", "--depends-on", "t1", "--depends-on", "t2"});
