@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "coordinator/api/projects.h"
-
 #include "coordinator/projects/references.h"
 #include "shared/base/nearest.h"
 #include "shared/kinds/project/active_work.h"
