@@ -38,15 +38,17 @@ Cell StatusCell(Session* session, const Json& one) {
 
 // What keeps a task from being started, without what its status says already.
 std::string WhyNot(const Json& task) {
-  std::string why;
+  std::string waits, why;
   for (const Json& reason : ListOf(task, "reasons")) {
     const std::string code = TextOf(reason, "code");
     if (code == "DONE" || code == "WITHDRAWN" || code == "BLOCKED" || code == "CLAIMED") continue;
-    const std::string subject = TextOf(reason, "subject");
-    const std::string word = code == "DEPENDENCY_OPEN" ? "waits for " + subject : TextOf(reason, "text");
-    why += (why.empty() ? "" : "; ") + word;
+    if (code == "DEPENDENCY_OPEN") {
+      waits += (waits.empty() ? "waits for " : ", ") + TextOf(reason, "subject");
+    } else {
+      why += (why.empty() ? "" : "; ") + TextOf(reason, "text");
+    }
   }
-  return why;
+  return waits + (waits.empty() || why.empty() ? "" : "; ") + why;
 }
 
 std::string HolderOf(const Json& task) { return TextOf(ObjectOf(task, "claim"), "holder"); }
@@ -65,6 +67,13 @@ void PrintCheckpoint(Session* session, const Json& checkpoint) {
   PrintList(session, "tried", ListOf(checkpoint, "tried"));
   PrintList(session, "pending", ListOf(checkpoint, "pending"));
   PrintField(session, "said by", TextOf(checkpoint, "by") + ", " + ShortTime(TextOf(checkpoint, "timestamp")));
+}
+
+void PrintRuns(Session* session, const Json& task) {
+  for (const Json& one : ListOf(task, "runs")) {
+    const std::string status = TextOf(one, "status"), ended = ShortTime(TextOf(one, "ended_at"));
+    PrintField(session, "run", TextOf(one, "run_id") + "  " + (status.empty() ? "not heard of yet" : status + ", " + ended));
+  }
 }
 
 std::string BlockerText(const Json& one) {
@@ -86,6 +95,7 @@ std::string DecidedText(const std::string& decided_by, const std::string& rule) 
 std::string RuleText(const Json& next) {
   const std::string rule = TextOf(next, "rule");
   if (rule == "doing") return "it is being done";
+  if (rule == "blocked" && ListOf(next, "blockers").empty()) return "it was blocked last, and each of its blockers is resolved";
   if (rule == "blocked") return "it was blocked last, and nothing is being done: what blocks it is the work";
   if (rule == "todo") return "nothing is being done or blocked, and of what may be started it comes first";
   return "nothing can be worked on";
@@ -96,6 +106,19 @@ void PrintReasons(Session* session, const Json& reasons, std::size_t deep) {
   for (const Json& one : reasons) {
     session->Print(std::string(2 * deep, ' ') + "- " + TextOf(one, "text"));
     PrintReasons(session, ListOf(one, "because"), deep + 1);
+  }
+}
+
+// What is needed for the step, and whether it is still what it was when the step was written down.
+void PrintNeeded(Session* session, const Json& next) {
+  if (!next.contains("references")) return PrintList(session, "needed", ListOf(next, "required_context_refs"));
+  bool first = true;
+  for (const Json& one : ListOf(next, "references")) {
+    const std::string state = TextOf(one, "state"), why = TextOf(one, "why");
+    const bool good = state == "ok" || state == "unchecked";
+    PrintField(session, std::exchange(first, false) ? "needed" : "",
+               Shown(TextOf(one, "reference") + "   ") + session->Paint(good ? Session::Colour::kDim : Session::Colour::kRed, state) +
+                   (why.empty() ? "" : ": " + why));
   }
 }
 
@@ -140,6 +163,7 @@ void PrintActive(Session* session, const Json& work) {
   PrintField(session, TextOf(task, "task_id"), TextOf(task, "title"));
   PrintField(session, "goal", TextOf(ObjectOf(task, "goal"), "text"));
   PrintField(session, "held", ClaimText(ObjectOf(task, "claim")));
+  PrintRuns(session, task);
   if (!task.contains("checkpoint")) return PrintField(session, "left", "nobody wrote it down: airun checkpoint " + TextOf(task, "task_id"));
   PrintCheckpoint(session, task["checkpoint"]);
 }
@@ -206,14 +230,18 @@ void PrintNext(Session* session, const Json& next) {
   PrintField(session, TextOf(next, "task_id"), TextOf(next, "title"));
   PrintField(session, "next step", session->Paint(Session::Colour::kGreen, TextOf(next, "next_step")));
   PrintField(session, "why", RuleText(next));
-  PrintList(session, "needed", ListOf(next, "required_context_refs"));
+  PrintNeeded(session, next);
   bool first = true;
   for (const Json& one : ListOf(next, "blockers")) PrintField(session, std::exchange(first, false) ? "blocked by" : "", BlockerText(one));
   PrintField(session, "held", ClaimText(ObjectOf(next, "claim")));
   PrintRunnersUp(session, next);
   PrintField(session, "counts", CountsText(ObjectOf(next, "counts")));
-  if (next.value("claimable_by_others", false) && !next.contains("claim"))
-    session->Note("nobody holds it: airun next --take chooses and starts it in one");
+  const std::string task = TextOf(next, "task_id"), rule = TextOf(next, "rule");
+  if (rule == "todo" && !next.contains("claim")) session->Note("nobody holds it: airun next --take chooses and starts it in one");
+  if (rule != "blocked") return;
+  const Json& blockers = ListOf(next, "blockers");
+  if (!blockers.empty()) session->Note("when it is gone: airun task resolve " + task + " " + TextOf(blockers.front(), "id"));
+  session->Note("to go on" + std::string(blockers.empty() ? "" : " all the same") + ": airun task start " + task + " --resolved WHY");
 }
 
 void PrintWork(Session* session, const Json& work) {
@@ -281,6 +309,7 @@ void PrintGoals(Session* session, const Json& answer) {
     table.Add({TextOf(one, "goal_id"), StatusCell(session, one), TextOf(one, "priority"), TextOf(one, "open_tasks"),
                Cut(TextOf(one, "text"), kTitle)});
   session->Write(table.Text());
+  PrintCut(session, answer, "airun goal list --limit N");
 }
 
 void PrintTasks(Session* session, const Json& answer) {
@@ -302,6 +331,7 @@ void PrintTask(Session* session, const Json& task) {
   PrintList(session, "depends on", ListOf(task, "depends_on"));
   PrintList(session, "needed by", ListOf(task, "needed_by"));
   for (const Json& one : ListOf(task, "blockers")) PrintField(session, "blocker", BlockerText(one));
+  PrintRuns(session, task);
   PrintField(session, "updated", ShortTime(TextOf(task, "updated_at")));
   if (task.contains("checkpoint")) PrintCheckpoint(session, task["checkpoint"]);
   if (status == "done" || ListOf(task, "reasons").empty()) return;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "coordinator/api/projects.h"
-
 #include "coordinator/projects/references.h"
 #include "shared/base/nearest.h"
 #include "shared/kinds/project/active_work.h"
@@ -84,11 +83,18 @@ Json ShowProject(const Work& work) {
 }
 
 Json ListGoals(const Work& work, const Json& arguments) {
+  const auto limit = std::size_t(arguments.value("limit", project::kUsualListed));
+  std::size_t left = 0;
   Json answer = {{"goals", Json::array()}};
   for (const project::Goal* one : project::GoalsInOrder(work, arguments.value("withdrawn", false))) {
     if (arguments.contains("status") && arguments["status"] != NameOf(one->status)) continue;
-    answer["goals"].push_back(ToJson(*one));
+    if (answer["goals"].size() < limit) {
+      answer["goals"].push_back(ToJson(*one));
+    } else {
+      ++left;
+    }
   }
+  if (left > 0) answer["cut"] = {{"goals", left}};
   return answer;
 }
 

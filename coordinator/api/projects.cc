@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "coordinator/api/journal.h"
+#include "shared/base/limits.h"
+#include "shared/journal/document.h"
 
 namespace acl::coordinator {
 namespace {
@@ -18,6 +20,24 @@ std::string CodeOf(const project::Refusal& refusal) {
   std::string code;
   for (const char c : refusal.reason) code += c == '_' ? '-' : char(std::tolower(static_cast<unsigned char>(c)));
   return code;
+}
+
+// "event 12: task.started t2 by bob", for who expected the project to be where it was before.
+Json ChangesSince(const ApiContext& api, const ProjectId& project, std::int64_t seq) {
+  constexpr int kMostSaid = 20;
+  Json changes = Json::array();
+  const auto events = api.queries.Events(SubjectId{project.uuid}, seq, kMostSaid, limits::kPageBytes);
+  if (!events) return changes;  // the refusal stands without them
+  for (const Event& one : *events) {
+    std::string text = fmt::format("event {}: {}", one.seq, one.type);
+    const auto facts = one.payload ? ParseJson(*one.payload, kStoredJson) : Result<Json>(Json());
+    for (const char* name : {"goal_id", "task_id"}) {
+      if (facts && facts->contains(name)) text += " " + facts->value(name, "");
+    }
+    if (facts && facts->contains("by")) text += " by " + facts->value("by", "");
+    changes.push_back(ErrorItem("changed", text));
+  }
+  return changes;
 }
 
 // What a command is asked with: the body, without what is beside its arguments.
@@ -44,10 +64,10 @@ OrRefusal<ProjectDesk::Asked> ReadAsked(const Operation& operation, const HttpRe
 
 }  // namespace
 
-HttpResponse RefusedCommand(const ProjectDesk::Done& done) {
+HttpResponse RefusedCommand(const ProjectDesk::Done& done, Json errors) {
   const project::Refusal& refusal = *done.refused;
   const int status = refusal.code == Code::kNotFound ? 404 : refusal.code == Code::kConflict ? 409 : 422;
-  return Problem(status, CodeOf(refusal), refusal.message, Json::array(),
+  return Problem(status, CodeOf(refusal), refusal.message, std::move(errors),
                  {{"reason", refusal.reason}, {"details", refusal.details}, {"event_seq", done.head_seq}});
 }
 
@@ -89,7 +109,9 @@ HttpResponse AnswerCommand(const ApiContext& api, const Operation& operation, co
   }
   HttpResponse response;
   if (done->refused) {
-    response = RefusedCommand(*done);
+    const auto& expected = ValueOf(asked).expected_seq;
+    const bool changed = id && expected && done->refused->reason == "CHANGED";
+    response = RefusedCommand(*done, changed ? ChangesSince(api, *id, *expected) : Json::array());
   } else {
     const std::string made = done->project.ToString();
     response = HttpResponse::OfJson(id ? 200 : 201, {{"schema_version", kProjectSchemaVersion},

@@ -16,8 +16,8 @@ OrRefusal<ProjectDesk::Listed> ReadProject(const ApiContext& api, const HttpRequ
 // A desk's error: a reused key and what is out of reach 422, a quarantined project 409.
 HttpResponse ProblemOfDesk(const Error& error);
 
-// Of a command that was refused.
-HttpResponse RefusedCommand(const ProjectDesk::Done& done);
+// Of a command that was refused. `errors`: what else is to be said of it.
+HttpResponse RefusedCommand(const ProjectDesk::Done& done, Json errors = Json::array());
 
 // What is wrong with a request's arguments, with a place for each.
 HttpResponse WrongArguments(int status, std::string_view code, const std::vector<project::WrongArgument>& wrong);

@@ -17,6 +17,14 @@ void Shorten(std::vector<T>& list, std::size_t most, const char* name, Json& cut
   list.resize(most);
 }
 
+// Ids of open tasks, of which a next step lists only the first.
+void PutOpenTasks(const NextStep& next, std::size_t most, Json& answer, Json& cut) {
+  std::vector<std::string> open = next.open_tasks;
+  open.resize(std::min(open.size(), most));
+  if (const auto left = std::size_t(next.counts.open) - open.size(); left > 0) cut["open_tasks"] = left;
+  answer["open_tasks"] = std::move(open);
+}
+
 bool IsOpen(const Task& task) { return !task.withdrawn && task.status != TaskStatus::kDone; }
 
 Json BlockerToJson(const Task& task, const Blocker& one) {
@@ -71,8 +79,8 @@ Json ProjectToJson(const Project& project) {
 
 Json TaskItem(const AllWork& source, const Task& task, std::string_view actor) {
   Json item = ToJson(task);
-  for (const char* member :
-       {"acceptance_criteria", "needed_by", "evidence", "blockers_made", "claims", "created_order", "blocked_order", "started_order"}) {
+  for (const char* member : {"acceptance_criteria", "needed_by", "evidence", "runs", "blockers_made", "claims", "created_order",
+                             "blocked_order", "started_order"}) {
     item.erase(member);
   }
   std::vector<Reason> reasons = ReasonsAgainst(source, task, actor, 0);
@@ -134,9 +142,7 @@ Json CountsToJson(const Work& work) {
 
 Json NextToJson(const Work& work, const NextStep& next, std::size_t most) {
   Json object = ToJson(next), cut = Json::object();
-  std::vector<std::string> open = next.open_tasks;
-  Shorten(open, most, "open_tasks", cut);
-  object["open_tasks"] = std::move(open);
+  PutOpenTasks(next, most, object, cut);
   if (!cut.empty()) object["cut"] = std::move(cut);
   if (const auto task = work.tasks.find(next.task); task != work.tasks.end()) object["claimable_by_others"] = !task->second.claim;
   object["as_of_seq"] = work.project.order;
@@ -175,9 +181,7 @@ Json ActiveWork(const Work& work, const NextStep& next, std::string_view actor, 
 
   if (next.rule == "doing") answer["active_task"] = TaskInFull(work, work.tasks.at(next.task), actor);
   if (const Checkpoint* latest = LatestCheckpoint(work)) answer["latest_checkpoint"] = ToJson(*latest);
-  std::vector<std::string> open = next.open_tasks;
-  Shorten(open, most, "open_tasks", cut);
-  answer["open_tasks"] = std::move(open);
+  PutOpenTasks(next, most, answer, cut);
   answer["as_of_seq"] = work.project.order;
   answer["next"] = NextToJson(work, next, most);
   for (const char* said : {"open_tasks", "counts", "state_digest", "as_of_seq", "cut"}) answer["next"].erase(said);  // above

@@ -167,7 +167,7 @@ std::vector<Operation> Readings() {
       ReadingOf("get_next_step", "next", "what to do next, by which rule, and why not something else", "/next", {Actor()}),
       ReadingOf("list_goals", "goal list", "the goals, most urgent first", "/goals",
                 {OneOf(TextParameter("status", "--status", "only goals of this status", 20), {"active", "paused", "done"}),
-                 FlagParameter("withdrawn", "--withdrawn", "with those that were withdrawn")}),
+                 FlagParameter("withdrawn", "--withdrawn", "with those that were withdrawn"), Limit("goals listed at most")}),
       ReadingOf("list_tasks", "task list", "the tasks in the order in which they were made, and whether each may be started", "/tasks",
                 {task_status(), TextParameter("goal", "--goal", "only tasks of this goal", kMostTitleBytes), Actor(),
                  FlagParameter("withdrawn", "--withdrawn", "with those that were withdrawn"), Limit("how many at once"),

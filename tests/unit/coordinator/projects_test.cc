@@ -140,8 +140,9 @@ TEST_F(Projects, WhoAsksIsTheNameOfTheKeyUnlessItIsSaid) {
   };
   EXPECT_EQ(ask({{"text", "one"}}).status, 200);
   EXPECT_EQ(ask({{"text", "two"}, {"by", "bob"}}).status, 200);
-  Do("add_task", {{"goal_id", "g1"}, {"title", "x"}});
-  EXPECT_EQ(Get()["event_seq"], 4);
+  const Json events = Get("/events")["events"];
+  EXPECT_EQ(events[1]["payload"]["by"], "ci");
+  EXPECT_EQ(events[2]["payload"]["by"], "bob");
 }
 
 TEST_F(Projects, NoIdOfOneProjectAnswersInAnother) {
@@ -175,7 +176,7 @@ TEST_F(Projects, AnUnknownProjectIsNotFoundWhateverIsAsked) {
   EXPECT_EQ(Ask("GET", "/v1/projects/nobody/events").status, 404);
 }
 
-TEST_F(Projects, AnExpectedSequenceThatIsPastIsRefused) {
+TEST_F(Projects, AnExpectedSequenceThatIsPastIsRefusedWithWhatCameSince) {
   Make();
   Do("create_goal", {{"text", "Write"}, {"expected_seq", 1}});
   const auto late = Post("/v1/projects/book/create_goal", {{"text", "Write too"}, {"expected_seq", 1}, {"by", "bob"}});
@@ -183,6 +184,8 @@ TEST_F(Projects, AnExpectedSequenceThatIsPastIsRefused) {
   EXPECT_EQ(late.body["reason"], "CHANGED");
   EXPECT_EQ(late.body["event_seq"], 2);
   EXPECT_EQ(late.body["details"]["head_seq"], 2);
+  ASSERT_EQ(late.body["errors"].size(), 1u);
+  EXPECT_EQ(late.body["errors"][0]["message"], "event 2: goal.created g1 by ann") << "what came since";
   EXPECT_EQ(Get("/goals")["goals"].size(), 1u);
 }
 
@@ -275,6 +278,7 @@ TEST_F(Projects, ListsFilterAndPage) {
   Do("pause_goal", {{"goal_id", "g2"}});
   EXPECT_EQ(Get("/goals")["goals"][0]["goal_id"], "g2") << "the more urgent first";
   EXPECT_EQ(Get("/goals?status=paused")["goals"].size(), 1u);
+  EXPECT_EQ(Get("/goals?limit=1")["cut"]["goals"], 1);
   const auto ids = [](const Json& page) {
     std::vector<std::string> out;
     for (const Json& one : page["tasks"]) out.push_back(one["task_id"]);
@@ -334,6 +338,24 @@ TEST_F(Projects, AQueryThatDoesNotFitIsRefused) {
     EXPECT_EQ(answer.code(), "bad-parameter");
     EXPECT_THAT(answer.text, HasSubstr(text));
   }
+}
+
+// What the OpenAPI file promises of each reading is in its answer.
+TEST_F(Projects, EachReadingHasTheMembersThatAreDocumented) {
+  Fill();
+  const Json paths = Json::parse(Ask("GET", "/openapi.json").text)["paths"];
+  int looked = 0;
+  for (const auto& operation : project::Operations()) {
+    if (operation.TakesKey() || !operation.OfOneProject()) continue;
+    std::string path = operation.Pattern().substr(std::string("/v1/projects/{project}").size());
+    if (const auto at = path.find("{task_id}"); at != std::string::npos) path.replace(at, 9, "t2");
+    const Json answer = Get(path), response = paths[operation.Pattern()]["get"]["responses"]["200"];
+    for (const Json& member : response["content"]["application/json"]["schema"]["allOf"][1]["required"]) {
+      EXPECT_TRUE(answer.contains(member.get<std::string>())) << operation.name << " " << member;
+      ++looked;
+    }
+  }
+  EXPECT_GT(looked, 20);
 }
 
 // What was done is in the journal, and its events are read as a run's are.
