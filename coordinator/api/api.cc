@@ -16,7 +16,8 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);
   AddScheduleRoutes(router, api);
-  AddTaskRunRoutes(router, api);
+  if (api.projects != nullptr) AddTaskRunRoutes(router, api);
+  if (api.projects != nullptr) AddProjectRoutes(router, api);
   AddFleetRoutes(router, api);
   AddReferenceRoutes(router, api);
   for (const Route& route : router.routes()) {

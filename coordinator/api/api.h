@@ -79,6 +79,7 @@ void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/event
 void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
 void AddTaskRunRoutes(Router& router, const ApiContext& api);     // /v1/projects/{project}/tasks/{task_id}/runs
+void AddProjectRoutes(Router& router, const ApiContext& api);     // /v1/projects
 void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
 void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
 

@@ -2,10 +2,10 @@
 // task), then the run is made under that id; asked again under the same key, both are what they were.
 #include "coordinator/api/created.h"
 #include "coordinator/api/forms.h"
+#include "coordinator/api/projects.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/submission.h"
 #include "coordinator/known_specs.h"
-#include "coordinator/projects/desk.h"
 #include "coordinator/run_maker.h"
 
 namespace acl::coordinator {
@@ -34,12 +34,6 @@ OrRefusal<Linking> TakeLinking(const HttpRequest& request, Json& body) {
   return linking;
 }
 
-HttpResponse Refused(const project::Refusal& refused) {
-  const int status = refused.code == Code::kNotFound ? 404 : refused.code == Code::kConflict ? 409 : 422;
-  HttpResponse response = Problem(status, refused.reason, refused.message);
-  return response;
-}
-
 HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   auto key = ReadIdempotencyKey(request);
   if (const auto* refusal = RefusalOf(key)) return *refusal;
@@ -54,8 +48,9 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
   auto files = ReadFiles(api, submission.files);
   if (const auto* refusal = RefusalOf(files)) return *refusal;
-  auto project = api.projects->Find(request.Param("project"));
-  if (!project) return ProblemOf(project.error());
+  auto found = ReadProject(api, request);
+  if (const auto* refusal = RefusalOf(found)) return *refusal;
+  const ProjectDesk::Listed* const project = &ValueOf(found);
 
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
   create.spec_text = std::move(submission.text);
@@ -78,15 +73,15 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
     asked.same_as = Json{{"task_id", task_id}, {"submission", ToHex(submission.hash)}};
   }
   auto linked = api.projects->Execute(project->id, asked);
-  if (!linked) return linked.code() == Code::kInvalid ? Problem(422, "key-reused", linked.message()) : ProblemOf(linked.error());
-  if (linked->refused) return Refused(*linked->refused);
+  if (!linked) return ProblemOfDesk(linked.error());
+  if (linked->refused) return RefusedCommand(*linked);
   const std::string run_id = linked->answer.at("run_id");
   create.subject = *SubjectId::Parse(run_id);
   create.request_key = "task-run:" + run_id;
   auto made = MakeRun(maker, *loaded->spec, std::move(create));
   if (!made) return made.code() == Code::kInvalid ? Problem(422, "invalid-request", made.message()) : ProblemOf(made.error());
   if (made->outcome.kind == CreateOutcome::Kind::kCreated) api.bell.RingWork(made->queue);
-  auto response = HttpResponse::OfJson(201, {{"schema_version", 1},
+  auto response = HttpResponse::OfJson(201, {{"schema_version", kProjectSchemaVersion},
                                              {"id", run_id},
                                              {"project_id", project->id.ToString()},
                                              {"task_id", task_id},
@@ -101,7 +96,6 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
 }  // namespace
 
 void AddTaskRunRoutes(Router& router, const ApiContext& api) {
-  if (api.projects == nullptr) return;
   const RouteOptions options{.max_body = kMaxSubmitBytes, .content_types = {"application/json"}, .body_required = true};
   router.Add("POST", "/v1/projects/{project}/tasks/{task_id}/runs", options,
              [api](const HttpRequest& request) { return RunTask(api, request); });
