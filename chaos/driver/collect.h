@@ -20,9 +20,7 @@ struct CollectOptions {
 
 // Runs of this workload that have not ended.
 std::string OpenRunsSql(const std::string& label);
-// Claims on tasks of this workload that have not run out, and what was posted to its projects and not read.
-std::string OpenClaimsSql(const std::string& label);
-// Their journals, what was answered under keys, and what is shown of them.
+// The journals of the projects that agents worked on, what was answered under keys, and what is shown of them.
 void WriteProjects(const CollectOptions& options, Recorder* history);
 void WriteFinals(const CollectOptions& options, Recorder* history);
 void WriteEffects(const EffectsServer& effects, Recorder* history);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
+#include "chaos/checkers/project_rows.h"
 #include "chaos/driver/collect.h"
 #include "chaos/faults/fault.h"
 #include "chaos/load/agents.h"
@@ -179,9 +180,9 @@ Status Driver::Drain() {
   };
   if (!Await(quiet, options_.profile.drain)) return Error{Code::kTimeout, open + " runs have not ended"};
   const auto free = [&] {
-    auto rows = Ask(world_.conninfo, OpenClaimsSql(workload_->label()));
-    if (rows) open = rows->front().front();
-    return rows && open == "0";
+    const auto claims = CountOpenClaims(world_.conninfo, ProjectPrefix(workload_->label()));
+    if (claims) open = std::to_string(*claims);
+    return claims && *claims == 0;
   };
   if (agents_ && !Await(free, options_.profile.drain))
     return Error{Code::kTimeout, open + " claims on tasks never ran out, or were not heard of"};
