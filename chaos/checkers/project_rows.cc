@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "shared/journal/document.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/connection.h"
 #include "shared/postgres/statement.h"
@@ -115,7 +116,7 @@ Result<std::int64_t> CountOpenClaims(const std::string& conninfo, const std::str
   if (!connection) return connection.error();
   auto rows = (*connection)->Run(kOpenClaims, ParamsOf(name_prefix));
   if (!rows) return rows.error();
-  return rows->Int64(0, 0);
+  return rows->Int(0, 0);
 }
 
 }  // namespace acl::chaos
