@@ -124,6 +124,18 @@ TEST_F(ContinuityRowsTest, AreSilentOnWhatTheProductionCodeLeaves) {
   EXPECT_EQ(*open, 0);
 }
 
+// The invariants hold for projects as for runs: nobody has to wake what is commanded.
+TEST_F(ContinuityRowsTest, TheInvariantsHoldForProjects) {
+  InvariantOptions options;
+  options.conninfo = database_->conninfo();
+  options.role = "";
+  options.drained = true;
+  const auto report = CheckInvariants(options);
+  ASSERT_TRUE(report) << report.error();
+  EXPECT_TRUE(report->clean()) << ToText(*report);
+  EXPECT_GT(report->Find("i21")->examined, 0);
+}
+
 TEST_F(ContinuityRowsTest, AClaimThatIsHeldIsOpen) {
   auto copy = test::TestDatabase::Copy(*database_);
   ASSERT_TRUE(copy.ok()) << copy.message();
