@@ -124,6 +124,7 @@ void AddProjectCommands(CLI::App* app, Session* session) {
           [=, &operation] { operation.TakesKey() ? RunCommand(session, operation, *words) : RunReading(session, operation, *words); });
     }
   }
+  AddTaskRun(app->get_subcommand("task"), session);
 }
 
 void AddDoctorTasks(CLI::App* doctor, Session* session) {

@@ -176,5 +176,30 @@ TEST_F(Continuity, ATasksRunSaysHowItEndedAndProvesTheTask) {
   fleet_->ExpectVerified();
 }
 
+// The guide's five minutes, as they stand there, and the example.
+TEST_F(Continuity, TheGuideAndItsExampleDoWhatTheySay) {
+  fleet_ = std::make_unique<Fleet>();
+  fleet_->StartCoordinator();
+  ASSERT_TRUE(fleet_->AwaitReady());
+  const auto bin = fleet_->folder() / "bin";
+  std::filesystem::create_directories(bin);
+  std::filesystem::create_symlink(Binary("airun"), bin / "airun");
+  const std::map<std::string, std::string> environment = {{"PATH", bin.string() + ":" + std::getenv("PATH")},
+                                                          {"ACL_SERVER", fleet_->ApiUrl()},
+                                                          {"ACL_DATABASE_URL", fleet_->database_url()},
+                                                          {"CONTINUITY_PAUSE", "0.3"}};
+  const std::string guide = ReadFile(std::filesystem::path(ACL_SOURCE_DIR) / "docs/continuity-guide.md");
+  std::string script = "set -e\n";
+  for (std::size_t at = guide.find("```sh\n"); at != std::string::npos; at = guide.find("```sh\n", at + 1)) {
+    script += guide.substr(at + 6, guide.find("```", at + 6) - at - 6);
+  }
+  const RunResult typed = RunProgram({"sh", "-c", script}, environment);
+  EXPECT_EQ(typed.exit_code, 0) << typed.out << typed.err;
+  EXPECT_NE(typed.out.find("Copy customers L to Z"), std::string::npos) << typed.out;
+  const RunResult book = RunProgram({std::filesystem::path(ACL_SOURCE_DIR) / "examples/continuity/run.sh", fleet_->folder() / "book"}, environment);
+  EXPECT_EQ(book.exit_code, 0) << book.out << book.err << fleet_->Logs();
+  EXPECT_NE(book.out.find("book: ok"), std::string::npos) << book.out;
+}
+
 }  // namespace
 }  // namespace acl::test

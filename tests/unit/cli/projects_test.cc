@@ -220,10 +220,10 @@ TEST_F(CliProjects, ExitCodesAreThoseOfTheOtherCommands) {
       {{"task", "complete", "t1", "--evidence", "hope"}, kExitUsage, "--evidence: takes person:WORDS, artifact:FILE, run:ID or JSON"},
       {{"task", "complete", "t1", "--evidence", "artifact:/nowhere/at-all"}, kExitUsage, "/nowhere/at-all"},
       {{"task", "complete", "t1", "--evidence", "run:" + kId}, kExitNotFound, "there is no workflow run"},
-      {{"work", "--at", "999"}, kExitUsage, "its last event is"},
+      {{"work", "--at", "999"}, kExitUsage, "event 999 is not there"},
       {{"work", "--at", "yesterday"}, kExitUsage, "at_time is a time"},
       {{"task", "lits"}, kExitUsage, "airun task has no command 'lits'; did you mean 'list'?"},
-      {{"goal", "add", "x", "--expected-seq", "1"}, kExitConflict, "not 1"},
+      {{"goal", "add", "x", "--expected-seq", "1"}, kExitConflict, "not at 1"},
   };
   for (const auto& [words, code, says] : table) {
     const Outcome outcome = Run(words);

@@ -87,7 +87,7 @@ TEST_F(OpenApi, ThePartOfProjectsIsTheTable) {
   const std::string path = ACL_SOURCE_DIR "/docs/openapi.json";
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
-  const std::string want = WithProjects(nlohmann::ordered_json::parse(text.str())).dump(1) + "\n";
+  const std::string want = WithProjects(Json::parse(text.str())).dump(1) + "\n";
   if (std::getenv("ACL_UPDATE_DOCS") != nullptr) {
     std::ofstream(path) << want;
   } else {

@@ -6,55 +6,50 @@ namespace acl::coordinator {
 
 namespace {
 
-using Ordered = nlohmann::ordered_json;
 using project::Operation;
 using project::Parameter;
 
-Ordered FromTable(const Json& json) { return Ordered::parse(json.dump()); }
+Json Reference(const std::string& schema) { return {{"$ref", "#/components/schemas/" + schema}}; }
 
-Ordered Reference(const std::string& schema) { return {{"$ref", "#/components/schemas/" + schema}}; }
-
-Ordered ProblemsOf(const std::vector<const char*>& statuses) {
-  Ordered responses = Ordered::object();
+void AddProblems(Json& responses, const std::vector<const char*>& statuses) {
   for (const char* status : statuses) responses[status] = {{"$ref", "#/components/responses/Problem"}};
-  return responses;
 }
 
-Ordered JsonContent(Ordered schema) { return {{"application/json", {{"schema", std::move(schema)}}}}; }
+Json JsonContent(Json schema) { return {{"application/json", {{"schema", std::move(schema)}}}}; }
 
-Ordered InPath(const char* name, const char* description) {
+Json InPath(const char* name, const char* description) {
   return {{"name", name}, {"in", "path"}, {"required", true}, {"description", description}, {"schema", {{"type", "string"}}}};
 }
 
-Ordered ProjectInPath() { return InPath("project", "The project's id in full, or its name."); }
+Json ProjectInPath() { return InPath("project", "The project's id in full, or its name."); }
 
 std::string Sentence(std::string text) {
   text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
   return text;
 }
 
-Ordered CommandOf(const Operation& operation) {
+Json CommandOf(const Operation& operation) {
   const bool creates = !operation.OfOneProject();
-  Ordered parameters = Ordered::array();
+  Json parameters = Json::array();
   if (!creates) parameters.push_back(ProjectInPath());
   parameters.push_back({{"$ref", "#/components/parameters/IdempotencyKey"}});
   const bool needed =
       std::any_of(operation.parameters.begin(), operation.parameters.end(), [](const Parameter& one) { return one.required; });
-  Ordered headers = {{"Idempotent-Replayed",
-                      {{"description", "`true` if the same key was used before: this is the first answer again."},
-                       {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
+  Json headers = {{"Idempotent-Replayed",
+                   {{"description", "`true` if the same key was used before: this is the first answer again."},
+                    {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
   if (creates) headers["Location"] = {{"description", "Path of the project."}, {"schema", {{"type", "string"}}}};
-  Ordered responses = Ordered::object();
+  Json responses = Json::object();
   responses[creates ? "201" : "200"] = {
       {"description", "What became of it."}, {"headers", std::move(headers)}, {"content", JsonContent(Reference("ProjectAnswer"))}};
-  for (auto& [status, one] : ProblemsOf({"400", "401", "404", "409", "413", "415", "422", "503"}).items()) responses[status] = one;
+  AddProblems(responses, {"400", "401", "404", "409", "413", "415", "422", "503"});
   responses["409"] = {{"description", "The state does not allow it: `reason` for programs, `details` what stands against it."},
                       {"content", {{"application/problem+json", {{"schema", Reference("ProjectRefusal")}}}}}};
   return {{"operationId", operation.name},
           {"tags", {"projects"}},
           {"summary", Sentence(operation.summary)},
           {"parameters", std::move(parameters)},
-          {"requestBody", {{"required", needed}, {"content", JsonContent(FromTable(SchemaOf(operation, project::CommandParameters())))}}},
+          {"requestBody", {{"required", needed}, {"content", JsonContent(SchemaOf(operation, project::CommandParameters()))}}},
           {"responses", std::move(responses)}};
 }
 
@@ -69,26 +64,26 @@ std::vector<std::string> MembersOf(const std::string& name) {
   return {"task_id", "title", "status", "ready", "reasons"};
 }
 
-Ordered ReadingOf(const Operation& operation) {
-  Ordered parameters = Ordered::array();
+Json ReadingOf(const Operation& operation) {
+  Json parameters = Json::array();
   if (operation.OfOneProject()) parameters.push_back(ProjectInPath());
   for (const Parameter& one : operation.parameters) {
     if (operation.path.find("{" + one.name + "}") != std::string::npos) {
       parameters.push_back(InPath(one.name.c_str(), one.help.c_str()));
       continue;
     }
-    Ordered schema = FromTable(SchemaOf(one));
+    Json schema = SchemaOf(one);
     schema.erase("description");
     parameters.push_back({{"name", one.name}, {"in", "query"}, {"description", one.help}, {"schema", std::move(schema)}});
   }
-  Ordered schema = Reference("ProjectList");
+  Json schema = Reference("ProjectList");
   if (operation.OfOneProject()) {
     schema = {{"allOf", {Reference("ProjectReading"), {{"type", "object"}, {"required", MembersOf(operation.name)}}}}};
   }
-  Ordered responses = {{"200", {{"description", "The answer."}, {"content", JsonContent(std::move(schema))}}}};
-  const auto problems =
-      operation.OfOneProject() ? ProblemsOf({"400", "401", "404", "409", "422", "503"}) : ProblemsOf({"400", "401", "503"});
-  for (auto& [status, one] : problems.items()) responses[status] = one;
+  Json responses = {{"200", {{"description", "The answer."}, {"content", JsonContent(std::move(schema))}}}};
+  AddProblems(responses, {"400", "401"});
+  if (operation.OfOneProject()) AddProblems(responses, {"404", "409", "422"});
+  AddProblems(responses, {"503"});
   return {{"operationId", operation.name},
           {"tags", {"projects"}},
           {"summary", Sentence(operation.summary)},
@@ -96,11 +91,11 @@ Ordered ReadingOf(const Operation& operation) {
           {"responses", std::move(responses)}};
 }
 
-Ordered Typed(const char* type, const char* description) { return {{"type", type}, {"description", description}}; }
+Json Typed(const char* type, const char* description) { return {{"type", type}, {"description", description}}; }
 
-void AddSchemas(Ordered& schemas) {
-  const Ordered version = {{"const", 1}, {"description", "Raised when a member changes its meaning or goes; new ones do not raise it."}};
-  const Ordered id = {{"type", "string"}, {"format", "uuid"}};
+void AddSchemas(Json& schemas) {
+  const Json version = {{"const", 1}, {"description", "Raised when a member changes its meaning or goes; new ones do not raise it."}};
+  const Json id = {{"type", "string"}, {"format", "uuid"}};
   schemas["ProjectAnswer"] = {{"type", "object"},
                               {"required", {"schema_version", "project_id", "event_seq", "answer"}},
                               {"properties",
@@ -143,8 +138,8 @@ void AddSchemas(Ordered& schemas) {
 }
 
 // As a run's, of the project's subject.
-Ordered EventsOf(const Ordered& of_runs) {
-  Ordered events = of_runs;
+Json EventsOf(const Json& of_runs) {
+  Json events = of_runs;
   events["operationId"] = "get_project_events";
   events["tags"] = {"projects"};
   events["summary"] = "Read a project's journal";
@@ -152,23 +147,16 @@ Ordered EventsOf(const Ordered& of_runs) {
   return events;
 }
 
-bool IsOfProjects(const std::string& name) { return name.starts_with("/v1/projects") || name.starts_with("Project"); }
-
-void DropProjects(Ordered& members) {
-  std::vector<std::string> names;
-  for (const auto& [name, unused] : members.items()) {
-    if (IsOfProjects(name)) names.push_back(name);
-  }
-  for (const std::string& name : names) members.erase(name);
+// The parts at the end of the members, instead of what stood there under their names.
+void Replace(Json& members, const Json& parts) {
+  for (const auto& [name, unused] : parts.items()) members.erase(name);
+  members.update(parts);
 }
 
 }  // namespace
 
-nlohmann::ordered_json WithProjects(nlohmann::ordered_json document) {
-  Ordered &paths = document["paths"], &schemas = document["components"]["schemas"], &tags = document["tags"];
-  DropProjects(paths);
-  DropProjects(schemas);
-  AddSchemas(schemas);
+Json WithProjects(Json document) {
+  Json paths = Json::object(), schemas = Json::object();
   for (const Operation& one : project::Operations()) {
     if (one.right == project::Right::kWrite) {
       paths[one.Pattern()]["post"] = CommandOf(one);
@@ -176,9 +164,13 @@ nlohmann::ordered_json WithProjects(nlohmann::ordered_json document) {
       paths[one.Pattern()]["get"] = ReadingOf(one);
     }
   }
-  paths["/v1/projects/{project}/events"]["get"] = EventsOf(paths["/v1/workflows/{id}/events"]["get"]);
-  const Ordered tag = {{"name", "projects"}, {"description", "Unfinished work: goals, tasks, checkpoints, the next step."}};
-  if (std::none_of(tags.begin(), tags.end(), [](const Ordered& one) { return one["name"] == "projects"; })) tags.push_back(tag);
+  paths["/v1/projects/{project}/events"]["get"] = EventsOf(document["paths"]["/v1/workflows/{id}/events"]["get"]);
+  Replace(document["paths"], paths);
+  AddSchemas(schemas);
+  Replace(document["components"]["schemas"], schemas);
+  Json& tags = document["tags"];
+  const Json tag = {{"name", "projects"}, {"description", "Unfinished work: goals, tasks, checkpoints, the next step."}};
+  if (std::none_of(tags.begin(), tags.end(), [](const Json& one) { return one["name"] == "projects"; })) tags.push_back(tag);
   return document;
 }
 

@@ -68,7 +68,7 @@ std::vector<const Operation*> TheCommands() {
 }
 
 TEST(ProjectOperations, NameTheCommandsThatAreDecided) {
-  std::set<std::string> named{"expire_claim"};  // the clock's, at no door
+  std::set<std::string> named{"expire_claim", "link_run", "end_run"};  // the clock's and a run's, at no door
   for (const Operation* one : TheCommands()) named.insert(one->name);
   const Decided decided = Prepared().Try("no_such_command");
   ASSERT_TRUE(decided.refused);
