@@ -161,6 +161,14 @@ InvariantResult GoesOn(const ProjectEvidence& evidence) {
   return result;
 }
 
+InvariantResult SeesWhatItWasTold(const ProjectEvidence& evidence) {
+  InvariantResult result = Begun("c08", "who asks what is next sees what it was told before, at whichever coordinator");
+  for (const SeenHead& seen : evidence.seen)
+    Look(result, seen.saw_seq >= seen.told_seq, seen.by + " in " + seen.project,
+         fmt::format("it was told of event {} and then saw the project at event {}", seen.told_seq, seen.saw_seq));
+  return result;
+}
+
 }  // namespace
 
 std::vector<InvariantResult> CheckContinuity(const std::vector<Json>& lines) {
@@ -176,7 +184,7 @@ std::vector<InvariantResult> CheckContinuity(const std::vector<Json>& lines) {
       Look(step.about == TaskStates::About::kTime ? times : claims, step.wrong.empty(), step.key, step.wrong);
   }
   return {NothingLost(evidence),         OneAnswer(evidence),     std::move(claims), std::move(times),
-          ShownAsItIs(evidence, states), HeadIsTheLast(evidence), GoesOn(evidence)};
+          ShownAsItIs(evidence, states), HeadIsTheLast(evidence), GoesOn(evidence),  SeesWhatItWasTold(evidence)};
 }
 
 }  // namespace acl::chaos

@@ -67,22 +67,32 @@ ProjectEvidence ProjectEvidenceOf(const std::vector<Json>& lines) {
   }
   evidence.faults = first_fault != 0;
   std::map<std::int64_t, ToldAnswer> asked;
+  std::map<std::int64_t, SeenHead> looked;
+  std::map<std::pair<std::string, std::string>, std::int64_t> told_seq;  // by agent and project
   for (const Json& line : lines) {
     const std::string type = line["type"];
     if (type == "run") evidence.asked_for = Number(line, "agents") > 0;
     if (type.starts_with("project_")) ReadStored(line, type, evidence);
     if (type == "invoke") {
       auto command = CommandOf(line);
+      const std::string by = Word(Object(line, "args"), "by"), project = Word(Object(line, "args"), "project");
+      if (!command && !by.empty()) looked[Number(line, "op")] = {by, project, 0, told_seq[{by, project}]};
       if (!command) continue;
       evidence.answered_after.try_emplace(command->by, 0);
       asked.emplace(Number(line, "op"), std::move(*command));
+    }
+    if (const auto look = looked.find(Number(line, "op")); type == "ok" && look != looked.end()) {
+      look->second.saw_seq = Number(Object(line, "value"), "saw_seq");
+      evidence.seen.push_back(std::move(look->second));
     }
     const auto command = type == "ok" ? asked.find(Number(line, "op")) : asked.end();
     if (command == asked.end()) continue;
     const std::int64_t at = line["t"];
     if (at > last_well) ++evidence.answered_after[command->second.by];
     if (at > first_fault && at < last_well) ++evidence.answered_during;
-    evidence.told.push_back(AnsweredBy(line, std::move(command->second)));
+    const ToldAnswer& told = evidence.told.emplace_back(AnsweredBy(line, std::move(command->second)));
+    std::int64_t& last = told_seq[{told.by, told.project}];
+    last = std::max(last, told.event_seq);
   }
   for (auto& [id, journal] : evidence.journals)
     std::stable_sort(journal.events.begin(), journal.events.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });

@@ -19,6 +19,12 @@ struct ToldAnswer {
   std::int64_t event_seq = 0;
 };
 
+// What a project was said to be at, and what who asked had been told of it before.
+struct SeenHead {
+  std::string by, project;
+  std::int64_t saw_seq = 0, told_seq = 0;
+};
+
 struct ProjectEvent {
   std::int64_t seq = 0, at_us = 0;
   std::string type, chain;
@@ -47,6 +53,7 @@ struct ProjectJournal {
 struct ProjectEvidence {
   bool asked_for = false;  // the run had agents
   std::vector<ToldAnswer> told;
+  std::vector<SeenHead> seen;
   std::map<std::string, ProjectJournal> journals;      // by id
   std::map<std::string, std::int64_t> answered_after;  // by agent: answers after the last fault was healed
   std::int64_t answered_during = 0;                    // while there were faults

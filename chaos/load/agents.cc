@@ -152,6 +152,7 @@ void Agents::Work(int number) {
 void Agents::Act(Agent& me) {
   if (me.random.Below(12) == 0) Rest(me, 1'500, kLongestSleepMs);  // maybe through its claim
   if (stop_) return;
+  if (me.random.Below(6) == 0) LookAtNext(me);
   if (!me.task.empty() && me.random.Below(8) != 0) return OnItsTask(me);
   if (me.task.empty() && me.number % 2 == 1) me.project = projects_[me.random.Below(projects_.size())].get();
   if (me.number % 2 == 0) me.project = projects_.front().get();
@@ -203,6 +204,21 @@ void Agents::LookForWork(Agent& me) {
     }
     default: return Take(me, Say(me, "take_next", {{"claim_seconds", seconds}}));
   }
+}
+
+void Agents::LookAtNext(Agent& me) {
+  if (me.project == nullptr) return;
+  const std::string& url = options_.api_urls[me.random.Below(options_.api_urls.size())];
+  HttpAsk ask{"GET", url + "/v1/projects/" + me.project->id + "/next?actor=" + me.name, "", {}, std::chrono::milliseconds(3'000)};
+  if (!options_.api_key.empty()) ask.headers["Authorization"] = "Bearer " + options_.api_key;
+  const std::int64_t op = history_->Invoke(me.name, "get_next_step", {{"project", me.project->id}, {"by", me.name}});
+  const HttpAnswer answer = Http(ask);
+  const Json said = answer.json();
+  Json value = {{"status", answer.status}};
+  if (answer.ok()) value["saw_seq"] = said.value("event_seq", std::int64_t(0));
+  if (!answer.ok()) value["error"] = answer.error.empty() && said.is_object() ? said.value("code", "") : answer.error;
+  const bool wrong = answer.status / 100 == 4 && answer.status != 429;
+  history_->Complete(op, me.name, "get_next_step", answer.ok() ? "ok" : wrong || !answer.sent ? "fail" : "info", std::move(value));
 }
 
 void Agents::Take(Agent& me, const std::optional<Told>& told) {

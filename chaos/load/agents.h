@@ -66,6 +66,8 @@ class Agents {
   void Act(Agent& me);
   void OnItsTask(Agent& me);
   void LookForWork(Agent& me);
+  // Once: what is next for it, and as of which event.
+  void LookAtNext(Agent& me);
   void Take(Agent& me, const std::optional<Told>& told);
   // nullopt: it was never answered, or refused for its form.
   std::optional<Told> Say(Agent& me, const std::string& name, Json arguments);

@@ -71,7 +71,7 @@ TEST(Chaos, ProjectsStandFaults) {
   for (const Json& checker : (*report)["checkers"]) {
     if (checker["examined"].get<int>() > 0) looked.insert(checker["id"].get<std::string>());
   }
-  for (const char* id : {"c01", "c02", "c03", "c04", "c05", "c06", "c07"}) EXPECT_TRUE(looked.contains(id)) << id;
+  for (const char* id : {"c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08"}) EXPECT_TRUE(looked.contains(id)) << id;
   std::string history = ReadFile(folder / "run/history.jsonl");
   const auto event = history.find("\"event\":\"task.completed\"");
   ASSERT_NE(event, std::string::npos);

@@ -45,6 +45,10 @@ class Story {
     const Json args = {{"key", key}, {"project", "p"}, {"by", by}, {"arguments", std::move(arguments)}};
     Add({{"type", "invoke"}, {"op", ++op_}, {"process", by}, {"f", name}, {"args", args}});
   }
+  void Look(const std::string& by, int saw_seq) {
+    Add({{"type", "invoke"}, {"op", ++op_}, {"process", by}, {"f", "get_next_step"}, {"args", {{"project", "p"}, {"by", by}}}});
+    Add({{"type", "ok"}, {"op", op_}, {"process", by}, {"f", "get_next_step"}, {"value", {{"status", 200}, {"saw_seq", saw_seq}}}});
+  }
   void Event(const char* type, int second, Json facts) {
     ++seq_;
     events_.push_back({{"type", "project_event"},
@@ -105,6 +109,7 @@ std::vector<Json> Good() {
   story.Say("bob", "k7", "renew_claim", {{"task_id", "t1"}}, 9, {{"claim", longer}});
   story.Say("bob", "k8", "complete_task", {{"task_id", "t1"}, {"evidence", {{{"said", "k8"}}}}}, 10, Json::object());
   story.Say("bob", "k8", "complete_task", {{"task_id", "t1"}, {"evidence", {{{"said", "k8"}}}}}, 10, Json::object());
+  story.Look("bob", 10);
   story.Say("ann", "k9", "take_next", {{"claim_seconds", 2}}, 10, {{"rule", "propose"}});
   return story.End();
 }
@@ -238,6 +243,11 @@ TEST(Continuity, AnAgentThatNobodyAnswersIsFound) {
   EXPECT_EQ(FoundWith(after, [](Json& line) { line["type"] = "info"; }), "c07 ");
   const auto during = [](const Json& line) { return line["type"] == "ok" && (line["op"] == 4 || line["op"] == 5); };
   EXPECT_EQ(FoundWith(during, [](Json& line) { line["type"] = "info"; }), "c07 ");
+}
+
+TEST(Continuity, AProjectThatGoesBackIsFound) {
+  const auto looked = [](const Json& line) { return line["type"] == "ok" && line["f"] == "get_next_step"; };
+  EXPECT_EQ(FoundWith(looked, [](Json& line) { line["value"]["saw_seq"] = 9; }), "c08 ");
 }
 
 // The database moved to a standby that was behind: what was answered in that time may be gone, and nothing else.
