@@ -32,9 +32,10 @@ chaos_one() {  # NAME OPTION...
 fleet_mutants() {
   local name folder code told bad=0 options
   build mutants acl-coordinator acl-worker airun
-  for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit no_fence; do
+  for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit no_fence task_token_ignored shown_a_command_late answers_forgotten; do
     options=(--profile quick --seed 7)
     case $name in
+      task_token_ignored | shown_a_command_late | answers_forgotten) options=(--profile continuity-quick --seed 7) ;;   # has agents on projects
       no_fence) options=(--profile failpoints --seed 3) ;;   # has the fault late-in-gap
       no_ready_row_with_the_commit) options+=(--faults rolling-restart,rolling-restart,kill-worker,late-commit) ;;   # runs are put back only by who drains
     esac
@@ -68,7 +69,7 @@ cmd_chaos() {
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
   fleet_mutants || code=$?
-  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions kafka brokers; do chaos_one $profile --profile $profile || code=$?; done
+  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions continuity kafka brokers; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-18}" || code=$?
   return $code
 }

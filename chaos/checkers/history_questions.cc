@@ -61,6 +61,7 @@ SELECT h.op, CASE WHEN bool_or(s.project_id::text <> h.project) THEN 'it saw a r
 FROM hist h LEFT JOIN LATERAL json_array_elements_text(h.saw) r ON true LEFT JOIN subjects s ON s.subject_id = r.value::uuid
 WHERE h.saw IS NOT NULL AND h.project IS NOT NULL GROUP BY h.op)");
 
+// Whoever comes for the first time after the faults (to ask again for what a failover lost) need not do five things.
 const Question kProgress("i35", "there is progress during faults and after them", Needs::kHistory, R"(
 SELECT 'during the faults', CASE WHEN count(*) FILTER (WHERE h.outcome = 'ok') < $min_ok::bigint THEN count(*) FILTER (WHERE h.outcome = 'ok') || ' done' END
 FROM hist h WHERE h.phase = 'faults' HAVING count(*) > 0
@@ -68,8 +69,8 @@ UNION ALL
 SELECT 'after them', CASE WHEN count(*) FILTER (WHERE h.outcome = 'ok') < 0.95 * count(*) THEN count(*) FILTER (WHERE h.outcome = 'ok') || ' of ' || count(*) || ' done' END
 FROM hist h WHERE h.phase = 'healed' HAVING count(*) > 0
 UNION ALL
-SELECT 'process ' || p.process, CASE WHEN p.healed AND p.done < 5 THEN 'fewer than five done after the faults' END
-FROM (SELECT x.process, bool_or(bool_or(x.phase = 'healed')) OVER () AS healed, count(*) FILTER (WHERE x.phase = 'healed' AND x.outcome = 'ok') AS done
+SELECT 'process ' || p.process, CASE WHEN p.healed AND p.before AND p.done < 5 THEN 'fewer than five done after the faults' END
+FROM (SELECT x.process, bool_or(bool_or(x.phase = 'healed')) OVER () AS healed, bool_or(x.phase IS DISTINCT FROM 'healed') AS before, count(*) FILTER (WHERE x.phase = 'healed' AND x.outcome = 'ok') AS done
       FROM hist x GROUP BY x.process) p)");
 
 const Question kRetries("i36", "tries stay within the budget of retries", Needs::kHistory, R"(

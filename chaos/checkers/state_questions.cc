@@ -7,19 +7,21 @@ namespace {
 using Needs = Question::Needs;
 
 // What is open is held by a session that lives (or that somebody will still reap), or something will wake it. After a drain nothing may be
-// held or due any more: what is still open waits, and says for what.
+// held or due any more: what is still open waits, and says for what. A subject that is commanded (its queue begins with "acl.") waits for a
+// command if for nothing else.
 const Question kStuck("i21", "what is open is held, ready, or waits for something", Needs::kDatabase, R"(
 SELECT l.subject_id::text,
        CASE WHEN l.session_id IS NOT NULL AND w.session_id IS NULL THEN 'held by a session that does not exist'
             WHEN l.session_id IS NOT NULL AND w.reaped THEN 'held by a dead session that nobody reaps any more'
             WHEN l.session_id IS NOT NULL AND $drained::boolean THEN 'still held after the drain'
-            WHEN l.session_id IS NULL AND l.waiting_reason IS NULL AND r.n IS NULL AND i.n IS NULL AND t.n IS NULL AND k.n IS NULL THEN 'nothing will ever wake it'
+            WHEN l.session_id IS NULL AND l.waiting_reason IS NULL AND r.n IS NULL AND i.n IS NULL AND t.n IS NULL AND k.n IS NULL AND NOT coalesce(starts_with(s.queue, 'acl.'), false)
+              THEN 'nothing will ever wake it'
             WHEN l.session_id IS NULL AND i.n > 0 AND r.n IS NULL THEN 'unread inputs and no ready row'
             WHEN l.session_id IS NULL AND r.n IS NULL AND l.waiting_reason = 'task' AND k.n IS NULL THEN 'waits for a task, and none is open'
             WHEN l.session_id IS NULL AND r.n IS NULL AND l.next_wake IS NOT NULL AND (t.first IS NULL OR t.first > l.next_wake)
               THEN 'waits (' || l.waiting_reason || ') until ' || l.next_wake || ', the first timer is ' || coalesce('at ' || t.first, 'none')
             WHEN r.n > 0 AND $drained::boolean THEN 'still ready after the drain' END
-FROM leases l LEFT JOIN worker_sessions w ON w.session_id = l.session_id
+FROM leases l LEFT JOIN subjects s ON s.subject_id = l.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM ready x GROUP BY x.subject_id) r ON r.subject_id = l.subject_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n FROM inbox x GROUP BY x.subject_id) i ON i.subject_id = l.subject_id
 LEFT JOIN (SELECT x.subject_id, count(*) AS n, min(x.fire_at) AS first FROM timers x GROUP BY x.subject_id) t ON t.subject_id = l.subject_id

@@ -5,9 +5,11 @@
 #include <sstream>
 
 #include "chaos/checkers/invariants.h"
+#include "chaos/checkers/project_rows.h"
 #include "chaos/driver/evidence.h"
 #include "chaos/fleet/server.h"
 #include "chaos/http/client.h"
+#include "chaos/load/agents.h"
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 
@@ -72,6 +74,16 @@ void WriteFinals(const CollectOptions& options, Recorder* history) {
                         kLong);
   if (!rows) return WriteFailure(history, "final", rows.error());
   for (const auto& row : *rows) history->Write("final", {{"run", row[0]}, {"status", row[1]}, {"key", row[2]}, {"kind", row[3]}});
+}
+
+void WriteProjects(const CollectOptions& options, Recorder* history) {
+  auto lines = ReadProjectRows(options.conninfo, ProjectPrefix(options.label));
+  if (!lines) return WriteFailure(history, "projects", lines.error());
+  for (Json& line : *lines) {
+    const std::string type = line["type"];
+    line.erase("type");
+    history->Write(type, std::move(line));
+  }
 }
 
 void WriteEffects(const EffectsServer& effects, Recorder* history) {

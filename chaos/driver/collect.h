@@ -20,6 +20,8 @@ struct CollectOptions {
 
 // Runs of this workload that have not ended.
 std::string OpenRunsSql(const std::string& label);
+// The journals of the projects that agents worked on, what was answered under keys, and what is shown of them.
+void WriteProjects(const CollectOptions& options, Recorder* history);
 void WriteFinals(const CollectOptions& options, Recorder* history);
 void WriteEffects(const EffectsServer& effects, Recorder* history);
 void WriteGrants(const CollectOptions& options, Recorder* history);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <fstream>
 
+#include "chaos/checkers/project_rows.h"
 #include "chaos/driver/collect.h"
 #include "chaos/faults/fault.h"
+#include "chaos/load/agents.h"
 #include "chaos/load/monitor.h"
 #include "chaos/load/workload.h"
 #include "chaos/process/patience.h"
@@ -41,6 +43,7 @@ class Driver {
   World world_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Workload> workload_;
+  std::unique_ptr<Agents> agents_;  // null: the profile has none
   std::uint64_t load_seed_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> losses_;  // when the database lost what it acknowledged: from, until
 };
@@ -122,6 +125,8 @@ void Driver::Describe() {
               {"workers", fleet_ ? fleet_->workers() : 0},
               {"coordinators", fleet_ ? fleet_->coordinators() : 0},
               {"clients", options_.profile.clients},
+              {"agents", options_.profile.agents},
+              {"projects", options_.profile.projects},
               {"key_prefix", "chaos-" + std::to_string(load_seed_) + "-"}};
   run["postgres"] = ServerFacts(world_.conninfo);
   if (fleet_) run["programs"] = ProgramFacts(options_.programs);
@@ -164,6 +169,7 @@ void Driver::OneFault(int n, const PlannedFault& planned) {
 }
 
 Status Driver::Drain() {
+  if (agents_ && !agents_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "an agent never got an answer"};
   if (!workload_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "a client never got an answer"};
   std::string open;
   const auto quiet = [&] {
@@ -173,6 +179,13 @@ Status Driver::Drain() {
     return open == "0";
   };
   if (!Await(quiet, options_.profile.drain)) return Error{Code::kTimeout, open + " runs have not ended"};
+  const auto free = [&] {
+    const auto claims = CountOpenClaims(world_.conninfo, ProjectPrefix(workload_->label()));
+    if (claims) open = std::to_string(*claims);
+    return claims && *claims == 0;
+  };
+  if (agents_ && !Await(free, options_.profile.drain))
+    return Error{Code::kTimeout, open + " claims on tasks never ran out, or were not heard of"};
   return {};
 }
 
@@ -200,6 +213,11 @@ Result<Report> Driver::Run() {
 
   Phase("warm-up");
   workload_ = std::make_unique<Workload>(load, history_.get());
+  if (options_.profile.agents > 0) {
+    agents_ = std::make_unique<Agents>(
+        AgentsOptions{load.api_urls, load.api_key, load_seed_, options_.profile.agents, options_.profile.projects}, history_.get());
+    if (!agents_->AwaitReady(milliseconds(120'000))) return Error{Code::kTimeout, "the agents' projects were not made within two minutes"};
+  }
   Pause(options_.profile.warm_up);
   Phase("faults");
   Profile possible = options_.profile;
@@ -223,6 +241,7 @@ Result<Report> Driver::Run() {
   Phase("heal");
   if (fleet_ && !fleet_->AwaitReady(milliseconds(30'000))) Say("  not every process is ready");
   workload_->AwaitAnswers(10, milliseconds(30'000));
+  if (agents_) agents_->AwaitAnswers(6, milliseconds(60'000));
   if (!losses_.empty()) workload_->ResumeAgain(losses_);
   Phase("drain");
   const Status drained = Drain();
@@ -235,6 +254,7 @@ Result<Report> Driver::Run() {
       world_.conninfo, workload_->label(), fleet_ ? fleet_->ended() : std::map<pid_t, WallTime>(), fleet_ != nullptr, {}};
   if (fleet_) collect.canaries = {fleet_->database().password(), fleet_->effects_key()};
   WriteFinals(collect, history_.get());
+  if (agents_) WriteProjects(collect, history_.get());
   if (fleet_) WriteEffects(fleet_->effects(), history_.get());
   WriteGrants(collect, history_.get());
   WriteCheckers(collect, drained, options_.verify, history_.get());

@@ -35,6 +35,9 @@ Made OneWay(World&, std::uint64_t draw);
 Made CutCommit(World&, std::uint64_t draw);
 Made ResetConnections(World&, std::uint64_t draw);
 Made SlowNetwork(World&, std::uint64_t draw);
+Made CutCommand(World&, std::uint64_t draw);
+Made ResetCoordinator(World&, std::uint64_t draw);
+Made SilentCoordinator(World&, std::uint64_t draw);
 Made LostReplies(World&, std::uint64_t draw);
 
 Made KillBackend(World&, std::uint64_t draw);
@@ -103,6 +106,9 @@ std::optional<std::string> NoMemoryGroup(const World&);
 int BusyWorker(World& world, std::uint64_t draw);
 // Whether this process has a session that lives.
 bool HasSession(const World& world, pid_t pid);
+inline Node& ACoordinator(World& world, std::uint64_t draw) {
+  return world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators())));
+}
 inline Node& AWorker(World& world, std::uint64_t draw) { return world.fleet->worker(BusyWorker(world, draw)); }
 inline Error NotSeen(std::string what) { return {Code::kTimeout, "not seen: " + std::move(what)}; }
 // Whether it has leases of a dead session still to be reaped.

@@ -144,8 +144,10 @@ class CommitInGap final : public Fault {
 
 // What is new is granted as it is made: a claim finds something when a worker's leases have run out, and surely when nobody else looks.
 Made AtPlace(World& world, std::uint64_t draw, const std::string& place, const std::string& action) {
-  const bool of_coordinators = place.starts_with("reaper.") || place.starts_with("outbox.") || place.starts_with("create.");
-  Node& node = of_coordinators ? world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators()))) : AWorker(world, draw);
+  const auto is_of = [&](std::initializer_list<const char*> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return place.starts_with(part); });
+  };
+  Node& node = is_of({"reaper.", "outbox.", "create.", "command."}) ? ACoordinator(world, draw) : AWorker(world, draw);
   std::vector<Node*> to_die;
   if (place.starts_with("reaper.")) to_die = {&AWorker(world, draw)};
   if (place == "claim.after_commit") to_die = WorkersBeside(world, node);

@@ -243,9 +243,6 @@ class Rolled final : public Fault {
   int drained_ = 0;
 };
 
-Node& ACoordinator(World& world, std::uint64_t draw) {
-  return world.fleet->coordinator(int(draw % std::uint64_t(world.fleet->coordinators())));
-}
 }  // namespace
 
 int BusyWorker(World& world, std::uint64_t draw) {

@@ -134,6 +134,11 @@ Made OneWay(World& world, std::uint64_t draw) { return std::make_unique<Silenced
 Made CutCommit(World& world, std::uint64_t draw) { return std::make_unique<CommitCut>(world, AWorker(world, draw)); }
 Made ResetConnections(World& world, std::uint64_t draw) { return std::make_unique<Reset>(world, AWorker(world, draw)); }
 Made SlowNetwork(World& world, std::uint64_t draw) { return std::make_unique<Slow>(world, AWorker(world, draw), draw); }
+Made CutCommand(World& world, std::uint64_t draw) { return std::make_unique<CommitCut>(world, ACoordinator(world, draw)); }
+Made ResetCoordinator(World& world, std::uint64_t draw) { return std::make_unique<Reset>(world, ACoordinator(world, draw)); }
+Made SilentCoordinator(World& world, std::uint64_t draw) {
+  return std::make_unique<Silenced>(world, ACoordinator(world, draw), Proxy::Silence::kBoth);
+}
 Made LostReplies(World& world, std::uint64_t) { return std::make_unique<RepliesLost>(world); }
 
 }  // namespace acl::chaos

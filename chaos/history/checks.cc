@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "chaos/checkers/continuity.h"
 #include "chaos/effects/ledger.h"
 #include "chaos/history/loss.h"
 
@@ -188,11 +189,18 @@ std::vector<Finding> CheckHistory(const std::vector<Json>& all) {
                                    EffectsSigned(read), ReadsGoForward(lines), NothingRefused(lines), Progress(all, Read(all))};
   if (loss.acknowledged > 0)
     findings.push_back({"h08",
-                        "of the submissions answered while a database was to lose them (a standby behind, a copy restored), " +
+                        "of the submissions and commands answered while a database was to lose them (a standby behind, a copy restored), " +
                             std::to_string(loss.lost) + " were lost, as such a database does: counted, not held against it",
                         loss.acknowledged,
                         0,
                         {}});
+  for (const InvariantResult& result : CheckContinuity(lines)) {
+    Finding finding{result.id, result.what, result.examined, result.found, {}};
+    for (const Anomaly& anomaly : result.anomalies) {
+      if (finding.examples.size() < kExamples) finding.examples.push_back(anomaly.key + ": " + anomaly.why);
+    }
+    findings.push_back(std::move(finding));
+  }
   return findings;
 }
 
@@ -202,13 +210,16 @@ std::vector<std::string> WhyInvalid(const std::vector<Json>& lines) {
   std::map<std::int64_t, std::string> kinds;
   bool ended = false, fence_asked = false;
   double refused = 0;
-  int submitted = 0;
+  int submitted = 0, agents = 0, commanded = 0, late = 0;
   for (const Json& line : lines) {
     if (Is(line, "fault")) {
       events[line["n"]].insert(TextOf(line, "event"));
       kinds[line["n"]] = TextOf(line, "kind");
       if (line["event"] == "failed") why.push_back("fault " + TextOf(line, "kind") + ": " + TextOf(line, "error"));
     }
+    if (Is(line, "run")) agents = line.value("agents", 0);
+    if (Is(line, "ok") && line["value"].contains("event_seq")) ++commanded;
+    if (Is(line, "ok") && TextOf(line["value"], "refused") == "LATE_HOLDER") ++late;
     if (Is(line, "run")) fence_asked = line.value("fence_must_refuse", false);
     if (Is(line, "metrics")) refused = line.value("fence_refusals", 0.0);
     if (Is(line, "ok") && line["f"] == "submit") ++submitted;
@@ -223,6 +234,8 @@ std::vector<std::string> WhyInvalid(const std::vector<Json>& lines) {
   if (events.empty()) why.push_back("no fault was injected");
   if (submitted == 0) why.push_back("no run was submitted");
   if (fence_asked && refused <= 0) why.push_back("no stale commit was refused: the fence was not exercised");
+  if (agents > 0 && commanded == 0) why.push_back("no command of an agent was answered");
+  if (agents > 0 && late == 0) why.push_back("no late holder of a task was refused: its token was not exercised");
   if (!ended) why.push_back("the driver did not come to its end");
   return why;
 }

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "chaos/checkers/project_evidence.h"
+
 namespace acl::chaos {
 namespace {
 
@@ -26,6 +28,27 @@ std::vector<Window> WindowsOf(const std::vector<Json>& lines) {
   return windows;
 }
 
+// The answers to commands that the database does not know (any more), by operation.
+std::set<std::int64_t> UnknownAnswers(const std::vector<Json>& lines) {
+  std::map<std::pair<std::string, std::string>, ProjectJournal::Kept> kept;  // by project and key
+  std::map<std::int64_t, ToldAnswer> asked;
+  std::set<std::int64_t> unknown;
+  for (const Json& line : lines) {
+    if (line["type"] == "project_answer")
+      kept[{WordIn(line, "project"), WordIn(line, "key")}] = {line.value("event_seq", std::int64_t(0)), line["answer"]};
+  }
+  for (const Json& line : lines) {
+    if (line["type"] == "invoke") {
+      if (auto command = CommandOf(line); command && !command->project.empty()) asked.emplace(line["op"], std::move(*command));
+    }
+    if (line["type"] != "ok" || !asked.contains(line["op"])) continue;
+    const ToldAnswer told = AnsweredBy(line, asked.at(line["op"]));
+    const auto known = kept.find({told.project, told.key});
+    if (known == kept.end() || !IsKept(told, known->second)) unknown.insert(line["op"].get<std::int64_t>());
+  }
+  return unknown;
+}
+
 }  // namespace
 
 Loss WithoutWhatWasLost(const std::vector<Json>& lines) {
@@ -41,13 +64,21 @@ Loss WithoutWhatWasLost(const std::vector<Json>& lines) {
   std::set<std::string> there, lost;
   std::map<std::int64_t, std::string> about;  // the run that an operation is about
   std::map<std::string, std::int64_t> first_effect;
+  std::set<std::int64_t> asks_a_project;
   for (const Json& line : lines) {
     if (line["type"] == "final") there.insert(WordIn(line, "run"));
     if (line["type"] == "invoke" && line["args"].contains("id")) about[line["op"]] = WordIn(line["args"], "id");
+    if (line["type"] == "invoke" && WordIn(line["args"], "project") != "") asks_a_project.insert(line["op"].get<std::int64_t>());
     if (line["type"] == "effect") first_effect.try_emplace(WordIn(line, "run"), line.value("at", std::int64_t(0)));
   }
   std::set<std::string> promised;  // acknowledged at another time
+  const std::set<std::int64_t> unknown = UnknownAnswers(lines);
+  std::set<std::int64_t> commands_lost;
   for (const Json& line : lines) {
+    if (line["type"] == "ok" && in_window(line["t"]) && asks_a_project.contains(line["op"])) {
+      ++loss.acknowledged;
+      if (unknown.contains(line["op"])) commands_lost.insert(line["op"].get<std::int64_t>());
+    }
     if (line["type"] != "ok" || line["f"] != "submit") continue;
     const std::string run = WordIn(line["value"], "id");
     if (!in_window(line["t"])) {
@@ -57,13 +88,14 @@ Loss WithoutWhatWasLost(const std::vector<Json>& lines) {
     ++loss.acknowledged;
     if (!there.contains(run)) lost.insert(run);
   }
-  loss.lost = std::int64_t(lost.size());
+  loss.lost = std::int64_t(lost.size() + commands_lost.size());
   for (const auto& [run, at] : first_effect) {
     if (!there.contains(run) && !promised.contains(run) && in_window(at)) lost.insert(run);  // begun before its submission was answered
   }
   for (const Json& line : lines) {
     Json out = line;
     if (line["type"] == "ok" && line["f"] == "submit" && lost.contains(WordIn(line["value"], "id"))) out["type"] = "info";
+    if (line["type"] == "ok" && commands_lost.contains(line["op"])) out["type"] = "info";
     if (line["type"] == "fail" && lost.contains(about[line["op"]])) out["type"] = "ok";  // "not there" is in order
     if (line["type"] == "effect" && lost.contains(WordIn(line, "run"))) continue;
     // What a client reads goes back once, from before to after.

@@ -10,7 +10,7 @@ namespace acl::chaos {
 
 struct Loss {
   std::vector<Json> lines;        // of the history, as if nobody had been told of what was lost: those answers are `info`
-  std::int64_t acknowledged = 0;  // submissions answered in such a time
+  std::int64_t acknowledged = 0;  // submissions and commands answered in such a time
   std::int64_t lost = 0;          // of them, those that are not there
 };
 

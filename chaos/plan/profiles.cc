@@ -118,6 +118,34 @@ const std::vector<Profile>& Profiles() {
     brokers.drain = milliseconds(120'000);
     all.push_back(brokers);
 
+    // Agents on projects. The long form goes through every place of a command; the short one is for a look, and for mutants.
+    Profile continuity;
+    continuity.name = "continuity";
+    continuity.kinds = {"kill-coordinator",   "freeze-coordinator", "kill-backend",    "cut-command",       "reset-coordinator",
+                        "silent-coordinator", "failover",           "failover-behind", "terminate-backends"};
+    continuity.rest = continuity.hold = milliseconds(300);
+    continuity.lease_ttl = milliseconds(1'000);
+    continuity.agents = 50;
+    continuity.projects = 100;
+    continuity.clients = 1;
+    continuity.workers = 1;
+    continuity.coordinators = 3;
+    continuity.failpoints = true;
+    Profile short_form = continuity;
+    short_form.name = "continuity-quick";
+    short_form.kinds = {"kill-coordinator",        "cut-command",         "kill-backend", "command.opened:pause",
+                        "command.committed:reset", "command.written:kill"};
+    short_form.agents = 12;
+    short_form.projects = 4;
+    short_form.coordinators = 2;
+    for (const auto& place : fail_point::Places()) {
+      const std::string name(place.name);
+      if (!name.starts_with("command.")) continue;
+      for (const char* action : {":kill", ":pause", ":reset"}) continuity.kinds.push_back(name + action);
+    }
+    all.push_back(continuity);
+    all.push_back(short_form);
+
     Profile soak;
     soak.name = "soak";
     soak.kinds = {"kill-worker",   "kill-coordinator", "freeze-worker", "late-commit",        "freeze-coordinator", "freeze-backend",

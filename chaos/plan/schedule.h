@@ -31,6 +31,7 @@ struct Profile {
   milliseconds warm_up{1'000}, rest{700}, hold{1'000}, drain{60'000};
   milliseconds at_least{0};  // faults go on until so much time is planned
   int clients = 3;
+  int agents = 0, projects = 0;  // agents that work on projects, beside the clients
   int workers = 3, coordinators = 1;
   milliseconds lease_ttl{1'500};
   bool kafka = false;

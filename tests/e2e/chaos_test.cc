@@ -59,6 +59,27 @@ TEST(Chaos, LeaseTheftPasses) { ExpectPassed("lease-theft", "20261123"); }
 // A standby that has everything, one that has not, and a copy restored.
 TEST(Chaos, FailoverPasses) { ExpectPassed("failover", "20261125", 4); }
 
+// Agents on projects: every check looked at something, and an event that is taken out of the history is missed.
+TEST(Chaos, ProjectsStandFaults) {
+  TestFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0711));
+  const auto ran = Chaos({"run", "--profile", "continuity-quick", "--seed", "20261127", "--folder", folder / "run", "-o", "json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err << ran.out.substr(0, 20'000);
+  std::set<std::string> looked;
+  const auto report = ParseJson(ran.out);
+  ASSERT_TRUE(report.ok()) << report.error();
+  for (const Json& checker : (*report)["checkers"]) {
+    if (checker["examined"].get<int>() > 0) looked.insert(checker["id"].get<std::string>());
+  }
+  for (const char* id : {"c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08"}) EXPECT_TRUE(looked.contains(id)) << id;
+  std::string history = ReadFile(folder / "run/history.jsonl");
+  const auto event = history.find("\"event\":\"task.completed\"");
+  ASSERT_NE(event, std::string::npos);
+  const auto begin = history.rfind('\n', event) + 1;
+  WriteFile(folder / "less.jsonl", history.erase(begin, history.find('\n', event) + 1 - begin));
+  EXPECT_EQ(Chaos({"check", folder / "less.jsonl"}).exit_code, 1);
+}
+
 // Every place that a fleet without Kafka passes, with kill, pause, and reset where there is a connection to cut.
 TEST(Chaos, EveryFailPointIsReached) { ExpectPassed("failpoints", "20261124"); }
 

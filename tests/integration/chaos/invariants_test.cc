@@ -313,6 +313,19 @@ TEST_F(InvariantsTest, EveryCheckerOfTheHistoryFindsItsOwnViolation) {
   }
 }
 
+// Who asks again for what a failover lost comes for the first time when the faults are over.
+TEST_F(InvariantsTest, WhoComesAfterTheFaultsNeedNotDoFiveThings) {
+  InvariantOptions options = FleetOptions(*fleet_db_);
+  Json one = Again(FirstOf(options, "result"), "process", "late");
+  one["phase"] = "healed";
+  options.history->operations.push_back(one);
+  EXPECT_EQ(Check(options).Find("i35")->found, 0);
+  one["op"] = "before";
+  one["phase"] = "faults";
+  options.history->operations.push_back(one);
+  EXPECT_EQ(Check(options).Find("i35")->found, 1) << "it was there before";
+}
+
 // Sessions and locks are seen while they are there.
 TEST_F(InvariantsTest, AnOpenTransactionAndAnAdvisoryLockAreLeft) {
   pg::ConnectionSettings settings;
