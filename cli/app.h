@@ -23,7 +23,8 @@ void AddScheduleCommands(CLI::App* app, Session* session);
 void AddScheduleUpdate(CLI::App* schedule, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
-void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease
+void AddFleetCommands(CLI::App* app, Session* session);            // worker, lease
+void AddProjectTransferCommands(CLI::App* app, Session* session);  // project export, import
 void AddKeyCommands(CLI::App* app, Session* session);
 void AddDatabaseCommands(CLI::App* app, Session* session);  // db
 void AddQueueCommands(CLI::App* app, Session* session);

@@ -22,6 +22,7 @@ class EventFeed;
 class KnownContents;
 class KnownSpecs;
 class ProjectDesk;
+class ProjectTransfer;
 class QueueWatch;
 class RunCreator;
 
@@ -62,6 +63,7 @@ struct ApiContext {
   Counter runs_created = {};
   QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
   ProjectDesk* projects = nullptr;                               // null: there are none
+  ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
@@ -70,15 +72,16 @@ struct ApiContext {
 void AddApiRoutes(Router& router, const ApiContext& api);
 
 // The parts, one file each.
-void AddSubmitRoutes(Router& router, const ApiContext& api);      // POST /v1/workflows, POST /v1/validate
-void AddSubmitManyRoutes(Router& router, const ApiContext& api);  // POST /v1/workflows/batch
-void AddRunRoutes(Router& router, const ApiContext& api);         // GET /v1/workflows, /{id}, /{id}/files ...
-void AddStepRoutes(Router& router, const ApiContext& api);        // /{id}/steps/{step_id}
-void AddActionRoutes(Router& router, const ApiContext& api);      // cancel pause resume signal resolve
-void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
-void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
-void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
-void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
-void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
+void AddSubmitRoutes(Router& router, const ApiContext& api);           // POST /v1/workflows, POST /v1/validate
+void AddSubmitManyRoutes(Router& router, const ApiContext& api);       // POST /v1/workflows/batch
+void AddRunRoutes(Router& router, const ApiContext& api);              // GET /v1/workflows, /{id}, /{id}/files ...
+void AddStepRoutes(Router& router, const ApiContext& api);             // /{id}/steps/{step_id}
+void AddActionRoutes(Router& router, const ApiContext& api);           // cancel pause resume signal resolve
+void AddJournalRoutes(Router& router, const ApiContext& api);          // /{id}/events
+void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // /v1/projects/{project}/export, /v1/projects/import
+void AddContentRoutes(Router& router, const ApiContext& api);          // PUT /v1/contents/{sha256}
+void AddScheduleRoutes(Router& router, const ApiContext& api);         // /v1/schedules
+void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
+void AddReferenceRoutes(Router& router, const ApiContext& api);        // capabilities, openapi, schema
 
 }  // namespace acl::coordinator
