@@ -99,6 +99,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddWorkflowStatus(workflow, session);
   AddWorkflowActs(workflow, session);
   AddScheduleCommands(app.get(), session);
+  AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);
   AddFleetCommands(app.get(), session);
@@ -116,6 +117,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
       "  airun dev                                          a coordinator and two workers on this machine\n"
       "  airun workflow run examples/exec.yaml --wait       submit a file, wait for its end\n"
       "  airun workflow status 4f1c9a                       any part of an id will do (6 hex digits at least)\n"
+      "  airun next --project book                          what to do next in a project, and why that\n"
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 no right, 5 conflict, 6 timeout");
   return app;
 }

@@ -21,6 +21,9 @@ void AddWorkflowBatch(CLI::App* workflow, Session* session);
 void AddWorkflowActs(CLI::App* workflow, Session* session);
 void AddScheduleCommands(CLI::App* app, Session* session);
 void AddScheduleUpdate(CLI::App* schedule, Session* session);
+void AddTaskRun(CLI::App* task, Session* session);
+void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, task, checkpoint, next, work
+void AddDoctorTasks(CLI::App* doctor, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
 void AddFleetCommands(CLI::App* app, Session* session);            // worker, lease

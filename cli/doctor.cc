@@ -215,7 +215,11 @@ class Doctor {
 }  // namespace
 
 void AddDoctorCommand(CLI::App* app, Session* session) {
-  app->add_subcommand("doctor", "is everything there? says the fix if not")->callback([=] { Doctor(session).Run(); });
+  CLI::App* doctor = app->add_subcommand("doctor", "is everything there? says the fix if not");
+  AddDoctorTasks(doctor, session);
+  doctor->callback([=] {
+    if (doctor->get_subcommands().empty()) Doctor(session).Run();
+  });
 }
 
 }  // namespace acl::cli

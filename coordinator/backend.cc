@@ -30,6 +30,9 @@ Backend MakePgBackend(const Settings& settings) {
   auto objects = OpenObjectStore(settings, clock, backend.metrics.get());
   if (!objects) backend.sound = objects.error();
   if (objects) options.objects = std::move(*objects);
+  auto memory = memory::OpenMemory(settings, clock);
+  if (!memory) backend.sound = memory.error();
+  if (memory) backend.memory = std::move(*memory);
   options.object_prefix = settings.s3_prefix;
   options.object_bytes = settings.large_value_bytes;
   auto store = std::make_unique<PgStore>(std::move(options));

@@ -10,6 +10,7 @@
 #include "shared/kernel/project_names.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
+#include "shared/memory/memory.h"
 #include "shared/postgres/pg_coordinator_store.h"
 #include "shared/postgres/pg_key_store.h"
 #include "shared/schedule/store.h"
@@ -25,6 +26,7 @@ struct Backend {
   std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
   std::unique_ptr<ProjectNames> project_names;         // as queries; null: there are no projects
   std::unique_ptr<CoordinatorStore> coordinators;      // as queries; null: this one is not announced
+  std::unique_ptr<memory::Memory> memory;              // null: none is configured
   DatabaseWatch::Probe probe;
   Status sound;  // an error: the settings cannot work, do not start
 

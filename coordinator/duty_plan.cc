@@ -2,6 +2,7 @@
 
 #include "coordinator/bookkeeper.h"
 #include "coordinator/commands/settle.h"
+#include "coordinator/posts.h"
 #include "shared/kinds/project/project_kind.h"
 
 namespace acl::coordinator {
@@ -15,6 +16,7 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   duties.push_back({"reaper", ReaperTurn(context, plan.reap), {}});
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
   duties.push_back({"bookkeeper", BookkeeperTurn(context, schedules.maker.kind, plan.unserved), {}});
+  duties.push_back({"posts", PostsTurn(context, plan.posts), {}});
   if (plan.projects != nullptr) {
     duties.push_back(
         {kProjectsDuty, SettleTurn(context, *plan.projects, std::string(project::kKindName), project::kProjectQueue, plan.settle), {}});

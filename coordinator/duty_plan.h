@@ -17,6 +17,7 @@ struct DutyPlan {
   // Of projects, and how often to look for what was posted to them. Null: there are none.
   CommandService* projects = nullptr;
   milliseconds settle{1'000};
+  milliseconds posts{1'000};  // how often to look for what subjects say to each other
 };
 
 struct PlannedDuty {

@@ -3,7 +3,7 @@
 namespace acl::coordinator {
 
 Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request, workflow::RunMolds* molds) {
-  request.subject = maker.ids.New<SubjectId>();
+  if (request.subject.is_nil()) request.subject = maker.ids.New<SubjectId>();
   return workflow::MakeCreateItem(maker.kind, spec, std::move(request), molds);
 }
 

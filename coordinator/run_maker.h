@@ -22,10 +22,10 @@ struct MadeRun {
   std::string queue;
 };
 
-// What the store is to make. `request.subject` is made here. Errors as below, but the store's.
+// What the store is to make. `request.subject` is made here if it is nil. Errors as below, but the store's.
 Result<CreateItem> PrepareRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request,
                               workflow::RunMolds* molds = nullptr);
-// `request.subject` is made here. kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
+// kInvalid: what was asked does not fit (inputs, files, order of steps); kNotFound: a content is not
 // stored; else the store's errors.
 Result<MadeRun> MakeRun(const RunMaker& maker, const WorkflowSpec& spec, workflow::CreateRequest request);
 

@@ -31,6 +31,7 @@ const std::vector<Profile>& Profiles() {
     for (const auto& place : fail_point::Places()) {
       const std::string name(place.name);
       if (name.starts_with("outbox.") || name.starts_with("offset.")) continue;  // of the profile kafka
+      if (name.starts_with("command.")) continue;                                // of the profile continuity
       for (const char* action : {":kill", ":pause"}) places.kinds.push_back(name + action);
       if (place.reset) places.kinds.push_back(name + ":reset");
     }

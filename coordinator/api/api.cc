@@ -17,6 +17,8 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddContentRoutes(router, api);
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddScheduleRoutes(router, api);
+  if (api.projects != nullptr) AddTaskRunRoutes(router, api);
+  if (api.projects != nullptr) AddProjectRoutes(router, api);
   AddFleetRoutes(router, api);
   AddReferenceRoutes(router, api);
   for (const Route& route : router.routes()) {

@@ -1,4 +1,6 @@
-// GET /v1/workflows/{id}/events: a page of the journal as JSON, or the journal as it grows as server-sent events.
+// GET /v1/workflows/{id}/events, and of a project: a page of the journal as JSON, or the journal as it grows as server-sent events.
+#include "coordinator/api/journal.h"
+
 #include <charconv>
 
 #include "coordinator/api/answer_budget.h"
@@ -46,17 +48,23 @@ HttpResponse Stream(const ApiContext& api, const HttpRequest& request, const Sub
 }
 
 HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
+  auto id = ReadSubject(api, request.Param("id"));
+  if (const auto* refusal = RefusalOf(id)) return *refusal;
+  return AnswerEvents(api, request, ValueOf(id));
+}
+
+}  // namespace
+
+HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, const SubjectId& id) {
   auto after = ReadNumber(request, "after_seq", 0, 0, kMaxSeq);
   if (const auto* refusal = RefusalOf(after)) return *refusal;
   auto limit = ReadNumber(request, "limit", 200, 1, 1000);
   if (const auto* refusal = RefusalOf(limit)) return *refusal;
-  auto id = ReadSubject(api, request.Param("id"));
-  if (const auto* refusal = RefusalOf(id)) return *refusal;
-  if (WantsStream(request)) return Stream(api, request, ValueOf(id), ValueOf(after));
-  auto view = api.queries.GetSubject(ValueOf(id));  // an unknown run is 404, not an empty page
+  if (WantsStream(request)) return Stream(api, request, id, ValueOf(after));
+  auto view = api.queries.GetSubject(id);  // an unknown run is 404, not an empty page
   if (!view) return ProblemOf(view.error());
   AnswerBudget::Part memory(api.answers);
-  auto events = api.queries.Events(ValueOf(id), ValueOf(after), int(ValueOf(limit)), limits::kPageBytes);
+  auto events = api.queries.Events(id, ValueOf(after), int(ValueOf(limit)), limits::kPageBytes);
   if (!events) return ProblemOf(events.error());
   std::size_t bytes = 0;
   for (const auto& event : *events) bytes += event.payload ? event.payload->size() : 0;
@@ -77,8 +85,6 @@ HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
   text += std::string_view(DumpJson(rest)).substr(1);
   return HttpResponse::OfText(200, std::move(text), "application/json");
 }
-
-}  // namespace
 
 void AddJournalRoutes(Router& router, const ApiContext& api) {
   router.Add("GET", "/v1/workflows/{id}/events", {}, [api](const HttpRequest& r) { return GetEvents(api, r); });

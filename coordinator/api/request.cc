@@ -28,13 +28,19 @@ OrRefusal<std::optional<std::string>> ReadIdempotencyKey(const HttpRequest& requ
   return std::optional<std::string>(text);
 }
 
-OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::string>& known) {
+OrRefusal<Json> ReadAnyObject(const HttpRequest& request) {
   if (request.body.empty()) return Json(Json::object());
   auto parsed = ParseJson(request.body, {.max_bytes = request.body.size(), .max_depth = 64});
   if (!parsed) return Problem(400, "bad-json", parsed.message());
   if (!parsed->is_object()) return Problem(400, "bad-json", "the body is not a JSON object");
+  return std::move(*parsed);
+}
+
+OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::string>& known) {
+  auto parsed = ReadAnyObject(request);
+  if (RefusalOf(parsed) != nullptr) return parsed;
   Json errors = Json::array();
-  for (const auto& [key, value] : parsed->items()) {
+  for (const auto& [key, value] : ValueOf(parsed).items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     constexpr std::size_t kMostNamed = 20;
     if (errors.size() >= kMostNamed) break;
@@ -44,7 +50,7 @@ OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::st
         "/" + key.substr(0, 200)));
   }
   if (!errors.empty()) return Problem(422, "invalid-request", "the body has members that are not known", std::move(errors));
-  return std::move(*parsed);
+  return parsed;
 }
 
 OrRefusal<std::int64_t> ReadNumber(const HttpRequest& request, const std::string& name, std::int64_t otherwise, std::int64_t min,

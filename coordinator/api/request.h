@@ -29,6 +29,8 @@ inline constexpr std::size_t kMaxKeyBytes = 200;
 // visible ASCII.
 OrRefusal<std::optional<std::string>> ReadIdempotencyKey(const HttpRequest& request);
 
+// The body as a JSON object; an empty body is an empty object. 400 with the place if it does not parse.
+OrRefusal<Json> ReadAnyObject(const HttpRequest& request);
 // The body as a JSON object with only these members; an empty body is an empty object. 400 with the place if it does not parse, 422
 // naming each unknown member with the nearest known one.
 OrRefusal<Json> ReadObject(const HttpRequest& request, const std::vector<std::string>& known);

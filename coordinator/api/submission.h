@@ -28,6 +28,8 @@ std::optional<std::string> WrongLabels(const Json& labels);
 OrRefusal<Submission> ReadSubmission(const HttpRequest& request);
 // Its members out of a larger object; `hash` is of the object without `file`.
 OrRefusal<Submission> ReadSubmissionMembers(Json body);
+// The files of the workspace at start; each content must be in the store already, with the size said here.
+OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files);
 LoadOptions OptionsOf(const Submission& submission, bool for_submit);
 // 422 with every finding.
 HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings);

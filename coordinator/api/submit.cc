@@ -16,65 +16,6 @@
 namespace acl::coordinator {
 namespace {
 
-// The files of the workspace at start; each content must be in the store already, with the size said here.
-OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files) {
-  std::vector<FileChange> out;
-  Json errors = Json::array();
-  if (files.size() > limits::kRunFiles) {
-    return Problem(422, "too-many-files", fmt::format("at most {} files and folders, those above a file too", limits::kRunFiles));
-  }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const Json& item = files[i];
-    const std::string at = "/files/" + std::to_string(i);
-    const auto wrong = [&](std::string_view message, const std::string& member = "") {
-      if (errors.size() < 100) errors.push_back(ErrorItem("bad-file", message, member.empty() ? at : at + "/" + member));
-    };
-    if (!item.is_object() || !item.contains("path") || !item["path"].is_string()) {
-      wrong("a file is {\"path\", \"hash\", \"size\", \"mode\"?}, a folder {\"path\", \"dir\": true, \"mode\"?}");
-      continue;
-    }
-    FileChange change;
-    change.path = item["path"];
-    const bool mode_fits = !item.contains("mode") || (item["mode"].is_number_integer() && item["mode"] >= 0 && item["mode"] <= 0777);
-    if (!mode_fits) {
-      wrong("'" + change.path + "': mode is a number from 0 to 511 (octal 777)", "mode");
-      continue;
-    }
-    if (item.contains("dir")) {
-      if (item["dir"] != Json(true) || item.contains("hash") || item.contains("size")) {
-        wrong("'" + change.path + "': a folder is {\"path\", \"dir\": true, \"mode\"?}", "dir");
-        continue;
-      }
-      change.is_dir = true;
-      change.mode = item.value("mode", 0755);
-      out.push_back(std::move(change));
-      continue;
-    }
-    const auto hash =
-        item.contains("hash") && item["hash"].is_string() ? HashFromHex(item["hash"].get_ref<const std::string&>()) : std::nullopt;
-    if (!hash) {
-      wrong("'" + change.path + "': hash is the SHA-256 of its content, 64 hex digits", "hash");
-      continue;
-    }
-    change.hash = hash;
-    change.mode = item.value("mode", 0644);
-    auto size = api.contents.SizeOf(api.store, *hash);
-    if (!size && size.code() != Code::kNotFound) return ProblemOf(size.error());
-    if (!size) {
-      wrong("'" + change.path + "': its content is not stored: PUT /v1/contents/" + ToHex(*hash) + " first", "hash");
-      continue;
-    }
-    if (item.contains("size") && (!item["size"].is_number_integer() || item["size"] != *size)) {
-      wrong(fmt::format("'{}': the stored content has {} bytes", change.path, *size), "size");
-      continue;
-    }
-    change.size = *size;
-    out.push_back(std::move(change));
-  }
-  if (!errors.empty()) return Problem(422, "invalid-files", "some files of the run do not fit", std::move(errors));
-  return out;
-}
-
 // What is wrong with none of the file, and its sender should know.
 std::vector<Finding> NoWorkerFindings(const ApiContext& api, const KnownSpec& loaded) {
   std::vector<Finding> findings;

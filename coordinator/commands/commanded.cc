@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/base/mutant.h"
 #include "shared/journal/delta.h"
 #include "shared/kernel/item_builder.h"
 
@@ -89,7 +90,7 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
     if (auto taken = made.Take(std::move(answered.decision), now); !taken) return taken.error();
     reply.answer = std::move(answered.answer);
     reply.head_seq = HeadOf(made);
-    if (!one.key) continue;
+    if (!one.key || Mutant("answers_forgotten")) continue;
     given.push_back({*one.key, one.hash, reply.head_seq, DumpJson(reply.answer)});
     item.answers.push_back(given.back());
   }
@@ -101,7 +102,8 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
   std::set<std::string> changed;
   for (const Event& event : made.item.events) AddChanged(event, changed);
   for (const std::string& entry : changed) {
-    if (auto row = kind.Show(entry, made.state.Find(entry))) item.rows.push_back(std::move(*row));
+    const Document& shown = Mutant("shown_a_command_late") ? known.restored.state : made.state;
+    if (auto row = kind.Show(entry, shown.Find(entry))) item.rows.push_back(std::move(*row));
   }
   round.after.changed.insert(changed.begin(), changed.end());
   after.head_seq = made.item.base_seq + std::int64_t(made.item.events.size());

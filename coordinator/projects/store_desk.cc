@@ -27,7 +27,7 @@ CommandAsked AskedOf(const ProjectDesk::Asked& asked) {
   CommandAsked one;
   one.command = project::CommandToJson(asked.command, asked.expected_seq);
   one.key = asked.request_key;
-  one.hash = CanonicalHash(one.command);
+  one.hash = CanonicalHash(asked.same_as ? *asked.same_as : one.command);
   return one;
 }
 

@@ -17,13 +17,14 @@ namespace acl {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpCall {
-  std::string method;  // GET, POST, PUT
+  std::string method;  // GET, POST, PUT, DELETE
   std::string url;
   HttpHeaders headers;      // the caller's; to another origin only those go along that cannot be secret
   HttpHeaders own_headers;  // Idempotency-Key, Fencing-*: for the first origin only
   std::string body;
   bool follow_redirects = false;
-  // GET, PUT: may go over a connection that an earlier call has left, and once more over a new one if that was dead.
+  // GET, PUT and what its receiver takes once however often it comes: may go over a connection that an earlier call has left, and once more
+  // over a new one if that was dead.
   bool repeatable = false;
   std::chrono::steady_clock::time_point deadline;
   std::function<bool()> stopped;  // asked every 100 ms, on the client's thread

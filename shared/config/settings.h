@@ -58,6 +58,11 @@ struct Settings {
   std::string jaeger_url;  // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
+  std::string memory_url;         // empty: no external memory
+  std::string memory_token_file;  // empty: no token is sent
+  std::string memory_ca_file;     // empty: the system's
+  std::chrono::milliseconds memory_timeout{2'000};
+  bool memory_allow_private_networks = false;
   // -- worker
   HostPort health_listen{"127.0.0.1", 0};
   std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells

@@ -4,13 +4,14 @@
 
 namespace acl {
 
-HttpResponse Problem(int status, std::string_view code, std::string_view detail, Json errors) {
+HttpResponse Problem(int status, std::string_view code, std::string_view detail, Json errors, Json more) {
   Json body = {{"type", "about:blank"},
                {"title", std::string(HttpReason(status))},
                {"status", status},
                {"detail", RedactText(detail)},
                {"code", std::string(code)}};
   if (!errors.empty()) body["errors"] = std::move(errors);
+  for (auto& [name, value] : more.items()) body[name] = std::move(value);
   HttpResponse response = HttpResponse::OfJson(status, body);
   response.headers = {{"Content-Type", "application/problem+json"}};
   return response;

@@ -8,7 +8,8 @@
 namespace acl {
 
 // `code` is kebab-case and stable: "not-found", "key-conflict", "invalid-workflow" ...
-HttpResponse Problem(int status, std::string_view code, std::string_view detail, Json errors = Json::array());
+// `more`: members of its own (RFC 9457, 3.2).
+HttpResponse Problem(int status, std::string_view code, std::string_view detail, Json errors = Json::array(), Json more = Json::object());
 
 // How our errors look from outside: kInvalid 400, kDenied 403, kNotFound 404, kConflict 409, kUnavailable and kTimeout 503 with
 // Retry-After, kOutcomeUnknown 503 (repeat with the same Idempotency-Key), the rest 500. Passwords in the text are masked.

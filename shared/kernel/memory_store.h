@@ -111,6 +111,7 @@ class MemoryStore : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
+  Result<DeliverAnswer> DeliverPosts(int max) override;
   // `decide` is called under the store's mutex: it must not call the store.
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
@@ -266,7 +267,11 @@ class MemoryStore : public KernelStore {
   std::map<std::string, LoopRow> loops_;
   std::map<SessionId, std::set<std::pair<SubjectId, Token>>> proved_;  // the mutant whose fence is tested in a transaction before
   std::map<SubjectId, bool> seen_dead_;  // the mutant whose reap frees in a transaction after the one that looked
-  std::vector<OutboxRow> outbox_;
+  struct SentRow {
+    SubjectId sender;
+    OutboxRow row;
+  };
+  std::vector<SentRow> outbox_;
   std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;
 };

@@ -7,6 +7,7 @@
 #include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/kernel/post.h"
 #include "shared/kernel/subject_part.h"
 
 namespace acl {
@@ -51,6 +52,37 @@ Result<PostAnswer> MemoryStore::Post(const InboxPost& post) {
   }
   subject->post_keys[key] = {hash, Now()};
   PutInbox(*subject, {post.id, post.kind, post.payload, Now()});
+  return answer;
+}
+
+Result<DeliverAnswer> MemoryStore::DeliverPosts(int max) {
+  std::lock_guard lock(mutex_);
+  DeliverAnswer answer;
+  for (auto row = outbox_.begin(); row != outbox_.end();) {
+    if (!row->row.topic.starts_with(kPostTopic)) {
+      ++row;
+      continue;
+    }
+    if (max-- <= 0) {
+      answer.more = true;
+      break;
+    }
+    const auto id = SubjectId::Parse(row->row.key);
+    MemorySubject* subject = id ? Find(*id) : nullptr;
+    if (subject == nullptr || subject->closed) {
+      ++answer.dropped;
+    } else {
+      const Head& head = subjects_.at(row->sender).head;
+      auto said = ParseJson(row->row.payload, kStoredJson);
+      Json payload = {{"from", row->sender.ToString()},
+                      {"head_seq", head.seq},
+                      {"state_root", ToHex(head.state_root)},
+                      {"said", said ? std::move(*said) : Json::object()}};
+      answer.posted.emplace_back(*id, PostAnswer{false, subject->holder, subject->queue});
+      PutInbox(*subject, {InboxId{NewId()}, row->row.topic.substr(kPostTopic.size()), DumpJson(payload), Now()});
+    }
+    row = outbox_.erase(row);
+  }
   return answer;
 }
 
@@ -333,7 +365,9 @@ std::vector<MemoryRecord> MemoryStore::Records() const {
 
 std::vector<OutboxRow> MemoryStore::Outbox() const {
   std::lock_guard lock(mutex_);
-  return outbox_;
+  std::vector<OutboxRow> rows;
+  for (const SentRow& sent : outbox_) rows.push_back(sent.row);
+  return rows;
 }
 
 std::optional<WallTime> MemoryStore::OutboxSince() const {

@@ -18,6 +18,13 @@ namespace acl {
 // Given what a direct command's subject holds, the item to append (session nil, disposition ignored), or the refusal.
 using DirectDecider = std::function<Result<CommitItem>(const Claimed&)>;
 
+// What became of posts.
+struct DeliverAnswer {
+  std::vector<std::pair<SubjectId, PostAnswer>> posted;
+  int dropped = 0;    // to subjects that are closed or that do not exist
+  bool more = false;  // call again
+};
+
 class KernelStore {
  public:
   virtual ~KernelStore() = default;
@@ -61,6 +68,8 @@ class KernelStore {
   virtual Result<InboxView> ReadInbox(const SubjectId& subject, Token token) = 0;
   // Inserts an inbox row and raises the wake-up counter. kNotFound; kConflict if the subject is closed.
   virtual Result<PostAnswer> Post(const InboxPost& post) = 0;
+  // Posts of subjects to others (post.h), at most `max`: each becomes an inbox row exactly once, in the order in which it was said.
+  virtual Result<DeliverAnswer> DeliverPosts(int max) = 0;
   // A synchronous command (command.h): mints a token, reads, decides and appends in one transaction, what was unread included; the lease
   // stays free. kConflict if it is held, closed or quarantined; kNotFound. An error of `decide` is passed on, and nothing is written.
   virtual Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) = 0;

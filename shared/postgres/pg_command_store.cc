@@ -1,4 +1,5 @@
 // Commands: one transaction across round trips (migrations/0193_projects.sql).
+#include "shared/base/fail_point.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/commit_statement.h"
 #include "shared/postgres/pg_store.h"
@@ -103,9 +104,11 @@ Result<std::optional<CommitOutcome>> PgStore::CommandOnce(const CommandRequest& 
   auto taken = pool_->Take();
   if (!taken) return taken.error();
   pg::Connection& connection = **taken;
+  if (FailPoint("command.before")) connection.Cut();
   if (Status begun = connection.Begin(); !begun) return begun.error();
   auto view = OpenCommand(connection, request);
   if (!view) return view.error();  // giving the connection back rolls back
+  if (FailPoint("command.opened")) connection.Cut();
 
   const Claimed& found = view->claimed;
   if (!stored || stored->item.token != found.token || stored->item.base_seq != found.head.seq) {
@@ -142,7 +145,10 @@ Result<std::optional<CommitOutcome>> PgStore::CommandOnce(const CommandRequest& 
   auto beside = WriteBeside(connection, request.subject, *stored);
   if (!beside) return beside.error();
   if (beside->kind != Kind::kCommitted) return std::optional(*beside);
+  if (FailPoint("command.written")) connection.Cut();
   if (Status committed = connection.Commit(); !committed) return committed.error();
+  // It is done, and nobody hears of it.
+  if (FailPoint("command.committed")) return Error{Code::kOutcomeUnknown, "command: its answer was thrown away by a failpoint"};
   return std::optional(outcomes->front());
 }
 

@@ -1,4 +1,4 @@
-// Outside inputs and timers (migrations/0008_inbox.sql).
+// Outside inputs, posts and timers (migrations/0008_inbox.sql, 0198_posts.sql).
 #include "shared/base/sha256.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
@@ -20,7 +20,31 @@ WHERE l.subject_id = $subject::uuid AND l.token = $token::bigint AND l.session_i
                            true);
 const Statement kFire("timers.fire", Statement::Kind::kWrite, "SELECT fired, next_fire, more FROM fire_timers($max::int)", true);
 
+const Statement kDeliver("posts.deliver", Statement::Kind::kWrite,
+                         "SELECT to_subject, holder, queue, dropped FROM deliver_posts($max::int)", true);
+
 }  // namespace
+
+Result<DeliverAnswer> PgStore::DeliverPosts(int max) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kDeliver, params.Int32("max", max));
+  if (!rows) return rows.error();
+  return pg::Decoded<DeliverAnswer>("posts.deliver", [&] {
+    DeliverAnswer answer;
+    answer.more = rows->size() >= max;
+    for (int i = 0; i < rows->size(); ++i) {
+      if (rows->Bool(i, 3)) {
+        ++answer.dropped;
+        continue;
+      }
+      PostAnswer posted;
+      if (!rows->IsNull(i, 1)) posted.holder = SessionId{rows->Id(i, 1)};
+      posted.queue = rows->Text(i, 2);
+      answer.posted.emplace_back(SubjectId{rows->Id(i, 0)}, std::move(posted));
+    }
+    return answer;
+  });
+}
 
 Result<PostAnswer> PgStore::Post(const InboxPost& post) {
   Params params;

@@ -56,6 +56,7 @@ class PgStore final : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
+  Result<DeliverAnswer> DeliverPosts(int max) override;
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
 
   Result<PostAnswer> FinishTask(const TaskReport& report) override;

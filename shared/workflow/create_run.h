@@ -17,6 +17,12 @@ struct CreateRequest {
   Json inputs = Json::object();   // checked against the spec's `inputs` here
   std::vector<FileChange> files;  // the workspace at start; contents are in the content store already
   std::string submitter;          // who asks; owner of the run if the file names none
+  // The task of a project that the run is of: its end is said to the project (shared/kernel/post.h).
+  struct Task {
+    ProjectId project;
+    std::string task_id;
+  };
+  std::optional<Task> task;
   std::string session_id;         // value of {{session_id}}; empty: the run's id
   TraceContext trace;             // of the request and its span, for logs and traces; may be empty
   Json labels = Json::object();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/capability/merge.h"
+#include "shared/kernel/post.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
@@ -49,6 +50,7 @@ void Decider::CompleteRun(const Json* outputs) {
   ClearTimer(kDeadlineTimer);
   List(RunStatus::kCompleted);
   decision_.listing->completed_at = now_;
+  TellItsTask();
 }
 
 void Decider::Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback, Json extra) {
@@ -118,6 +120,18 @@ void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
     List(RunStatus::kFailed, error);
   }
   decision_.listing->completed_at = now_;
+  TellItsTask();
+}
+
+// The project of which it does a task hears how it ended, in the same commit.
+void Decider::TellItsTask() {
+  const auto run = ReadRun(State());
+  const Json* task = run ? MemberOf(run->json, "task") : nullptr;
+  const auto project = SubjectId::Parse(TextOf(task, "project_id"));
+  if (!project) return;
+  Json said = {{"run_id", run->run_id}, {"task_id", TextOf(task, "task_id")}, {"status", decision_.listing->status}};
+  if (decision_.listing->error_message) said["error"] = *decision_.listing->error_message;
+  decision_.outbox.push_back(PostTo(*project, kRunEndedPost, said));
 }
 
 void Decider::LogCompensation(const Instance& instance, const std::string& capability, const char* status, const std::string& error) {

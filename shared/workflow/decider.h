@@ -86,6 +86,7 @@ class Decider {
             Json extra = Json::object());
   void CompleteRun(const Json* outputs);  // of the last step in plan order
   void CloseFailed(const RunRecord& run, const Progress& progress);
+  void TellItsTask();
   bool UndoWithoutCall(const Progress& progress);
   // While a person or a WAIT step's time is waited for the run's own time does not count: adds what changes to the facts and sets or
   // clears the timer. StartClock: `ended` of the UNCERTAIN and WAITING steps end with the event at hand; the clock goes when none is left.

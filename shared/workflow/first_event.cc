@@ -23,6 +23,7 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
   run["spec_hash"] = spec_hash;
   if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
   if (std::string parent = FormatTraceparent(request.trace); !parent.empty()) run["traceparent"] = std::move(parent);
+  if (request.task) run["task"] = {{"project_id", request.task->project.ToString()}, {"task_id", request.task->task_id}};
   run["status"] = Name(RunStatus::kPending);
   return run;
 }

@@ -36,7 +36,7 @@ class MoldText {
   std::vector<Place> places_;
 };
 
-// What runs of one workflow must have in common to be of one mold. Runs with files or a session of their own are of none.
+// What runs of one workflow must have in common to be of one mold. Runs of a task, with files or with a session of their own are of none.
 struct MoldShape {
   std::string submitter;
   std::vector<std::string> inputs;  // names, in order

@@ -187,6 +187,8 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.name = TextOf(run->json, "name");
   view.version = TextOf(run->json, "version");
   view.owner = TextOf(run->json, "owner");
+  view.project_id = TextOf(MemberOf(run->json, "task"), "project_id");
+  view.task_id = TextOf(MemberOf(run->json, "task"), "task_id");
   view.trace_id = TextOf(run->json, "trace_id");
   view.status = Name(run->status);
   view.closed = run->phase == Phase::kClosed;
@@ -267,6 +269,7 @@ Json CompensationJson(const CompensationView& undo) {
 Json ViewToJson(const RunView& view) {
   Json json = {{"name", view.name}, {"version", view.version}, {"owner", view.owner}, {"status", view.status}, {"closed", view.closed}};
   if (view.rolling_back) json["rolling_back"] = true;
+  if (!view.task_id.empty()) json["task"] = {{"project_id", view.project_id}, {"task_id", view.task_id}};
   AddText(json, "trace_id", view.trace_id);
   AddText(json, "reason", view.reason);
   AddText(json, "error", view.error);

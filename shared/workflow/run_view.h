@@ -51,6 +51,7 @@ struct CompensationView {
 
 struct RunView {
   std::string name, version, owner;
+  std::string project_id, task_id;  // of the task that it is of; empty: of none
   std::string trace_id;       // of the request that submitted it; may be empty
   std::string status;         // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
   bool closed = false;        // nothing will happen any more

@@ -89,6 +89,9 @@ Result<KernelStore::InboxView> FaultyStore::ReadInbox(const SubjectId& subject, 
 Result<PostAnswer> FaultyStore::Post(const InboxPost& post) {
   return Through<Result<PostAnswer>>("Post", true, [&] { return inner_.Post(post); });
 }
+Result<DeliverAnswer> FaultyStore::DeliverPosts(int max) {
+  return Through<Result<DeliverAnswer>>("DeliverPosts", true, [&] { return inner_.DeliverPosts(max); });
+}
 Result<CommitOutcome> FaultyStore::Command(const CommandRequest& request, const CommandDecider& decide) {
   return Through<Result<CommitOutcome>>("Command", true, [&] { return inner_.Command(request, decide); });
 }

@@ -50,6 +50,7 @@ class FaultyStore : public KernelStore {
   Result<std::vector<CommitOutcome>> ReadBack(std::span<const CommitItem> items) override;
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
+  Result<DeliverAnswer> DeliverPosts(int max) override;
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;

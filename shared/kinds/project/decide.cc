@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/base/mutant.h"
 #include "shared/kinds/project/forms.h"
 
 namespace acl::project {
@@ -68,6 +69,7 @@ Task Decider::TheTask() {
 void Decider::Holder(const Task& task) {
   const bool said = arguments_.Has("token");
   const std::int64_t token = arguments_.Number("token", 0, 0, INT64_MAX);
+  if (Mutant("task_token_ignored")) return;
   if (said && token != (task.claim ? task.claim->token : 0)) {
     Conflict("LATE_HOLDER",
              fmt::format(
@@ -160,6 +162,8 @@ const std::map<std::string_view, Decider::Handler> Decider::kHandlers{
     {"withdraw_task", &Decider::WithdrawTask},
     {"update_checkpoint", &Decider::UpdateCheckpoint},
     {"expire_claim", &Decider::ExpireClaim},
+    {"link_run", &Decider::LinkRun},
+    {"end_run", &Decider::EndRun},
 };
 
 Decided Decide(const Document& state, const Command& command, WallTime now) {

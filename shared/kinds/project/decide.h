@@ -11,11 +11,21 @@
 //   edit_task           task_id, [title], [acceptance_criteria], [depends_on], [priority], [evidence], [goal_id]
 //   start_task          task_id, [claim_seconds], [as_of], [resolved: why a blocked one may go on]
 //   take_next           [claim_seconds]: chooses and starts in one; a blocked task is shown and not taken, the caller's own gets a new
-//   token renew_claim         task_id, [claim_seconds], [token] pause_task          task_id, [reason], [token] block_task          task_id,
-//   blocker, [token] resolve_blocker     task_id, blocker_id, [reason] unblock_task        task_id, [reason] complete_task       task_id,
-//   [evidence], [token] reopen_task         task_id, [reason], [claim_seconds] withdraw_task       task_id, [reason] update_checkpoint
-//   task_id, where_we_left_off, next_step, [needed_context_refs], [blockers], [tried], [pending], [token] expire_claim        task_id,
-//   token: what the clock says, by a timer
+//                       token
+//   renew_claim         task_id, [claim_seconds], [token]
+//   pause_task          task_id, [reason], [token]
+//   block_task          task_id, blocker, [token]
+//   resolve_blocker     task_id, blocker_id, [reason]
+//   unblock_task        task_id, [reason]
+//   complete_task       task_id, [evidence], [token]
+//   reopen_task         task_id, [reason], [claim_seconds]
+//   withdraw_task       task_id, [reason]
+//   update_checkpoint   task_id, where_we_left_off, next_step, [needed_context_refs], [blockers], [tried], [pending], [token]
+//
+// Not said by people:
+//   expire_claim        task_id, token: what the clock says, by a timer
+//   link_run            task_id, run_id, [token]: a run of the task is being made
+//   end_run             task_id, run_id, status, head_seq, state_root, [error]: what the run said when it ended
 
 #include <optional>
 #include <string>

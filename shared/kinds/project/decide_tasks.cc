@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/base/utf8.h"
 #include "shared/kinds/project/forms.h"
 #include "shared/kinds/project/next_step.h"
 
@@ -198,6 +199,7 @@ void Decider::CheckShown(const Task& task, const Json& evidence) const {
                                                task.id, FormatWallTime(task.started_at)));
       }
     }
+    if (kind == "run") CheckRun(task, one);
     if (kind != "person" || one.at("by") != holder) independent = true;
     shown.insert(kind);
   }
@@ -214,6 +216,23 @@ void Decider::CheckShown(const Task& task, const Json& evidence) const {
     Conflict("NOT_INDEPENDENT",
              fmt::format("{} cannot be the only one to say that task {} is done: evidence of a run, a check, an artifact or another person",
                          holder, task.id));
+  }
+}
+
+// A run proves the task that it was run for, and that it completed is known from the run itself.
+void Decider::CheckRun(const Task& task, const Json& evidence) const {
+  const std::string& run_id = evidence.at("run_id").get_ref<const std::string&>();
+  const auto run = std::find_if(task.runs.begin(), task.runs.end(), [&](const TaskRun& one) { return one.run_id == run_id; });
+  if (run == task.runs.end()) {
+    Conflict("EVIDENCE_MISSING",
+             fmt::format("run {} is none of the last {} runs of task {}: `airun task run {} FILE` makes one", run_id, kMostTaskRuns, task.id,
+                         task.id));
+  }
+  if (!run->ended_at) Conflict("EVIDENCE_MISSING", fmt::format("run {} has not ended yet, as far as this project has heard", run_id));
+  if (run->status != "COMPLETED") Conflict("EVIDENCE_MISSING", fmt::format("run {} ended {}, not COMPLETED", run_id, run->status));
+  if (*run->ended_at < task.started_at) {
+    Conflict("STALE_EVIDENCE", fmt::format("run {} ended at {}, before task {} was started ({})", run_id, FormatWallTime(*run->ended_at),
+                                           task.id, FormatWallTime(task.started_at)));
   }
 }
 
@@ -284,6 +303,35 @@ void Decider::ExpireClaim() {
     facts["blocker"] = fmt::format("abandoned {} times, the last time by {}", task.abandoned + 1, task.claim->holder);
   }
   Say(events::kClaimExpired, std::move(facts));
+}
+
+void Decider::LinkRun() {
+  const Task task = TheTask();
+  Holder(task);
+  const std::string run_id = arguments_.Text("run_id", kMostTitleBytes);
+  NothingElse();
+  if (task.status != TaskStatus::kDoing) {
+    Conflict("INVALID_TRANSITION", fmt::format("task {} is {}: start it, then run something for it", task.id, NameOf(task.status)),
+             {{"status", NameOf(task.status)}});
+  }
+  decided_.answer = {{"task_id", task.id}, {"run_id", run_id}};
+  Say(events::kRunLinked, {{"task_id", task.id}, {"run_id", run_id}});
+}
+
+// Whatever became of the task meanwhile: that the run ended is so.
+void Decider::EndRun() {
+  const std::string id = arguments_.Text("task_id", kMostTitleBytes);
+  if (source_.TaskOf(id) == nullptr) return;
+  Json facts = {{"task_id", id},
+                {"run_id", arguments_.Text("run_id", kMostTitleBytes)},
+                {"status", arguments_.Text("status", kMostTitleBytes)},
+                {"head_seq", arguments_.Number("head_seq", 0, 0, INT64_MAX)},
+                {"state_root", arguments_.Text("state_root", kMostTitleBytes)}};
+  if (const Json* error = arguments_.Find("error"); error != nullptr && error->is_string()) {
+    facts["error"] = StorableText(std::string_view(error->get_ref<const std::string&>()).substr(0, kMostReasonBytes));
+  }
+  NothingElse();
+  Say(events::kRunEnded, std::move(facts));
 }
 
 }  // namespace acl::project

@@ -49,10 +49,13 @@ class Decider {
   void CompleteTask();
   // What the task asks for is there, and is not older than the work.
   void CheckShown(const Task& task, const Json& evidence) const;
+  void CheckRun(const Task& task, const Json& evidence) const;
   void ReopenTask();
   void WithdrawTask();
   void UpdateCheckpoint();
   void ExpireClaim();
+  void LinkRun();
+  void EndRun();
 
   // ---- what several need
   static Json WithReason(Json facts, const std::string& reason);

@@ -152,7 +152,27 @@ class Evolver {
       task.claim.reset();
       return true;
     }
+    if (type == events::kRunLinked) return Link(task);
+    if (type == events::kRunEnded) return End(task);
     return type == events::kTaskChanged && Edit(task);
+  }
+
+  bool Link(Task& task) {
+    task.runs.push_back({Text(facts_, "run_id"), Text(facts_, "by"), draft_.at, "", 0, "", std::nullopt});
+    if (task.runs.size() > kMostTaskRuns) task.runs.erase(task.runs.begin());
+    return true;
+  }
+
+  bool End(Task& task) {
+    const std::string run_id = Text(facts_, "run_id");
+    for (TaskRun& run : task.runs) {
+      if (run.run_id != run_id) continue;
+      run.status = Text(facts_, "status");
+      run.head_seq = facts_.at("head_seq");
+      run.state_root = Text(facts_, "state_root");
+      run.ended_at = draft_.at;
+    }
+    return true;
   }
 
   bool Start(Task& task) {

@@ -33,7 +33,7 @@ std::string_view KindOfReference(std::string_view reference);  // "run"
 // Kinds of evidence that a task may ask for: `person`, `run`, `artifact`, `check`.
 bool IsEvidenceKind(std::string_view kind);
 std::string EvidenceKinds();  // for messages
-// One piece: {kind: person, by, said}, {kind: run, run_id, status}, {kind: artifact, sha256, bytes}, {kind: check, command, exit_code: 0}.
+// One piece: {kind: person, by, said}, {kind: run, run_id}, {kind: artifact, sha256, bytes}, {kind: check, command, exit_code: 0}.
 Status CheckEvidence(std::string_view field, const Json& evidence);
 
 }  // namespace acl::project

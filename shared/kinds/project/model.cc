@@ -33,6 +33,27 @@ Claim ClaimFrom(const Json& object) {
   return claim;
 }
 
+Json ToJson(const TaskRun& run) {
+  Json object = {{"run_id", run.run_id}, {"by", run.by}, {"linked_at", FormatWallTime(run.linked_at)}};
+  if (run.ended_at) {
+    object["status"] = run.status;
+    object["head_seq"] = run.head_seq;
+    object["state_root"] = run.state_root;
+    object["ended_at"] = FormatWallTime(*run.ended_at);
+  }
+  return object;
+}
+
+TaskRun TaskRunFrom(const Json& object) {
+  TaskRun run{object.at("run_id"), object.at("by"), TimeIn(object, "linked_at"), "", 0, "", std::nullopt};
+  if (!object.contains("ended_at")) return run;
+  run.status = object.at("status");
+  run.head_seq = object.at("head_seq");
+  run.state_root = object.at("state_root");
+  run.ended_at = TimeIn(object, "ended_at");
+  return run;
+}
+
 Project ProjectFrom(const Json& object) {
   Project project;
   project.name = object.at("name");
@@ -73,6 +94,9 @@ Task TaskFrom(const Json& object) {
     for (const Json& one : *blockers) task.blockers.push_back({one.at("id"), one.at("text"), one.at("by"), TimeIn(one, "since")});
   }
   task.blockers_made = object.value("blockers_made", 0);
+  if (const auto runs = object.find("runs"); runs != object.end()) {
+    for (const Json& one : *runs) task.runs.push_back(TaskRunFrom(one));
+  }
   if (const auto claim = object.find("claim"); claim != object.end()) task.claim = ClaimFrom(*claim);
   task.claims = object.value("claims", std::int64_t(0));
   task.abandoned = object.value("abandoned", 0);
@@ -142,6 +166,7 @@ Json ToJson(const Task& task) {
     object["blockers"].push_back({{"id", one.id}, {"text", one.text}, {"by", one.by}, {"since", FormatWallTime(one.since)}});
   }
   if (task.blockers_made > 0) object["blockers_made"] = task.blockers_made;
+  for (const TaskRun& one : task.runs) object["runs"].push_back(ToJson(one));
   if (task.claim) object["claim"] = ToJson(*task.claim);
   if (task.claims > 0) object["claims"] = task.claims;
   if (task.abandoned > 0) object["abandoned"] = task.abandoned;

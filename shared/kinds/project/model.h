@@ -62,6 +62,18 @@ struct Claim {
   std::optional<WallTime> expires;  // none: until it is given up
 };
 
+// A run of the task (`airun task run`), and how it ended.
+struct TaskRun {
+  std::string run_id, by;
+  WallTime linked_at;
+  std::string status;  // as the run's listing has it; empty: nothing was heard yet
+  std::int64_t head_seq = 0;
+  std::string state_root;  // hex, of the run when it had ended
+  std::optional<WallTime> ended_at;
+};
+// So many are kept with the task; the journal has all.
+inline constexpr std::size_t kMostTaskRuns = 10;
+
 struct Task {
   std::string id, goal, title;
   TaskStatus status = TaskStatus::kTodo;
@@ -72,6 +84,7 @@ struct Task {
   std::vector<std::string> evidence;               // kinds that its completion must show (forms.h)
   std::vector<Blocker> blockers;                   // unresolved ones
   int blockers_made = 0;
+  std::vector<TaskRun> runs;  // the latest last
   std::optional<Claim> claim;
   std::int64_t claims = 0;  // given so far: the token of the last
   int abandoned = 0;        // claims that ran out since somebody last finished or handed back the task

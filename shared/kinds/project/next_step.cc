@@ -87,11 +87,12 @@ void Say(const Work& work, const Task& task, NextStep& next) {
 
 }  // namespace
 
-NextStep ChooseNext(const Document& state, std::string_view actor) {
-  const Work work = ReadWork(state);
+NextStep ChooseNext(const Document& state, std::string_view actor) { return ChooseNext(ReadWork(state), state.Root(), actor); }
+
+NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view actor) {
   const AllWork source(work);
   NextStep next;
-  next.state_digest = state.Root();
+  next.state_digest = digest;
   std::vector<const Task*> tasks;
   for (const auto& [id, task] : work.tasks) {
     if (!task.withdrawn) tasks.push_back(&task);
@@ -101,7 +102,7 @@ NextStep ChooseNext(const Document& state, std::string_view actor) {
   for (const Task* task : tasks) {
     Count(*task, next.counts);
     if (task->status == TaskStatus::kDone) continue;
-    next.open_tasks.push_back(task->id);
+    if (next.open_tasks.size() < kMostOpenListed) next.open_tasks.push_back(task->id);
     if (auto candidate = Judge(source, *task, actor)) {
       candidates.push_back(*candidate);
     } else if (next.waiting.size() < kMostWaiting) {

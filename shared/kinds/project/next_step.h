@@ -28,7 +28,7 @@ struct NextStep {
   std::string step_from;               // `checkpoint`, `blocker` or `title`: where the step's words are from
   std::vector<std::string> context_refs;
   std::vector<Blocker> blockers;  // with how to lift them in next_step
-  std::vector<std::string> open_tasks;
+  std::vector<std::string> open_tasks;  // the first kMostOpenListed; `counts` has how many there are
   struct Loser {
     std::string task, decided_by;  // the line of the order above by which it came later: `rule`, `blocked_order`, `priority`,
                                    // `goal_priority`, `created_order`
@@ -45,6 +45,9 @@ struct NextStep {
 
 // `actor`: tasks that others hold are passed over; empty: of whoever asks nothing is known, and what is held is shown too.
 NextStep ChooseNext(const Document& state, std::string_view actor);
+// The same of a state that was read already; `digest`: its root.
+NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view actor);
+inline constexpr std::size_t kMostOpenListed = 200;
 Json ToJson(const NextStep& next);
 
 }  // namespace acl::project

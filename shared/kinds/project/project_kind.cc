@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/mutant.h"
+#include "shared/kernel/post.h"
 #include "shared/kinds/project/evolve.h"
 
 namespace acl::project {
@@ -17,7 +19,7 @@ void SetTimers(Decision& decision) {
     if (const auto claim = draft.facts.find("claim"); claim != draft.facts.end()) {
       std::erase(decision.timers_cleared, timer);
       const auto expires = claim->contains("expires") ? ParseWallTime(claim->at("expires").get_ref<const std::string&>()) : std::nullopt;
-      if (expires) decision.timers_set.push_back({timer, *expires});
+      if (expires && !Mutant("claim_never_expires")) decision.timers_set.push_back({timer, *expires});
     } else if (draft.type == events::kTaskPaused || draft.type == events::kTaskBlocked || draft.type == events::kTaskCompleted ||
                draft.type == events::kTaskWithdrawn || draft.type == events::kTaskUnblocked) {
       decision.timers_cleared.push_back(timer);
@@ -71,6 +73,7 @@ class ProjectKind final : public CommandKind {
     const auto* said = std::get_if<InboxInput>(&input);
     if (said == nullptr) return {};
     if (said->kind == "timer") return ClaimRanOut(state, said->payload, now);
+    if (said->kind == kRunEndedPost) return RunEnded(state, said->payload, now);
     if (said->kind == "quarantine_released") {
       Decision decision;
       EventDraft draft;
@@ -121,6 +124,17 @@ class ProjectKind final : public CommandKind {
   }
 
  private:
+  static Decision RunEnded(const Document& state, const Json& payload, WallTime now) {
+    const Json said = payload.value("said", Json::object());
+    Json arguments = {{"task_id", said.value("task_id", "")},
+                      {"run_id", said.value("run_id", "")},
+                      {"status", said.value("status", "")},
+                      {"head_seq", payload.value("head_seq", std::int64_t(0))},
+                      {"state_root", payload.value("state_root", "")}};
+    if (said.contains("error")) arguments["error"] = said.at("error");
+    return DecisionOf(project::Decide(state, {"end_run", std::move(arguments), "the run"}, now));
+  }
+
   static Decision ClaimRanOut(const Document& state, const Json& payload, WallTime now) {
     const std::string timer = payload.value("timer_id", "");
     if (!timer.starts_with(kClaimTimer)) return {};

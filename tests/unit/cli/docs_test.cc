@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "shared/base/read_file.h"
+#include "shared/kinds/project/operations.h"
 #include "tests/unit/cli/fake_transport.h"
 
 namespace acl::cli::test {
@@ -45,6 +48,58 @@ TEST(CliDocs, NameEveryCommandAndOption) {
   std::ostringstream out, err;
   Session session(Surroundings{out, err, false, false, [](const std::string&) { return std::string(); }, {}, {}, "airun"});
   Check(*page, *MakeApp(&session), false);
+}
+
+// What stands for a value of the parameter: "GOAL", "N", "todo\\|doing".
+std::string Placeholder(const project::Parameter& parameter) {
+  if (parameter.form == project::Form::kNumber) return "N";
+  std::string words;
+  for (const std::string& one : parameter.words) words += (words.empty() ? "" : "\\|") + one;
+  if (!words.empty()) return words;
+  if (parameter.name.starts_with("goal")) return "GOAL";
+  return parameter.name == "depends_on" ? "TASK" : parameter.name == "needed_context_refs" ? "REF" : "TEXT";
+}
+
+std::string Usage(const project::Operation& operation) {
+  std::string places, needed, optional;
+  for (const project::Parameter& one : operation.parameters) {
+    if (one.flag.empty() || one.flag == "--at") continue;
+    if (!one.flag.starts_with("--")) {
+      places += " " + one.flag;
+      continue;
+    }
+    const std::string text = one.flag + (one.form == project::Form::kFlag ? "" : " " + Placeholder(one));
+    const bool again = one.form == project::Form::kTexts || one.form == project::Form::kObjects;
+    (one.required ? needed : optional) += " " + (one.required ? text : "[" + text + "]") + (again ? "..." : "");
+  }
+  if (operation.name == "show_project") places += " [NAME]";
+  return "airun " + operation.words + places + needed + optional + (operation.Find("at_seq") != nullptr ? " [--at EVENT\\|TIME]" : "");
+}
+
+std::string ProjectTable() {
+  std::string table = "| command | |\n|---|---|\n";
+  for (const project::Operation& one : project::Operations()) {
+    std::string summary = one.summary;
+    summary[0] = char(std::toupper(static_cast<unsigned char>(summary[0])));
+    table += "| `" + Usage(one) + "` | " + summary + " |\n";
+  }
+  return table;
+}
+
+// The commands of projects are the table of operations written out; ACL_UPDATE_DOCS=1 rewrites them.
+TEST(CliDocs, TheCommandsOfProjectsAreTheTable) {
+  const std::string path = std::string(ACL_SOURCE_DIR) + "/docs/cli.md", begin = "<!-- made of the table of operations -->\n",
+                    end = "<!-- end -->\n";
+  auto page = ReadFile(path, 1 << 20);
+  ASSERT_TRUE(page.ok()) << page.error();
+  const std::size_t from = page->find(begin), to = page->find(end);
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos && from < to) << "docs/cli.md has no place for them";
+  const std::string want = page->substr(0, from) + begin + ProjectTable() + page->substr(to);
+  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) {
+    std::ofstream(path) << want;
+  } else {
+    EXPECT_EQ(*page, want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/cli.md";
+  }
 }
 
 }  // namespace

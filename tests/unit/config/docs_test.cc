@@ -39,6 +39,7 @@ TEST(SettingsDocs, EveryProgramReadsWhatItLists) {
        {std::pair{Program::kCoordinator, "coordinator"}, {Program::kWorker, "worker"}, {Program::kCli, "cli"}}) {
     std::string sources = SourcesOf(folder);
     if (sources.find("OpenObjectStore(") != std::string::npos) sources += SourcesOf("shared/objectstore");  // which reads its own
+    if (sources.find("memory::OpenMemory(") != std::string::npos) sources += SourcesOf("shared/memory");
     ASSERT_FALSE(sources.empty()) << folder;
     for (const auto& info : SettingsOf(program)) {
       std::string member = info.name;

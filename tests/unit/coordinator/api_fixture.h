@@ -10,13 +10,16 @@
 #include "coordinator/api/event_feed.h"
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
+#include "coordinator/projects/store_desk.h"
 #include "coordinator/run_creator.h"
 #include "shared/base/sha256.h"
 #include "shared/capability/standard.h"
 #include "shared/http/url.h"
 #include "shared/kernel/memory_queries.h"
+#include "shared/kinds/project/project_kind.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/memory_project_names.h"
 #include "tests/support/memory_schedules.h"
 
 namespace acl::coordinator {
@@ -56,6 +59,7 @@ class ApiFixture : public ::testing::Test {
                                                    {},
                                                    bell,
                                                    metrics_.counter({"hits", "help"})});
+    api_->projects = &projects_;
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -163,6 +167,9 @@ class ApiFixture : public ::testing::Test {
   RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
   EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
+  test::MemoryProjectNames project_names_{queries_, clock_};
+  std::shared_ptr<const CommandKind> project_kind_ = project::MakeProjectKind();
+  StoreDesk projects_{store_, queries_, project_names_, *project_kind_, ids_};
   std::vector<std::string> rung_;
   Bell bell_;
   std::unique_ptr<ApiContext> api_;

@@ -5,6 +5,7 @@
 
 #include "shared/http/health.h"
 #include "tests/unit/coordinator/api_fixture.h"
+#include "tests/unit/coordinator/project_openapi.h"
 
 namespace acl::coordinator {
 namespace {
@@ -79,6 +80,19 @@ void CheckReferences(const Json& document, const Json& value) {
 TEST_F(OpenApi, EveryReferenceResolves) {
   EXPECT_EQ(document_["openapi"], "3.1.0");
   CheckReferences(document_, document_);
+}
+
+// The part of projects is the table of operations written out; ACL_UPDATE_DOCS=1 rewrites it.
+TEST_F(OpenApi, ThePartOfProjectsIsTheTable) {
+  const std::string path = ACL_SOURCE_DIR "/docs/openapi.json";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const std::string want = WithProjects(Json::parse(text.str())).dump(1) + "\n";
+  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) {
+    std::ofstream(path) << want;
+  } else {
+    EXPECT_EQ(text.str(), want) << "run the test with ACL_UPDATE_DOCS=1, build again, and commit docs/openapi.json";
+  }
 }
 
 TEST_F(OpenApi, IsTheFileInDocs) {

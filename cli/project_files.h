@@ -1,0 +1,11 @@
+#pragma once
+// Files that a next step needs, as they are here: the coordinator knows their hashes and not this machine's files.
+
+#include "shared/base/json.h"
+
+namespace acl::cli {
+
+// Of "references" (docs/openapi.json): `file:PATH@sha256:HEX` that nobody checked becomes ok, stale or gone, seen from this folder.
+void CheckFiles(Json& next);
+
+}  // namespace acl::cli

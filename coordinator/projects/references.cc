@@ -1,0 +1,68 @@
+#include "coordinator/projects/references.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "shared/kinds/project/forms.h"
+
+namespace acl::coordinator {
+namespace {
+
+CheckedReference CheckRun(Queries& queries, const std::string& id) {
+  const auto run = SubjectId::Parse(id);
+  auto found = run ? queries.GetSubject(*run) : Result<SubjectView>(Code::kNotFound, "");
+  if (found && found->listing) return {"", "ok", "it is " + found->listing->status};
+  if (found || found.code() == Code::kNotFound) return {"", "gone", "there is no such run"};
+  return {"", "unchecked", found.message()};
+}
+
+CheckedReference CheckEvent(Queries& queries, std::string_view text) {
+  const auto slash = text.find('/');
+  const auto subject = SubjectId::Parse(text.substr(0, slash));
+  std::int64_t seq = 0;
+  if (slash != std::string_view::npos) std::from_chars(text.data() + slash + 1, text.data() + text.size(), seq);
+  if (!subject || seq < 1) return {"", "gone", "there is no such event"};
+  auto found = queries.Events(*subject, seq - 1, 1);
+  if (!found) return {"", "unchecked", found.message()};
+  if (found->empty() || found->front().seq != seq) return {"", "gone", "there is no such event"};
+  if (!found->front().payload && !found->front().apart) return {"", "stale", "its content was removed"};
+  return {"", "ok", "it is " + found->front().type};
+}
+
+template <class Map>
+CheckedReference CheckOwn(const Map& all, const std::string& id, const char* what) {
+  const auto found = all.find(id);
+  if (found == all.end()) return {"", "gone", fmt::format("there is no {} {} in this project", what, id)};
+  if (found->second.withdrawn) return {"", "stale", "it was withdrawn"};
+  return {"", "ok", fmt::format("it is {}", NameOf(found->second.status))};
+}
+
+CheckedReference Check(Queries& queries, const project::Work& work, const std::string& reference) {
+  const std::string_view kind = project::KindOfReference(reference);
+  const std::string rest = reference.size() > kind.size() ? reference.substr(kind.size() + 1) : "";
+  if (kind == "run") return CheckRun(queries, rest);
+  if (kind == "event") return CheckEvent(queries, rest);
+  if (kind == "goal") return CheckOwn(work.goals, rest, "goal");
+  if (kind == "task") return CheckOwn(work.tasks, rest, "task");
+  return {"", "unchecked", "it is outside: whoever reads it sees"};
+}
+
+}  // namespace
+
+std::vector<CheckedReference> CheckReferences(Queries& queries, const project::Work& work, const std::vector<std::string>& references) {
+  std::vector<CheckedReference> checked;
+  for (const std::string& reference : references) {
+    checked.push_back(Check(queries, work, reference));
+    checked.back().reference = reference;
+  }
+  return checked;
+}
+
+Json ToJson(const std::vector<CheckedReference>& checked) {
+  Json list = Json::array();
+  for (const CheckedReference& one : checked) list.push_back({{"reference", one.reference}, {"state", one.state}, {"why", one.why}});
+  return list;
+}
+
+}  // namespace acl::coordinator
