@@ -37,7 +37,10 @@ Result<std::string> ReadLines(Session* session, const std::string& file) {
   return lines;
 }
 
-void Import(Session* session, const std::string& file, const std::string& as, const std::string& actor) {
+void Import(Session* session, const std::string& file, const std::string& as, std::string actor) {
+  for (const char* variable : {"AIRUN_ACTOR", "USER"}) {
+    if (actor.empty()) actor = session->world.environment(variable);
+  }
   auto lines = ReadLines(session, file);
   if (!lines) return session->Fail(lines.error());
   auto api = session->Api();
@@ -76,8 +79,8 @@ void AddProjectTransferCommands(CLI::App* app, Session* session) {
   CLI::App* in =
       group->add_subcommand("import", "makes a project of an export, which is checked line by line; the same work, the same digest");
   in->add_option("FILE", *from, "what was exported; - is stdin")->required();
-  in->add_option("--as", *as, "its name here (the one it had)");
-  in->add_option("--actor", *actor, "who says so");
+  in->add_option("--name", *as, "its name here (the one it had)");
+  in->add_option("--as", *actor, "who says so (AIRUN_ACTOR, else USER)");
   in->callback([=] { Import(session, *from, *as, *actor); });
 }
 

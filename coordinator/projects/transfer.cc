@@ -16,11 +16,12 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kPage = 1'000, kTries = 5;
+constexpr const char *kRequestKey = "request_key", *kDigest = "export_digest";
 
 project::Refusal Exists(const ProjectName& name) {
   return {Code::kConflict,
           "EXISTS",
-          fmt::format("there is a project \"{}\" already: nothing is merged into it; import it under another name (as)", name.name),
+          fmt::format("there is a project \"{}\" already: nothing is merged into it; import it under another name", name.name),
           {{"project_id", name.id.ToString()}}};
 }
 
@@ -105,15 +106,14 @@ Result<std::string> ProjectTransfer::Export(const std::string& id_or_name, const
   return project::ExportLine(header) + lines;
 }
 
-Result<ProjectTransfer::Imported> ProjectTransfer::Import(std::string_view lines, const std::optional<std::string>& as,
-                                                          const std::string& by) {
+Result<ProjectTransfer::Imported> ProjectTransfer::Import(std::string_view lines, const Asked& asked) {
   auto exported = project::ReadExport(lines);
   if (!exported) return exported.error();
   Imported imported;
-  imported.name = as.value_or(exported->header.name);
+  imported.name = asked.as.value_or(exported->header.name);
   imported.state_root = exported->header.state_root;
   imported.head_seq = exported->header.head_seq + 1;
-  project::Decided tried = project::Decide(Document{}, {"create_project", {{"name", imported.name}}, by}, WallTime{});
+  project::Decided tried = project::Decide(Document{}, {"create_project", {{"name", imported.name}}, asked.by}, WallTime{});
   if (tried.refused) {
     imported.refused = std::move(tried.refused);
     return imported;
@@ -122,10 +122,13 @@ Result<ProjectTransfer::Imported> ProjectTransfer::Import(std::string_view lines
   if (!name) return name.error();
   imported.project = name->id;
   if (name->made) {
-    imported.refused = Exists(*name);
+    auto repeat = asked.request_key ? IsRepeat(*name, *exported, *asked.request_key) : Result<bool>(false);
+    if (!repeat) return repeat.error();
+    imported.replayed = *repeat;
+    if (!*repeat) imported.refused = Exists(*name);
     return imported;
   }
-  auto refused = Begin(*name, *exported, by);
+  auto refused = Begin(*name, *exported, asked);
   if (!refused) return refused.error();
   if (*refused) {
     imported.refused = std::move(*refused);
@@ -135,16 +138,29 @@ Result<ProjectTransfer::Imported> ProjectTransfer::Import(std::string_view lines
   return imported;
 }
 
+// Whether the project of that name was imported under this request key.
+Result<bool> ProjectTransfer::IsRepeat(const ProjectName& name, const project::Exported& exported, const std::string& key) {
+  auto first = queries_.Events(SubjectId{name.id.uuid}, 0, 1);
+  if (!first) return first.error();
+  if (first->empty() || first->front().type != project::kImported || !first->front().payload) return false;
+  auto payload = ParsePayload(first->front());
+  if (!payload) return payload.error();
+  if (payload->value(kRequestKey, "") != key) return false;
+  if (payload->value(kDigest, "") == ToHex(exported.digest)) return true;
+  return Error{Code::kInvalid, "the request key was used for the import of another file: take a new one for each import"};
+}
+
 // The subject with its first event, or what is there of it already. Whoever comes in between with the same lines finishes the same.
 Result<std::optional<project::Refusal>> ProjectTransfer::Begin(const ProjectName& name, const project::Exported& exported,
-                                                               const std::string& by) {
+                                                               const Asked& asked) {
   const SubjectId subject{name.id.uuid};
   auto there = queries_.Events(subject, 0, 1);
   if (!there && there.code() != Code::kNotFound) return there.error();
   if (there && !there->empty()) return GoesOn(name, there->front(), exported);
   Folded first;
   first.type = project::kImported;
-  first.facts = project::ImportedFacts(exported, by);
+  first.facts = project::ImportedFacts(exported, asked.by);
+  if (asked.request_key) first.facts[kRequestKey] = *asked.request_key;
   Event event;
   event.type = first.type;
   event.schema_version = exported.events.front().schema_version;  // no newer than what follows
@@ -171,13 +187,12 @@ Result<std::optional<project::Refusal>> ProjectTransfer::GoesOn(const ProjectNam
   if (first.type != project::kImported) return std::optional(Exists(name));
   auto payload = ParsePayload(first);
   if (!payload) return payload.error();
-  if (payload->value("export_digest", "") == ToHex(exported.digest)) return std::optional<project::Refusal>();
+  if (payload->value(kDigest, "") == ToHex(exported.digest)) return std::optional<project::Refusal>();
   return std::optional(project::Refusal{
       Code::kConflict,
       "UNFINISHED",
-      fmt::format("an import of other lines under the name \"{}\" is unfinished: import those once more, or take another name (as)",
-                  name.name),
-      {{"project_id", name.id.ToString()}, {"export_digest", payload->value("export_digest", "")}}});
+      fmt::format("an import of other lines under the name \"{}\" is unfinished: import those once more, or take another name", name.name),
+      {{"project_id", name.id.ToString()}, {kDigest, payload->value(kDigest, "")}}});
 }
 
 Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported& exported) {

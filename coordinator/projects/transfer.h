@@ -48,13 +48,19 @@ class ProjectTransfer {
     std::int64_t head_seq = 0;
     Hash256 state_root{};
     std::optional<project::Refusal> refused;  // EXISTS, UNFINISHED (an import of other lines), FORM (the name)
+    bool replayed = false;                    // it was imported under this request key before
   };
-  // `as`: its name here; none: that of the origin. kInvalid with the line that does not fit: nothing is written. kUnavailable: it is
-  // unfinished; say it again.
-  Result<Imported> Import(std::string_view lines, const std::optional<std::string>& as, const std::string& by);
+  struct Asked {
+    std::optional<std::string> as;  // its name here; none: that of the origin
+    std::string by;
+    std::optional<std::string> request_key = {};  // kept in the first event
+  };
+  // kInvalid with the line that does not fit, or IsKeyConflict: nothing is written. kUnavailable: it is unfinished; say it again.
+  Result<Imported> Import(std::string_view lines, const Asked& asked);
 
  private:
-  Result<std::optional<project::Refusal>> Begin(const ProjectName& name, const project::Exported& exported, const std::string& by);
+  Result<std::optional<project::Refusal>> Begin(const ProjectName& name, const project::Exported& exported, const Asked& asked);
+  Result<bool> IsRepeat(const ProjectName& name, const project::Exported& exported, const std::string& key);
   static Result<std::optional<project::Refusal>> GoesOn(const ProjectName& name, const Event& first, const project::Exported& exported);
   Status Append(const SubjectId& subject, const project::Exported& exported);
 

@@ -61,7 +61,7 @@ class TransferConformance : public test::StoreConformance {
     return lines ? *lines : "";
   }
   Result<ProjectTransfer::Imported> Import(const std::string& lines, const std::optional<std::string>& as = "copy") {
-    return Transfer().Import(lines, as, "ben");
+    return Transfer().Import(lines, {as, "ben"});
   }
   // So many batches of it, then the database is away.
   ProjectId CutOff(const std::string& lines, int batches) {
@@ -71,7 +71,7 @@ class TransferConformance : public test::StoreConformance {
       if (function == "Command" && done && --left == 0) faulty.SetDown(true);
     });
     ProjectTransfer transfer(faulty, queries(), *names_, *kind_, ids_, {.batch_events = 2, .batch_bytes = 1u << 20});
-    auto cut = transfer.Import(lines, "copy", "ben");
+    auto cut = transfer.Import(lines, {"copy", "ben"});
     EXPECT_EQ(cut.code(), Code::kUnavailable);
     EXPECT_THAT(cut.message(), HasSubstr("the import is unfinished, " + std::to_string(2 * batches) + " of 10 events are there"));
     return names_->Reserve("copy", ids_.New<ProjectId>())->id;
@@ -149,6 +149,20 @@ TEST_P(TransferConformance, IntoANameThatIsTakenItIsRefusedAndNothingIsWritten) 
   EXPECT_EQ((*desk_->Read(book))->head_seq, 10);
 }
 
+TEST_P(TransferConformance, SaidAgainUnderItsKeyItIsTheSame) {
+  Book();
+  const std::string lines = Exported("book");
+  const auto asked = [](const std::string& key) { return ProjectTransfer::Asked{"copy", "ben", key}; };
+  auto first = Transfer().Import(lines, asked("k1")), again = Transfer().Import(lines, asked("k1"));
+  ASSERT_TRUE(first && again && !again->refused) << again.error();
+  EXPECT_FALSE(first->replayed);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(again->project, first->project);
+  EXPECT_EQ(again->head_seq, first->head_seq);
+  EXPECT_EQ(Transfer().Import(lines, asked("k2"))->refused->reason, "EXISTS");
+  EXPECT_THAT(Transfer().Import(Exported("copy"), asked("k1")).message(), HasSubstr("the request key was used"));
+}
+
 TEST_P(TransferConformance, AChangedByteIsRefusedWithItsLineBeforeANameIsTaken) {
   Book();
   std::string lines = Exported("book");
@@ -198,7 +212,7 @@ TEST_P(TransferConformance, ThroughFaultsEachEventIsThereOnce) {
     ProjectTransfer transfer(faulty, queries(), *names_, *kind_, ids_, {.batch_events = 2, .batch_bytes = 1u << 20});
     const std::string name = "copy " + std::to_string(seed);
     Result<ProjectTransfer::Imported> imported = Error{};
-    for (int tries = 0; tries < 50 && !imported; ++tries) imported = transfer.Import(lines, name, "ben");
+    for (int tries = 0; tries < 50 && !imported; ++tries) imported = transfer.Import(lines, {name, "ben"});
     ASSERT_TRUE(imported) << imported.error();
     const auto there = desk_->Find(name);
     ASSERT_TRUE(there) << there.error();
@@ -215,7 +229,7 @@ TEST_P(TransferConformance, SeveralAtOnceMakeOne) {
   for (auto& result : results) {
     threads.emplace_back([&] {
       for (int tries = 0; tries < 20; ++tries) {
-        result = Transfer(1).Import(lines, "copy", "ben");
+        result = Transfer(1).Import(lines, {"copy", "ben"});
         if (result || result.code() != Code::kUnavailable) return;
       }
     });
