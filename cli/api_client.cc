@@ -87,6 +87,14 @@ Result<Json> ApiClient::Post(const std::string& path, const Json& body, const st
   return Exchange(std::move(request));
 }
 
+Result<Json> ApiClient::PostText(const std::string& path, std::string body, const std::string& content_type) {
+  ApiRequest request = Request("POST", path);
+  request.headers["Content-Type"] = content_type;
+  request.body = std::move(body);
+  request.timeout = std::chrono::minutes(10);
+  return Exchange(std::move(request));
+}
+
 Result<Json> ApiClient::Put(const std::string& path, const Json& body) {
   ApiRequest request = Request("PUT", path);
   request.headers["Content-Type"] = "application/json";

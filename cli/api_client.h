@@ -58,6 +58,7 @@ class ApiClient {
   Result<Json> Get(const std::string& path);
   Result<Json> Post(const std::string& path, const Json& body, const std::map<std::string, std::string>& headers = {});
   Result<Json> Put(const std::string& path, const Json& body);
+  Result<Json> PostText(const std::string& path, std::string body, const std::string& content_type);
   Status Delete(const std::string& path);
   Status PutContent(const std::string& sha256_hex, std::string bytes);
   Result<std::string> GetBytes(const std::string& path);

@@ -103,6 +103,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);
   AddFleetCommands(app.get(), session);
+  AddProjectTransferCommands(app.get(), session);
   AddDatabaseCommands(app.get(), session);
   AddKeyCommands(app.get(), session);
   AddQueueCommands(app.get(), session);

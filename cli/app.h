@@ -26,7 +26,8 @@ void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, tas
 void AddDoctorTasks(CLI::App* doctor, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
-void AddFleetCommands(CLI::App* app, Session* session);  // worker, lease
+void AddFleetCommands(CLI::App* app, Session* session);            // worker, lease
+void AddProjectTransferCommands(CLI::App* app, Session* session);  // project export, import
 void AddKeyCommands(CLI::App* app, Session* session);
 void AddDatabaseCommands(CLI::App* app, Session* session);  // db
 void AddQueueCommands(CLI::App* app, Session* session);

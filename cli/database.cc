@@ -1,8 +1,12 @@
-// airun db migrate, status, new-epoch: directly on the database.
+// airun db migrate, status, new-epoch, rewrite-rows: directly on the database.
 #include "cli/app.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
+#include "shared/kinds/project/project_kind.h"
 #include "shared/postgres/migrate.h"
+#include "shared/postgres/pg_project_names.h"
+#include "shared/postgres/pg_store.h"
+#include "shared/verify/rewrite_rows.h"
 
 namespace acl::cli {
 
@@ -57,6 +61,26 @@ void NewEpoch(Session* session, const std::string& above) {
   session->Print("the next token is of epoch " + std::to_string(*epoch));
 }
 
+void RewriteRows(Session* session, const std::string& project) {
+  PgStoreOptions options;
+  options.conninfo = session->DatabaseUrl();
+  options.application_name = "airun";
+  auto objects = session->Objects();
+  if (!objects) return session->Fail(objects.error());
+  options.objects = std::move(*objects);
+  PgStore store(options);
+  PgProjectNames names(store.pool());
+  auto found = names.Find(project);
+  if (!found) return session->Fail(found.error());
+  auto rewritten = verify::RewriteRows(store, *project::MakeProjectKind(), SubjectId{found->id.uuid});
+  if (!rewritten) return session->Fail(rewritten.error());
+  if (session->json())
+    return session->PrintJson(
+        {{"project_id", found->id.ToString()}, {"rows_written", rewritten->written}, {"rows_removed", rewritten->removed}});
+  session->Print(std::to_string(rewritten->written) + " rows written from the journal, " + std::to_string(rewritten->removed) +
+                 " removed that it does not have");
+}
+
 }  // namespace
 
 void AddDatabaseCommands(CLI::App* app, Session* session) {
@@ -70,6 +94,11 @@ void AddDatabaseCommands(CLI::App* app, Session* session) {
   CLI::App* epoch = db->add_subcommand("new-epoch", "after any restore from a backup: later tokens are above all earlier ones");
   epoch->add_option("--above", *above, "the highest token seen anywhere, if known")->check(WholeNumber(0, kMostNumber));
   epoch->callback([=] { NewEpoch(session, *above); });
+  auto project = std::make_shared<std::string>();
+  CLI::App* rewrite = db->add_subcommand(
+      "rewrite-rows", "a project's rows of goals, tasks and checkpoints, once more from its journal (after airun verify)");
+  rewrite->add_option("PROJECT", *project, "its name, or its id in full")->required();
+  rewrite->callback([=] { RewriteRows(session, *project); });
 }
 
 }  // namespace acl::cli

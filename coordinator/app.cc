@@ -14,6 +14,7 @@
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
 #include "coordinator/projects/store_desk.h"
+#include "coordinator/projects/transfer.h"
 #include "coordinator/queue_watch.h"
 #include "coordinator/request_spans.h"
 #include "coordinator/run_creator.h"
@@ -95,6 +96,10 @@ struct App::Parts {
   std::unique_ptr<StoreDesk> desk =
       backend.project_names ? std::make_unique<StoreDesk>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
                             : nullptr;
+  std::unique_ptr<ProjectTransfer> transfers =
+      backend.project_names
+          ? std::make_unique<ProjectTransfer>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
+          : nullptr;
   QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
   Tracer tracer;
@@ -170,7 +175,8 @@ struct App::Parts {
                          settings.jaeger_url,
                          metrics.counter(names::kRunsCreated),
                          &served,
-                         desk.get()};
+                         desk.get(),
+                         transfers.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);

@@ -131,7 +131,8 @@ BEGIN
     INSERT INTO goals
       SELECT g.* FROM unnest(p_table, p_row) AS r(tab, row) CROSS JOIN LATERAL jsonb_populate_record(NULL::goals, r.row::jsonb || jsonb_build_object('project_id', p_subject)) g
       WHERE r.tab = 'goals' AND r.row IS NOT NULL
-      ON CONFLICT (project_id, goal_id) DO UPDATE SET text = excluded.text, priority = excluded.priority, status = excluded.status, withdrawn = excluded.withdrawn;
+      ON CONFLICT (project_id, goal_id) DO UPDATE SET text = excluded.text, priority = excluded.priority, status = excluded.status, withdrawn = excluded.withdrawn,
+        created_at = excluded.created_at;
   END IF;
   IF 'project_tasks' = ANY (p_table) THEN
     DELETE FROM project_tasks g USING unnest(p_table, p_id, p_row) AS r(tab, id, row) WHERE r.tab = 'project_tasks' AND r.row IS NULL AND g.project_id = p_subject AND g.task_id = r.id;

@@ -15,6 +15,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddActionRoutes(router, api);
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);
+  if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);
   if (api.projects != nullptr) AddProjectRoutes(router, api);

@@ -22,6 +22,7 @@ class EventFeed;
 class KnownContents;
 class KnownSpecs;
 class ProjectDesk;
+class ProjectTransfer;
 class QueueWatch;
 class RunCreator;
 
@@ -62,6 +63,7 @@ struct ApiContext {
   Counter runs_created = {};
   QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
   ProjectDesk* projects = nullptr;                               // null: there are none
+  ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
@@ -80,6 +82,7 @@ void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/con
 void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
 void AddTaskRunRoutes(Router& router, const ApiContext& api);     // /v1/projects/{project}/tasks/{task_id}/runs
 void AddProjectRoutes(Router& router, const ApiContext& api);     // /v1/projects
+void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
 void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
 void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
 

@@ -96,7 +96,9 @@ Result<ProjectDesk::Done> StoreDesk::Create(const Asked& asked) {
   item.state_root = state.Root();
   const auto events = std::int64_t(item.events.size());
   auto made = store_.Create({&item, 1});
-  if (!made && made.code() == Code::kConflict) {
+  // PostgreSQL lets nobody begin a journal that has begun (kDenied): somebody was first, or an import under that name is unfinished.
+  const bool refused = !made && (made.code() == Code::kConflict || made.code() == Code::kDenied);
+  if (refused && queries_.GetSubject(item.subject)) {
     return Done{
         name->id, 0, Json::object(),
         project::Refusal{

@@ -15,7 +15,7 @@ struct ProjectName {
   ProjectId id;
   std::string name;
   WallTime reserved_at;
-  bool made = false;  // its subject is there
+  bool made = false;  // its subject is there, whole: an import is not, before its last event
 };
 
 class ProjectNames {

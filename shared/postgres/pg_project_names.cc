@@ -8,8 +8,9 @@ namespace {
 using pg::Params;
 using pg::Statement;
 
-#define ACL_PROJECT_ROW \
-  "p.project_id, p.name, p.created_at, EXISTS (SELECT FROM subjects s WHERE s.subject_id = p.project_id AND s.kind = 'project')"
+#define ACL_PROJECT_ROW                                                                                                                   \
+  "p.project_id, p.name, p.created_at, EXISTS (SELECT FROM subjects s WHERE s.subject_id = p.project_id AND s.kind = 'project') AND NOT " \
+  "unfinished_import(p.project_id)"
 // Whoever reserves the same name at the same moment waits here for the other, and a later statement sees it.
 const Statement kReserveName("projects.reserve", Statement::Kind::kWrite,
                              "INSERT INTO projects (project_id, name) VALUES ($id::uuid, $name::text) ON CONFLICT (name) DO NOTHING");
@@ -19,7 +20,7 @@ const Statement kProjectById("projects.by_id", Statement::Kind::kRead,
                              "SELECT " ACL_PROJECT_ROW " FROM projects p WHERE p.project_id = $id::uuid");
 const Statement kListProjects("projects.list", Statement::Kind::kRead, R"(
 SELECT p.project_id, p.name, p.created_at, true FROM projects p JOIN subjects s ON s.subject_id = p.project_id AND s.kind = 'project'
-WHERE p.name > $after::text COLLATE "C" ORDER BY p.name COLLATE "C" LIMIT $max::int)");
+WHERE p.name > $after::text COLLATE "C" AND NOT unfinished_import(p.project_id) ORDER BY p.name COLLATE "C" LIMIT $max::int)");
 #undef ACL_PROJECT_ROW
 
 ProjectName NameOfRow(const pg::Rows& rows, int i) { return {ProjectId{rows.Id(i, 0)}, rows.Text(i, 1), rows.Time(i, 2), rows.Bool(i, 3)}; }

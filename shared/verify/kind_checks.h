@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "shared/journal/document.h"
+#include "shared/kernel/command.h"
 
 namespace acl::verify {
 
@@ -23,6 +24,10 @@ struct KindChecks {
   std::function<Result<StateFacts>(const Document& state)> facts;
   // Of types of events: which one ends the subject, and which may stand behind the end.
   std::function<bool(std::string_view type)> ends, may_follow_the_end;
+  // Its subjects are commanded (shared/kernel/command.h): one that nobody holds waits for a command, and nothing else need wake it.
+  bool commanded = false;
+  // How an entry of the state is shown in the kind's own tables; nullopt: it is not.
+  std::function<std::optional<ShownRow>(std::string_view key, const Json& value)> show;
 };
 
 // By the name of the kind.

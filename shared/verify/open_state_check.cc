@@ -6,9 +6,9 @@ namespace acl::verify {
 
 namespace {
 
-// Held by nobody and not closed: something must be there that wakes it.
-void CheckFree(const SubjectRows& rows, const LeaseRow& lease, const std::string& key, Report& report) {
-  const bool outside = rows.timers > 0 || rows.unread_inbox > 0 || rows.open_tasks > 0;
+// Held by nobody and not closed: something must be there that wakes it, or commands it.
+void CheckFree(const SubjectRows& rows, const LeaseRow& lease, bool commanded, const std::string& key, Report& report) {
+  const bool outside = commanded || rows.timers > 0 || rows.unread_inbox > 0 || rows.open_tasks > 0;
   report.Check("open.state", rows.ready_rows > 0 || outside || !lease.waiting_reason.empty(), "leases", key,
                "leased, ready, or waiting for something", "none of them: nothing would ever wake it");
   const bool woken = rows.ready_rows > 0 || rows.unread_inbox > 0;
@@ -29,7 +29,7 @@ void CheckFree(const SubjectRows& rows, const LeaseRow& lease, const std::string
 
 }  // namespace
 
-void CheckOpenState(const SubjectRows& rows, Report& report) {
+void CheckOpenState(const SubjectRows& rows, bool commanded, Report& report) {
   const std::string key = rows.subject.ToString();
   report.Check("lease.exists", rows.lease.has_value(), "leases", key, "a row while the subject exists", "none");
   if (!rows.lease) return;
@@ -47,7 +47,7 @@ void CheckOpenState(const SubjectRows& rows, Report& report) {
     report.Check("closed.rows", !lease.session && rows.timers == 0 && rows.unread_inbox == 0, "leases", key,
                  "a closed subject with nothing left", left);
   } else if (!lease.session) {
-    CheckFree(rows, lease, key, report);
+    CheckFree(rows, lease, commanded, key, report);
   } else {
     report.Check("open.state", true, "leases", key, "", "");
   }

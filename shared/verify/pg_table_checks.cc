@@ -48,6 +48,19 @@ const Orphans kOrphanOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::tex
 const Orphans kOrphanQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
 const Orphans kOrphanRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
 
+const Orphans kOrphanAnswers("command_answers", "verify.orphans.command_answers", "x.subject_id || '/' || x.request_key");
+
+// Rows of what projects show whose project has no journal.
+struct ShownOrphans : TableCheck {
+  ShownOrphans(const char* table_name, const char* statement_name, const char* id)
+      : TableCheck("subject.exists", table_name, statement_name, std::string("SELECT count(*) FROM ") + table_name,
+                   std::string("x.project_id || '/' || x.") + id + ", 'a row of subjects, of a project', 'none' FROM " + table_name +
+                       " x WHERE NOT EXISTS (SELECT FROM subjects s WHERE s.subject_id = x.project_id AND s.kind = 'project')") {}
+};
+const ShownOrphans kOrphanGoals("goals", "verify.orphans.goals", "goal_id");
+const ShownOrphans kOrphanProjectTasks("project_tasks", "verify.orphans.project_tasks", "task_id");
+const ShownOrphans kOrphanCheckpoints("checkpoints", "verify.orphans.checkpoints", "task_id");
+
 // A request's key belongs to a project (create) or to the subject itself (inbox, direct command).
 const TableCheck kRequestScope("request.scope", "request_keys", "verify.request_scope", "SELECT count(*) FROM request_keys", R"(
   x.scope || '/' || x.request_key, 'a project or the subject', 'neither' FROM request_keys x
@@ -109,12 +122,39 @@ const TableCheck kCluster("epoch.cluster", "fleet_epoch", "verify.cluster", "SEL
   'the row', 'one row of cluster ' || c.system_identifier, coalesce('cluster ' || f.system_identifier || ' (restored or copied: airun db new-epoch)', 'none')
   FROM pg_control_system() c LEFT JOIN fleet_epoch f ON true WHERE f.system_identifier IS DISTINCT FROM c.system_identifier)");
 
-const TableCheck* const kAll[] = {
-    &kOrphanHead,       &kOrphanLeases,        &kOrphanHistory,   &kOrphanEvents, &kOrphanAttempts, &kOrphanCompletions, &kOrphanSnapshots,
-    &kOrphanListings,   &kOrphanCompensations, &kOrphanReadyRows, &kOrphanTimers, &kOrphanInbox,    &kOrphanTasks,       &kOrphanOutbox,
-    &kOrphanQuarantine, &kOrphanRequestKeys,   &kRequestScope,    &kProjects,     &kListed,         &kSpecTexts,         &kSessions,
-    &kReadyPlace,       &kTaskAttempts,        &kTaskReady,       &kTaskSession,  &kTaskClosed,     &kTaskResult,        &kEpoch,
-    &kCluster};
+const TableCheck* const kAll[] = {&kOrphanHead,
+                                  &kOrphanLeases,
+                                  &kOrphanHistory,
+                                  &kOrphanEvents,
+                                  &kOrphanAttempts,
+                                  &kOrphanCompletions,
+                                  &kOrphanSnapshots,
+                                  &kOrphanListings,
+                                  &kOrphanCompensations,
+                                  &kOrphanReadyRows,
+                                  &kOrphanTimers,
+                                  &kOrphanInbox,
+                                  &kOrphanTasks,
+                                  &kOrphanOutbox,
+                                  &kOrphanQuarantine,
+                                  &kOrphanRequestKeys,
+                                  &kRequestScope,
+                                  &kProjects,
+                                  &kListed,
+                                  &kSpecTexts,
+                                  &kSessions,
+                                  &kReadyPlace,
+                                  &kTaskAttempts,
+                                  &kTaskReady,
+                                  &kTaskSession,
+                                  &kTaskClosed,
+                                  &kTaskResult,
+                                  &kEpoch,
+                                  &kCluster,
+                                  &kOrphanAnswers,
+                                  &kOrphanGoals,
+                                  &kOrphanProjectTasks,
+                                  &kOrphanCheckpoints};
 
 }  // namespace
 

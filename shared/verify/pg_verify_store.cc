@@ -5,8 +5,13 @@
 #include "shared/base/sha256.h"
 #include "shared/postgres/claim_rows.h"
 #include "shared/postgres/store_calls.h"
+#include "shared/verify/shown_rows.h"
 
 namespace acl::verify {
+
+const pg::Statement kShownRows("verify.shown", pg::Statement::Kind::kRead,
+                               "SELECT subject_id, tab, id, shown FROM shown_rows($first::uuid, $last::uuid)");
+
 namespace {
 
 using pg::Params;
@@ -54,6 +59,8 @@ WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, last_
 const Statement kCompensations("verify.compensations", kRead, R"(
 SELECT subject_id, step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at FROM compensation_rows
 WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, compensation_id)");
+const Statement kAnswers("verify.answers", kRead, R"(
+SELECT subject_id, request_key, event_seq FROM command_answers WHERE subject_id BETWEEN $first::uuid AND $last::uuid)");
 const Statement kEvents("verify.events", kRead, R"(
 SELECT subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, chain, payload, apart
 FROM event_rows WHERE (subject_id, seq) > ($subject::uuid, $seq::bigint) AND subject_id <= $last::uuid
@@ -214,6 +221,9 @@ Status PgVerifyStore::ReadSide(const SubjectId& first, const SubjectId& last, st
     ok = each(kCompensations, [](const Rows& r, int i, SubjectRows& s) {
       s.compensations.push_back({r.Text(i, 1), r.Text(i, 2), r.Text(i, 3), r.Text(i, 4), r.Text(i, 5), r.Time(i, 6)});
     });
+  if (ok)
+    ok = each(kShownRows, [](const Rows& r, int i, SubjectRows& s) { s.shown.push_back({r.Text(i, 1), r.Text(i, 2), r.Text(i, 3)}); });
+  if (ok) ok = each(kAnswers, [](const Rows& r, int i, SubjectRows& s) { s.answers.push_back({r.Text(i, 1), {}, r.Int(i, 2), {}}); });
   return ok;
 }
 

@@ -34,7 +34,12 @@ void CheckTokens(const SubjectRows& rows, const std::vector<EventFact>& events, 
 void CheckCompletions(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);
 // Undone in reverse order of completion, each at most once, only what was completed, and logged (invariant 7).
 void CheckCompensations(const SubjectRows& rows, const std::vector<EventFact>& events, Report& report);
-// Quarantined, leased, paused, ready, or waiting with something that wakes it (invariant 6).
-void CheckOpenState(const SubjectRows& rows, Report& report);
+// Quarantined, leased, paused, ready, or waiting with something that wakes it (invariant 6). A subject that is commanded waits for a
+// command.
+void CheckOpenState(const SubjectRows& rows, bool commanded, Report& report);
+// The rows that the kind shows of its state are those of the replayed state, in both directions, column by column.
+void CheckShownRows(const SubjectRows& rows, const Document& state, const KindChecks& kind, Report& report);
+// What was answered under a request key stands with an event that is there.
+void CheckAnswers(const SubjectRows& rows, Report& report);
 
 }  // namespace acl::verify

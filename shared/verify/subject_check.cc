@@ -77,9 +77,12 @@ void SubjectCheck::Finish() {
   CheckTokens(p.rows, p.facts, p.report);
   CheckCompletions(p.rows, p.facts, p.report);
   CheckCompensations(p.rows, p.facts, p.report);
-  CheckOpenState(p.rows, p.report);
+  CheckOpenState(p.rows, p.kind != nullptr && p.kind->commanded, p.report);
+  CheckAnswers(p.rows, p.report);
   p.CheckEnd();
-  if (p.kind != nullptr && p.kind->facts && p.walk.state()) p.CheckKind(*p.walk.state());
+  if (p.kind == nullptr || !p.walk.state()) return;
+  if (p.kind->facts) p.CheckKind(*p.walk.state());
+  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), *p.kind, p.report);
 }
 
 void CheckSubject(const SubjectRows& rows, const ContentSource& contents, Report& report, const KindChecks* kind) {

@@ -51,6 +51,8 @@ struct SubjectRows {
   // Rows: ready ones that a claim would find, quarantine ones not released, tasks queued or started.
   std::int64_t ready_rows = 0, timers = 0, unread_inbox = 0, open_tasks = 0, open_quarantines = 0;
   std::optional<WallTime> first_timer;  // when the next of them fires
+  std::vector<ShownRow> shown;          // of the kind's own tables
+  std::vector<GivenAnswer> answers;     // key and sequence alone
 };
 
 // The content store.

@@ -36,7 +36,13 @@ class MemoryProjectNames final : public ProjectNames {
   }
 
  private:
-  bool Made(const ProjectId& id) { return queries_.GetSubject(SubjectId{id.uuid}).ok(); }
+  bool Made(const ProjectId& id) {
+    const SubjectId subject{id.uuid};
+    auto view = queries_.GetSubject(subject);
+    auto first = queries_.Events(subject, 0, 1);
+    if (!view || !first || first->empty() || first->front().type != "project.imported") return view.ok();
+    return view->head.seq > ParsePayload(first->front())->at("origin").at("head_seq").get<std::int64_t>();
+  }
 
   Queries& queries_;
   const Clock& clock_;

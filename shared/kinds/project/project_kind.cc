@@ -147,6 +147,14 @@ class ProjectKind final : public CommandKind {
 
 }  // namespace
 
+std::vector<TimerRow> ClaimTimers(const Document& state) {
+  std::vector<TimerRow> timers;
+  for (const auto& [id, task] : ReadWork(state).tasks) {
+    if (task.claim && task.claim->expires) timers.push_back({std::string(kClaimTimer) + id, *task.claim->expires});
+  }
+  return timers;
+}
+
 std::shared_ptr<const CommandKind> MakeProjectKind() { return std::make_shared<ProjectKind>(); }
 
 Json CommandToJson(const Command& command, std::optional<std::int64_t> expected_seq) {

@@ -1,5 +1,6 @@
 // The isolation tests and the checkers have teeth: the same interleavings on SQL from which one safety rule was taken out must show
 // the violation. Stage::Edit fails the test if the text to be taken out is not there.
+#include "shared/base/sha256.h"
 #include "tests/integration/kernel/isolation_fixture.h"
 
 namespace acl::test {

@@ -350,6 +350,43 @@ const Damage kOrphanDamages[] = {
 
 TEST_F(VerifyDamage, Orphan) { ExpectFound(kOrphanDamages); }
 
+const Damage kProjectDamages[] = {
+    {"GoalNotShown", "shown.row", "goals", "book", "DELETE FROM goals WHERE project_id = {subject}"},
+    {"TaskNotShown", "shown.row", "project_tasks", "book", "DELETE FROM project_tasks WHERE project_id = {subject} AND task_id = 't2'"},
+    {"CheckpointNotShown", "shown.row", "checkpoints", "book", "DELETE FROM checkpoints WHERE project_id = {subject}"},
+    {"TaskThatIsNot", "shown.row", "project_tasks", "book",
+     "UPDATE project_tasks SET task_id = 't9' WHERE project_id = {subject} AND task_id = 't3'"},
+    {"TaskOfAnEmptyProject", "shown.row", "project_tasks", "fresh", "UPDATE project_tasks SET project_id = {subject} WHERE task_id = 't3'"},
+    {"CheckpointThatIsNot", "shown.row", "checkpoints", "book",
+     "INSERT INTO checkpoints SELECT project_id, 't2', where_we_left_off, next_step, needed_context_refs, blockers, \"timestamp\" FROM "
+     "checkpoints WHERE project_id = {subject}"},
+    {"GoalText", "shown.column", "goals", "book", "UPDATE goals SET text = text || ' ' WHERE project_id = {subject}"},
+    {"GoalTime", "shown.column", "goals", "book",
+     "UPDATE goals SET created_at = created_at + interval '1 microsecond' WHERE project_id = {subject}"},
+    {"TaskStatus", "shown.column", "project_tasks", "book",
+     "UPDATE project_tasks SET status = 'done' WHERE project_id = {subject} AND task_id = 't1'"},
+    {"TaskHolder", "shown.column", "project_tasks", "book",
+     "UPDATE project_tasks SET holder = NULL WHERE project_id = {subject} AND task_id = 't1'"},
+    {"TaskCriteria", "shown.column", "project_tasks", "book",
+     "UPDATE project_tasks SET acceptance_criteria = acceptance_criteria[2:2] || acceptance_criteria[1:1] WHERE project_id = {subject} AND "
+     "task_id = 't1'"},
+    {"TaskWithdrawn", "shown.column", "project_tasks", "book",
+     "UPDATE project_tasks SET withdrawn = false WHERE project_id = {subject} AND task_id = 't3'"},
+    {"CheckpointStep", "shown.column", "checkpoints", "book", "UPDATE checkpoints SET next_step = 'Rest' WHERE project_id = {subject}"},
+    {"GoalOfNobody", "subject.exists", "goals", "",
+     "INSERT INTO goals SELECT gen_random_uuid(), goal_id, text, priority, status, withdrawn, created_at FROM goals"},
+    {"TaskOfARun", "subject.exists", "project_tasks", "completed", "UPDATE project_tasks SET project_id = {subject}"},
+    {"CheckpointOfNobody", "subject.exists", "checkpoints", "", "UPDATE checkpoints SET project_id = gen_random_uuid()"},
+    {"AnswerOfNobody", "subject.exists", "command_answers", "", "UPDATE command_answers SET subject_id = gen_random_uuid()"},
+    {"AnswerOfNoEvent", "answer.event", "command_answers", "book",
+     "UPDATE command_answers SET event_seq = 100 WHERE subject_id = {subject} AND request_key = 'key 1'"},
+    {"ProjectHeldByNobodyWithAnInput", "inbox.wakes", "ready", "fresh",
+     "INSERT INTO inbox (subject_id, inbox_id, kind, payload, created_at) VALUES ({subject}, {subject}, 'signal', '{{}}', now()); UPDATE "
+     "leases SET wake = 1 WHERE subject_id = {subject}"},
+};
+
+TEST_F(VerifyDamage, Project) { ExpectFound(kProjectDamages); }
+
 const Damage kGuardDamages[] = {
     {"TriggerOff", "guard.trigger", "journal_rows", "", "ALTER TABLE journal_rows DISABLE TRIGGER immutable"},
     {"MayBeEmptied", "guard.trigger", "snapshot_rows", "", "DROP TRIGGER not_truncated ON snapshot_rows"},

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/projects/store_desk.h"
+#include "shared/base/random.h"
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
+#include "shared/kinds/project/project_kind.h"
+#include "shared/postgres/pg_project_names.h"
 #include "shared/postgres/pg_queries.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/script_capabilities.h"
@@ -220,10 +224,41 @@ void Story::TellCounters() {
   Run("erased", {Says, 1'000, 2});
 }
 
+void Story::TellProjects() {
+  PgQueries queries(store_);
+  PgProjectNames names(store_.pool());
+  SystemClock clock;
+  SystemRandom random;
+  Uuid7Maker ids(clock, random);
+  const auto kind = project::MakeProjectKind();
+  coordinator::StoreDesk desk(store_, queries, names, *kind, ids);
+  const auto create = [&](const std::string& name) {
+    auto done = desk.Create({{"create_project", {{"name", name}}, "story"}, std::nullopt, std::nullopt});
+    ASSERT_TRUE(done && !done->refused) << (done ? done->refused->message : done.message());
+    subjects_[name] = SubjectId{done->project.uuid};
+  };
+  create("book");
+  create("fresh");
+  int number = 0;
+  const auto tell = [&](const std::string& name, Json arguments) {
+    auto done = desk.Execute(ProjectId{subjects_["book"].uuid},
+                             {{name, std::move(arguments), "story"}, "key " + std::to_string(++number), std::nullopt});
+    ASSERT_TRUE(done && !done->refused) << (done ? done->refused->message : done.message());
+  };
+  tell("create_goal", {{"text", "Write the book"}});
+  tell("add_task", {{"goal_id", "g1"}, {"title", "Chapter one"}, {"acceptance_criteria", {"it has a title", "it ends"}}});
+  tell("add_task", {{"goal_id", "g1"}, {"title", "Chapter two"}, {"depends_on", {"t1"}}});
+  tell("add_task", {{"goal_id", "g1"}, {"title", "A cover"}});
+  tell("start_task", {{"task_id", "t1"}, {"claim_seconds", 3600}});
+  tell("update_checkpoint", {{"task_id", "t1"}, {"where_we_left_off", "The first page is written."}, {"next_step", "Write page two"}});
+  tell("withdraw_task", {{"task_id", "t3"}, {"reason", "the printer makes one"}});
+}
+
 void Story::Tell() {
   session_ = OpenSession();
   TellRuns();
   TellCounters();
+  TellProjects();
 }
 
 }  // namespace acl::test

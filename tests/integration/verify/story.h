@@ -1,6 +1,6 @@
 #pragma once
-// A database as a small fleet leaves it behind: runs that completed, rolled back, wait, are held, were taken over, and the tiny kind
-// beside them; every row written by the production code (PgStore, SubjectRun, the kinds).
+// A database as a small fleet leaves it behind: runs that completed, rolled back, wait, are held, were taken over, the tiny kind beside
+// them, and projects; every row written by the production code (PgStore, SubjectRun, StoreDesk, the kinds).
 
 #include <functional>
 #include <map>
@@ -44,6 +44,8 @@ class Story {
 
   void TellRuns();
   void TellCounters();
+  // "book" has a goal, three tasks, a checkpoint and answers under request keys; "fresh" has nothing but its name.
+  void TellProjects();
 
   PgStore store_;
   SessionId session_;

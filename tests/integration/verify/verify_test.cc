@@ -52,7 +52,8 @@ TEST_F(VerifyTest, AllIsCleanAndEveryCheckMetRows) {
         "completion.row", "attempt.row",      "compensation.order", "compensation.log",   "open.state",       "closed.rows",
         "inbox.wakes",    "timer.wakes",      "quarantine.row",     "listing.status",     "content.hash",     "content.referred",
         "ready.place",    "subject.exists",   "request.scope",      "view.shape",         "view.rows",        "guard.trigger",
-        "guard.rights",   "token.epoch",      "epoch.cluster",      "journal.end"}) {
+        "guard.rights",   "token.epoch",      "epoch.cluster",      "journal.end",        "shown.row",        "shown.column",
+        "answer.event"}) {
     EXPECT_GT(report->checked[check], 0) << check;
   }
   EXPECT_EQ(report->checked["journal.hashes"], db().Count("SELECT count(*) FROM event_rows"));

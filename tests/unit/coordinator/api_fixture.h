@@ -11,6 +11,7 @@
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
 #include "coordinator/projects/store_desk.h"
+#include "coordinator/projects/transfer.h"
 #include "coordinator/run_creator.h"
 #include "shared/base/sha256.h"
 #include "shared/capability/standard.h"
@@ -60,6 +61,7 @@ class ApiFixture : public ::testing::Test {
                                                    bell,
                                                    metrics_.counter({"hits", "help"})});
     api_->projects = &projects_;
+    api_->transfers = &transfers_;
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -170,6 +172,7 @@ class ApiFixture : public ::testing::Test {
   test::MemoryProjectNames project_names_{queries_, clock_};
   std::shared_ptr<const CommandKind> project_kind_ = project::MakeProjectKind();
   StoreDesk projects_{store_, queries_, project_names_, *project_kind_, ids_};
+  ProjectTransfer transfers_{store_, queries_, project_names_, *project_kind_, ids_};
   std::vector<std::string> rung_;
   Bell bell_;
   std::unique_ptr<ApiContext> api_;

@@ -93,6 +93,48 @@ Json ReadingOf(const Operation& operation) {
 
 Json Typed(const char* type, const char* description) { return {{"type", type}, {"description", description}}; }
 
+Json LinesOf(const char* description) { return {{"application/x-ndjson", {{"schema", Typed("string", description)}}}}; }
+
+Json ExportOf() {
+  Json responses = {{"200", {{"description", "The lines."}, {"content", LinesOf("A header, then an event a line.")}}}};
+  AddProblems(responses, {"401", "404", "409", "503"});
+  return {{"operationId", "export_project"},
+          {"tags", {"projects"}},
+          {"summary", "The whole journal as lines of JSON"},
+          {"parameters", Json::array({ProjectInPath()})},
+          {"responses", std::move(responses)}};
+}
+
+Json ImportOf() {
+  const auto query = [](const char* name, const char* description) {
+    return Json{{"name", name}, {"in", "query"}, {"description", description}, {"schema", {{"type", "string"}}}};
+  };
+  const Json headers = {{"Location", {{"description", "Path of the project."}, {"schema", {{"type", "string"}}}}},
+                        {"Idempotent-Replayed",
+                         {{"description", "`true` if the same key was used before: this is the first answer again."},
+                          {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
+  const Json answer = {{"type", "object"},
+                       {"required", {"schema_version", "project_id", "name", "event_seq", "state_digest"}},
+                       {"properties",
+                        {{"schema_version", {{"const", 1}}},
+                         {"project_id", {{"type", "string"}, {"format", "uuid"}}},
+                         {"name", {{"type", "string"}}},
+                         {"event_seq", {{"type", "integer"}}},
+                         {"state_digest", Typed("string", "Root of its state, as of the origin's.")}}}};
+  Json responses = {{"201", {{"description", "The project."}, {"headers", headers}, {"content", JsonContent(answer)}}}};
+  AddProblems(responses, {"400", "401", "409", "413", "415", "422", "503"});
+  Json parameters = Json::array();
+  parameters.push_back({{"$ref", "#/components/parameters/IdempotencyKey"}});
+  parameters.push_back(query("as", "Its name here; else the one it had."));
+  parameters.push_back(query("by", "Who says so; with an API key it may be left out."));
+  return {{"operationId", "import_project"},
+          {"tags", {"projects"}},
+          {"summary", "Make a project of an export"},
+          {"parameters", std::move(parameters)},
+          {"requestBody", {{"required", true}, {"content", LinesOf("As they were exported, to the byte; 128 MiB at most.")}}},
+          {"responses", std::move(responses)}};
+}
+
 void AddSchemas(Json& schemas) {
   const Json version = {{"const", 1}, {"description", "Raised when a member changes its meaning or goes; new ones do not raise it."}};
   const Json id = {{"type", "string"}, {"format", "uuid"}};
@@ -165,6 +207,8 @@ Json WithProjects(Json document) {
     }
   }
   paths["/v1/projects/{project}/events"]["get"] = EventsOf(document["paths"]["/v1/workflows/{id}/events"]["get"]);
+  paths["/v1/projects/{project}/export"]["get"] = ExportOf();
+  paths["/v1/projects/import"]["post"] = ImportOf();
   Replace(document["paths"], paths);
   AddSchemas(schemas);
   Replace(document["components"]["schemas"], schemas);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/random.h"
+#include "shared/kinds/project/check.h"
 #include "tests/unit/kinds/project/project_driver.h"
 
 namespace acl::project {
@@ -76,6 +77,8 @@ TEST(ProjectHistories, RandomOnesHold) {
     ProjectDriver project;
     for (int i = 0; i < kCommands; ++i) Happen(random, project);
     ASSERT_EQ(project.Replayed().Root(), project.state.Root()) << "seed " << seed;
+    const Status sound = CheckState(project.state);
+    ASSERT_TRUE(sound) << "seed " << seed << ": " << sound.message();
     const auto wrong = Wrong(project);
     ASSERT_FALSE(wrong) << "seed " << seed << ": " << *wrong;
   }
