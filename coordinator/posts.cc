@@ -22,7 +22,8 @@ Turn PostsTurn(const TurnContext& context, milliseconds period) {
       if (!answer.holder) queues.insert(answer.queue);  // a holder hears of it with its heartbeat
     }
     for (const std::string& queue : queues) context.ring(queue);
-    if (delivered->dropped > 0) log.Warn("dropped what was said to subjects that have ended or are not there", {{"posts", delivered->dropped}});
+    if (delivered->dropped > 0)
+      log.Warn("dropped what was said to subjects that have ended or are not there", {{"posts", delivered->dropped}});
     return delivered->more ? milliseconds(0) : period;
   };
 }

@@ -72,18 +72,18 @@ struct ApiContext {
 void AddApiRoutes(Router& router, const ApiContext& api);
 
 // The parts, one file each.
-void AddSubmitRoutes(Router& router, const ApiContext& api);      // POST /v1/workflows, POST /v1/validate
-void AddSubmitManyRoutes(Router& router, const ApiContext& api);  // POST /v1/workflows/batch
-void AddRunRoutes(Router& router, const ApiContext& api);         // GET /v1/workflows, /{id}, /{id}/files ...
-void AddStepRoutes(Router& router, const ApiContext& api);        // /{id}/steps/{step_id}
-void AddActionRoutes(Router& router, const ApiContext& api);      // cancel pause resume signal resolve
-void AddJournalRoutes(Router& router, const ApiContext& api);     // /{id}/events
-void AddContentRoutes(Router& router, const ApiContext& api);     // PUT /v1/contents/{sha256}
-void AddScheduleRoutes(Router& router, const ApiContext& api);    // /v1/schedules
-void AddTaskRunRoutes(Router& router, const ApiContext& api);     // /v1/projects/{project}/tasks/{task_id}/runs
-void AddProjectRoutes(Router& router, const ApiContext& api);     // /v1/projects
+void AddSubmitRoutes(Router& router, const ApiContext& api);           // POST /v1/workflows, POST /v1/validate
+void AddSubmitManyRoutes(Router& router, const ApiContext& api);       // POST /v1/workflows/batch
+void AddRunRoutes(Router& router, const ApiContext& api);              // GET /v1/workflows, /{id}, /{id}/files ...
+void AddStepRoutes(Router& router, const ApiContext& api);             // /{id}/steps/{step_id}
+void AddActionRoutes(Router& router, const ApiContext& api);           // cancel pause resume signal resolve
+void AddJournalRoutes(Router& router, const ApiContext& api);          // /{id}/events
+void AddContentRoutes(Router& router, const ApiContext& api);          // PUT /v1/contents/{sha256}
+void AddScheduleRoutes(Router& router, const ApiContext& api);         // /v1/schedules
+void AddTaskRunRoutes(Router& router, const ApiContext& api);          // /v1/projects/{project}/tasks/{task_id}/runs
+void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/projects
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
-void AddFleetRoutes(Router& router, const ApiContext& api);       // workers queues leases quarantine
-void AddReferenceRoutes(Router& router, const ApiContext& api);   // capabilities, openapi, schema
+void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
+void AddReferenceRoutes(Router& router, const ApiContext& api);        // capabilities, openapi, schema
 
 }  // namespace acl::coordinator

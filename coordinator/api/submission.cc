@@ -1,6 +1,6 @@
-#include "shared/base/limits.h"
-#include "coordinator/api/contents.h"
 #include "coordinator/api/submission.h"
+#include "coordinator/api/contents.h"
+#include "shared/base/limits.h"
 
 #include <fmt/format.h>
 

@@ -30,7 +30,8 @@ OrRefusal<Linking> TakeLinking(const HttpRequest& request, Json& body) {
     body.erase("token");
   }
   if (linking.by.empty())
-    return Problem(422, "invalid-request", "'by' is missing: who runs it", Json::array({ErrorItem("missing-member", "'by' is missing", "/by")}));
+    return Problem(422, "invalid-request", "'by' is missing: who runs it",
+                   Json::array({ErrorItem("missing-member", "'by' is missing", "/by")}));
   return linking;
 }
 

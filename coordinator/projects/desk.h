@@ -52,7 +52,7 @@ class ProjectDesk {
   struct Asked {
     project::Command command;
     std::optional<std::string> request_key;
-    std::optional<Json> same_as;  // what the key stands for, if not the command itself
+    std::optional<Json> same_as;               // what the key stands for, if not the command itself
     std::optional<std::int64_t> expected_seq;  // refused with CHANGED and what came since, if the project is not there any more
   };
   // kNotFound: no such project. kInvalid: the key was used for another command (IsKeyConflict). kCorrupt: it is quarantined, and why.

@@ -9,20 +9,31 @@
 namespace acl::coordinator {
 namespace {
 
-CheckedReference CheckRun(Queries& queries, const std::string& id) {
-  const auto run = SubjectId::Parse(id);
-  auto found = run ? queries.GetSubject(*run) : Result<SubjectView>(Code::kNotFound, "");
+// kNotFound: none that this project may know of.
+Result<SubjectView> Look(Queries& queries, const ProjectId& project, const std::optional<SubjectId>& subject) {
+  if (!subject) return Error{Code::kNotFound, "no id"};
+  auto found = queries.GetSubject(*subject);
+  if (found && found->project != project && found->project != kDefaultProject) return Error{Code::kNotFound, "another project's"};
+  return found;
+}
+
+CheckedReference CheckRun(Queries& queries, const ProjectId& project, const std::string& id) {
+  auto found = Look(queries, project, SubjectId::Parse(id));
   if (found && found->listing) return {"", "ok", "it is " + found->listing->status};
   if (found || found.code() == Code::kNotFound) return {"", "gone", "there is no such run"};
   return {"", "unchecked", found.message()};
 }
 
-CheckedReference CheckEvent(Queries& queries, std::string_view text) {
+CheckedReference CheckEvent(Queries& queries, const ProjectId& project, std::string_view text) {
   const auto slash = text.find('/');
   const auto subject = SubjectId::Parse(text.substr(0, slash));
   std::int64_t seq = 0;
   if (slash != std::string_view::npos) std::from_chars(text.data() + slash + 1, text.data() + text.size(), seq);
   if (!subject || seq < 1) return {"", "gone", "there is no such event"};
+  if (auto of = Look(queries, project, subject); !of) {
+    if (of.code() == Code::kNotFound) return {"", "gone", "there is no such event"};
+    return {"", "unchecked", of.message()};
+  }
   auto found = queries.Events(*subject, seq - 1, 1);
   if (!found) return {"", "unchecked", found.message()};
   if (found->empty() || found->front().seq != seq) return {"", "gone", "there is no such event"};
@@ -38,11 +49,11 @@ CheckedReference CheckOwn(const Map& all, const std::string& id, const char* wha
   return {"", "ok", fmt::format("it is {}", NameOf(found->second.status))};
 }
 
-CheckedReference Check(Queries& queries, const project::Work& work, const std::string& reference) {
+CheckedReference Check(Queries& queries, const ProjectId& project, const project::Work& work, const std::string& reference) {
   const std::string_view kind = project::KindOfReference(reference);
   const std::string rest = reference.size() > kind.size() ? reference.substr(kind.size() + 1) : "";
-  if (kind == "run") return CheckRun(queries, rest);
-  if (kind == "event") return CheckEvent(queries, rest);
+  if (kind == "run") return CheckRun(queries, project, rest);
+  if (kind == "event") return CheckEvent(queries, project, rest);
   if (kind == "goal") return CheckOwn(work.goals, rest, "goal");
   if (kind == "task") return CheckOwn(work.tasks, rest, "task");
   return {"", "unchecked", "it is outside: whoever reads it sees"};
@@ -50,10 +61,11 @@ CheckedReference Check(Queries& queries, const project::Work& work, const std::s
 
 }  // namespace
 
-std::vector<CheckedReference> CheckReferences(Queries& queries, const project::Work& work, const std::vector<std::string>& references) {
+std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::Work& work,
+                                              const std::vector<std::string>& references) {
   std::vector<CheckedReference> checked;
   for (const std::string& reference : references) {
-    checked.push_back(Check(queries, work, reference));
+    checked.push_back(Check(queries, project, work, reference));
     checked.back().reference = reference;
   }
   return checked;

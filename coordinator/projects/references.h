@@ -18,7 +18,9 @@ struct CheckedReference {
   std::string why;    // for people
 };
 
-std::vector<CheckedReference> CheckReferences(Queries& queries, const project::Work& work, const std::vector<std::string>& references);
+// `project`: runs and events of others are not there for it; those of the default project, which are everybody's, are.
+std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::Work& work,
+                                              const std::vector<std::string>& references);
 Json ToJson(const std::vector<CheckedReference>& checked);
 
 }  // namespace acl::coordinator

@@ -43,7 +43,7 @@ const std::vector<Place>& Places() {
       {"effect.after_send", false},  {"effect.after_reply", false},      {"commit.before", true},         {"commit.after_send", true},
       {"commit.after_ok", false},    {"outbox.before_publish", false},   {"outbox.after_publish", false}, {"offset.before_commit", false},
       {"snapshot.after_put", false}, {"snapshot.before_pointer", false}, {"reaper.after_select", false},  {"create.after_grant", false},
-      {"grants.before_read", false}, {"command.before", true},           {"command.opened", true},         {"command.written", true},
+      {"grants.before_read", false}, {"command.before", true},           {"command.opened", true},        {"command.written", true},
       {"command.committed", true},
   };
   return places;

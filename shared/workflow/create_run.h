@@ -23,8 +23,8 @@ struct CreateRequest {
     std::string task_id;
   };
   std::optional<Task> task;
-  std::string session_id;         // value of {{session_id}}; empty: the run's id
-  TraceContext trace;             // of the request and its span, for logs and traces; may be empty
+  std::string session_id;  // value of {{session_id}}; empty: the run's id
+  TraceContext trace;      // of the request and its span, for logs and traces; may be empty
   Json labels = Json::object();
   std::optional<std::string> request_key;  // Idempotency-Key
   Hash256 request_hash{};                  // of the canonical request

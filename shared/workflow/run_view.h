@@ -52,11 +52,11 @@ struct CompensationView {
 struct RunView {
   std::string name, version, owner;
   std::string project_id, task_id;  // of the task that it is of; empty: of none
-  std::string trace_id;       // of the request that submitted it; may be empty
-  std::string status;         // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
-  bool closed = false;        // nothing will happen any more
-  bool rolling_back = false;  // FAILED, compensations still to come
-  std::string reason;         // step_failed timeout cancelled; empty while all is well
+  std::string trace_id;             // of the request that submitted it; may be empty
+  std::string status;               // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
+  bool closed = false;              // nothing will happen any more
+  bool rolling_back = false;        // FAILED, compensations still to come
+  std::string reason;               // step_failed timeout cancelled; empty while all is well
   std::string error;
   std::string failed_step;  // its name
   std::optional<WallTime> created_at, started_at, completed_at, deadline;

@@ -62,7 +62,7 @@ TEST_F(Continuity, ACoordinatorMayDieAtEveryBoundaryOfACommand) {
   for (const char* place : {"command.before", "command.opened", "command.written", "command.committed"}) {
     SCOPED_TRACE(place);
     WriteFile(orders / place, "kill");
-    const std::string title = std::string("task of ") + place, key = std::string("key of ") + place;
+    const std::string title = std::string("task of ") + place, key = std::string("key-of-") + place;
     const Json task = {{"goal_id", "g1"}, {"title", title}};
     EXPECT_NE(Say("add_task", task, "ann", key, 0).status / 100, 2) << "it was killed";
     EXPECT_EQ(fleet_->coordinator(0).Wait(), 128 + SIGKILL);
@@ -140,7 +140,8 @@ TEST_F(Continuity, NothingIsInferredFromReadingOrFromSilence) {
       << "nobody said that it ended, and its claim still holds";
   // The claim's time is over: that is an event, and the checkpoint is kept.
   Psql(fleet_->database_url(), "UPDATE timers SET fire_at = now() - interval '1 second'");
-  ASSERT_TRUE(WaitUntil([&] { return Count("SELECT count(*) FROM events WHERE event_type = 'task.claim_expired'") == 1; })) << fleet_->Logs();
+  ASSERT_TRUE(WaitUntil([&] { return Count("SELECT count(*) FROM events WHERE event_type = 'task.claim_expired'") == 1; }))
+      << fleet_->Logs();
   EXPECT_EQ(Psql(fleet_->database_url(), "SELECT status FROM project_tasks WHERE task_id = 't2'"), "todo");
   EXPECT_EQ(Psql(fleet_->database_url(), "SELECT next_step FROM checkpoints WHERE task_id = 't2'"), "Name the hero");
 }
@@ -196,7 +197,8 @@ TEST_F(Continuity, TheGuideAndItsExampleDoWhatTheySay) {
   const RunResult typed = RunProgram({"sh", "-c", script}, environment);
   EXPECT_EQ(typed.exit_code, 0) << typed.out << typed.err;
   EXPECT_NE(typed.out.find("Copy customers L to Z"), std::string::npos) << typed.out;
-  const RunResult book = RunProgram({std::filesystem::path(ACL_SOURCE_DIR) / "examples/continuity/run.sh", fleet_->folder() / "book"}, environment);
+  const RunResult book =
+      RunProgram({std::filesystem::path(ACL_SOURCE_DIR) / "examples/continuity/run.sh", fleet_->folder() / "book"}, environment);
   EXPECT_EQ(book.exit_code, 0) << book.out << book.err << fleet_->Logs();
   EXPECT_NE(book.out.find("book: ok"), std::string::npos) << book.out;
 }

@@ -25,10 +25,10 @@ std::string AnswerText(const ProjectDesk::Done& done) {
 }  // namespace
 
 void ProjectReport::Add(const ProjectReport& other) {
-  for (auto member : {&ProjectReport::commands, &ProjectReport::refused, &ProjectReport::repeats, &ProjectReport::given_up,
-                      &ProjectReport::started, &ProjectReport::taken, &ProjectReport::expired, &ProjectReport::late_refused,
-                      &ProjectReport::completed, &ProjectReport::abandoned, &ProjectReport::killed, &ProjectReport::frozen,
-                      &ProjectReport::unknown, &ProjectReport::snapshots, &ProjectReport::together}) {
+  for (auto member :
+       {&ProjectReport::commands, &ProjectReport::refused, &ProjectReport::repeats, &ProjectReport::given_up, &ProjectReport::started,
+        &ProjectReport::taken, &ProjectReport::expired, &ProjectReport::late_refused, &ProjectReport::completed, &ProjectReport::abandoned,
+        &ProjectReport::killed, &ProjectReport::frozen, &ProjectReport::unknown, &ProjectReport::snapshots, &ProjectReport::together}) {
     this->*member += other.*member;
   }
   violations.insert(violations.end(), other.violations.begin(), other.violations.end());
@@ -36,7 +36,8 @@ void ProjectReport::Add(const ProjectReport& other) {
 
 std::string ProjectReport::ToString() const {
   return fmt::format(
-      "{} commands, {} refused, {} repeats, {} given up, {} started, {} taken, {} expired, {} late holders refused, {} completed, {} blocked "
+      "{} commands, {} refused, {} repeats, {} given up, {} started, {} taken, {} expired, {} late holders refused, {} completed, {} "
+      "blocked "
       "as abandoned, {} desks killed, {} frozen, {} outcomes unknown, {} snapshots, {} violations",
       commands, refused, repeats, given_up, started, taken, expired, late_refused, completed, abandoned, killed, frozen, unknown, snapshots,
       violations.size());
@@ -343,7 +344,9 @@ void ProjectWorld::CheckClaims(const MemorySubject& subject) {
   for (const Event& event : subject.events) {
     const Json payload = *ParseJson(*event.payload, kStoredJson);
     const std::string task = payload.value("task_id", ""), by = payload.value("by", "");
-    const auto wrong = [&](const std::string& what) { Violated(fmt::format("event {} of {}: {}", event.seq, subject.id.ToString(), what)); };
+    const auto wrong = [&](const std::string& what) {
+      Violated(fmt::format("event {} of {}: {}", event.seq, subject.id.ToString(), what));
+    };
     namespace events = project::events;
     const bool given = event.type == events::kTaskStarted || event.type == events::kTaskReopened;
     if (given || event.type == events::kClaimRenewed) {

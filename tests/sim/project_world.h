@@ -112,8 +112,8 @@ class ProjectWorld {
   std::vector<std::unique_ptr<Desk>> desks_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<ProjectId> projects_;
-  std::map<std::string, std::string> answered_;  // by request key: what was answered first
-  std::map<std::pair<ProjectId, std::string>, std::string> titles_;  // of tasks whose adding was answered
+  std::map<std::string, std::string> answered_;                                     // by request key: what was answered first
+  std::map<std::pair<ProjectId, std::string>, std::string> titles_;                 // of tasks whose adding was answered
   std::map<std::tuple<ProjectId, std::string, std::int64_t>, std::string> claims_;  // by project, task and token: who was told to have it
   ProjectReport report_;
 };

@@ -224,9 +224,8 @@ void Decider::CheckRun(const Task& task, const Json& evidence) const {
   const std::string& run_id = evidence.at("run_id").get_ref<const std::string&>();
   const auto run = std::find_if(task.runs.begin(), task.runs.end(), [&](const TaskRun& one) { return one.run_id == run_id; });
   if (run == task.runs.end()) {
-    Conflict("EVIDENCE_MISSING",
-             fmt::format("run {} is none of the last {} runs of task {}: `airun task run {} FILE` makes one", run_id, kMostTaskRuns, task.id,
-                         task.id));
+    Conflict("EVIDENCE_MISSING", fmt::format("run {} is none of the last {} runs of task {}: `airun task run {} FILE` makes one", run_id,
+                                             kMostTaskRuns, task.id, task.id));
   }
   if (!run->ended_at) Conflict("EVIDENCE_MISSING", fmt::format("run {} has not ended yet, as far as this project has heard", run_id));
   if (run->status != "COMPLETED") Conflict("EVIDENCE_MISSING", fmt::format("run {} ended {}, not COMPLETED", run_id, run->status));

@@ -17,8 +17,7 @@ inline constexpr std::string_view kTaskAdded = "task.added", kTaskChanged = "tas
                                   kBlockerResolved = "task.blocker_resolved", kTaskUnblocked = "task.unblocked",
                                   kTaskCompleted = "task.completed", kTaskReopened = "task.reopened", kTaskWithdrawn = "task.withdrawn",
                                   kClaimRenewed = "task.claim_renewed", kClaimExpired = "task.claim_expired",
-                                  kDependencyReopened = "dependency.reopened", kRunLinked = "task.run_linked",
-                                  kRunEnded = "task.run_ended";
+                                  kDependencyReopened = "dependency.reopened", kRunLinked = "task.run_linked", kRunEnded = "task.run_ended";
 inline constexpr std::string_view kCheckpoint = "checkpoint.updated";
 inline constexpr std::string_view kRefused = "command.refused";
 }  // namespace events

@@ -27,7 +27,7 @@ struct NextStep {
   std::string task, title, next_step;  // empty for `propose` but the last, which says what is asked
   std::string step_from;               // `checkpoint`, `blocker` or `title`: where the step's words are from
   std::vector<std::string> context_refs;
-  std::vector<Blocker> blockers;  // with how to lift them in next_step
+  std::vector<Blocker> blockers;        // with how to lift them in next_step
   std::vector<std::string> open_tasks;  // the first kMostOpenListed; `counts` has how many there are
   struct Loser {
     std::string task, decided_by;  // the line of the order above by which it came later: `rule`, `blocked_order`, `priority`,

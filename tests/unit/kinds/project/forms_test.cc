@@ -56,9 +56,9 @@ TEST(Forms, EvidenceSaysWhatItsKindNeeds) {
   EXPECT_TRUE(CheckEvidence("e", {{"kind", "artifact"}, {"sha256", std::string(64, '0')}, {"bytes", 12u}}).ok());
   EXPECT_TRUE(CheckEvidence("e", {{"kind", "check"}, {"command", "./dev test"}, {"exit_code", 0}}).ok());
   for (const Json& bad :
-       {Json("word"), Json{{"kind", "feeling"}}, Json{{"kind", "person"}, {"by", "bo"}},
-        Json{{"kind", "run"}, {"run_id", "x"}}, Json{{"kind", "run"}},
-        Json{{"kind", "check"}, {"command", "make"}, {"exit_code", 2}}, Json{{"kind", "artifact"}, {"sha256", "abc"}, {"bytes", 12u}}}) {
+       {Json("word"), Json{{"kind", "feeling"}}, Json{{"kind", "person"}, {"by", "bo"}}, Json{{"kind", "run"}, {"run_id", "x"}},
+        Json{{"kind", "run"}}, Json{{"kind", "check"}, {"command", "make"}, {"exit_code", 2}},
+        Json{{"kind", "artifact"}, {"sha256", "abc"}, {"bytes", 12u}}}) {
     EXPECT_EQ(CheckEvidence("e", bad).code(), Code::kInvalid) << bad.dump();
   }
 }
