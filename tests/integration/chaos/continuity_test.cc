@@ -144,11 +144,11 @@ TEST_F(ContinuityRowsTest, AClaimThatIsHeldIsOpen) {
   EXPECT_EQ(*CountOpenClaims((*copy)->conninfo(), "chaos-2-"), 0) << "of another workload";
 }
 
-struct Violation {
+struct ProjectViolation {
   const char *id, *name, *sql;
 };
 
-const Violation kViolations[] = {
+const ProjectViolation kProjectViolations[] = {
     {"c01", "an acknowledged checkpoint is gone", "UPDATE journal_rows SET type = 'task.changed' WHERE type = 'checkpoint.updated'"},
     {"c01", "a command is there twice",
      "INSERT INTO journal_rows SELECT subject_id, (SELECT max(seq) + 1 FROM journal_rows x WHERE x.subject_id = j.subject_id), journal_id, "
@@ -170,7 +170,7 @@ const Violation kViolations[] = {
 };
 
 TEST_F(ContinuityRowsTest, EachFindsItsOwnViolation) {
-  for (const Violation& violation : kViolations) {
+  for (const ProjectViolation& violation : kProjectViolations) {
     SCOPED_TRACE(fmt::format("{}: {}", violation.id, violation.name));
     auto copy = test::TestDatabase::Copy(*database_);
     ASSERT_TRUE(copy.ok()) << copy.message();
