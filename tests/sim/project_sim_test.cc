@@ -71,7 +71,7 @@ TEST_P(ProjectMutants, IsNoticed) {
   EXPECT_FALSE(noticed.empty()) << mistake.name << " goes unnoticed";
   std::cout << "mutant: " << mistake.name << " | " << noticed << "\n";
 }
-INSTANTIATE_TEST_SUITE_P(Sim, ProjectMutants, ::testing::ValuesIn(kProjectMistakes), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sim, ProjectMutants, ::testing::ValuesIn(kProjectMistakes), [](const auto& one) { return one.param.name; });
 #else
 static_assert(!Mutant("task_token_ignored"), "a mistake is compiled into a build that is not `mutants`");
 #endif
