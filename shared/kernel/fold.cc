@@ -185,6 +185,11 @@ void WordAlso(const std::vector<Folded::Also>& also, StoredText& out) {
 
 Result<Folded> Fold(const SubjectKind& kind, Document& state, EventDraft draft) {
   Folded folded;
+  for (const std::string_view ours : {kAlsoKey, kDeltaKey, kRootKey}) {  // twice in one payload, they could not be read back
+    if (draft.facts.is_object() && draft.facts.contains(ours))
+      return Error{Code::kInternal,
+                   fmt::format("kind '{}': event '{}' has a fact \"{}\", which is the journal's word", kind.Name(), draft.type, ours)};
+  }
   folded.delta = kind.Evolve(state, draft);
   if (!folded.delta.empty()) {
     Status applied = state.Apply(folded.delta);

@@ -25,7 +25,7 @@
 // Not said by people:
 //   expire_claim        task_id, token: what the clock says, by a timer
 //   link_run            task_id, run_id, [token]: a run of the task is being made
-//   end_run             task_id, run_id, status, head_seq, state_root, [error]: what the run said when it ended
+//   end_run             task_id, run_id, status, head_seq, run_root, [error]: what the run said when it ended
 
 #include <optional>
 #include <string>

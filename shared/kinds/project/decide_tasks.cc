@@ -325,7 +325,7 @@ void Decider::EndRun() {
                 {"run_id", arguments_.Text("run_id", kMostTitleBytes)},
                 {"status", arguments_.Text("status", kMostTitleBytes)},
                 {"head_seq", arguments_.Number("head_seq", 0, 0, INT64_MAX)},
-                {"state_root", arguments_.Text("state_root", kMostTitleBytes)}};
+                {"run_root", arguments_.Text("run_root", kMostTitleBytes)}};
   if (const Json* error = arguments_.Find("error"); error != nullptr && error->is_string()) {
     facts["error"] = StorableText(std::string_view(error->get_ref<const std::string&>()).substr(0, kMostReasonBytes));
   }

@@ -169,7 +169,7 @@ class Evolver {
       if (run.run_id != run_id) continue;
       run.status = Text(facts_, "status");
       run.head_seq = facts_.at("head_seq");
-      run.state_root = Text(facts_, "state_root");
+      run.state_root = Text(facts_, "run_root");
       run.ended_at = draft_.at;
     }
     return true;

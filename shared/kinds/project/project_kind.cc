@@ -130,7 +130,7 @@ class ProjectKind final : public CommandKind {
                       {"run_id", said.value("run_id", "")},
                       {"status", said.value("status", "")},
                       {"head_seq", payload.value("head_seq", std::int64_t(0))},
-                      {"state_root", payload.value("state_root", "")}};
+                      {"run_root", payload.value("state_root", "")}};
     if (said.contains("error")) arguments["error"] = said.at("error");
     return DecisionOf(project::Decide(state, {"end_run", std::move(arguments), "the run"}, now));
   }

@@ -7,6 +7,7 @@
 
 #include "coordinator/commands/settle.h"
 #include "shared/base/random.h"
+#include "shared/kernel/fold.h"
 #include "shared/kinds/project/next_step.h"
 #include "shared/kinds/project/project_kind.h"
 #include "shared/postgres/pg_project_names.h"
@@ -229,6 +230,36 @@ TEST_P(ProjectsConformance, WhatWasPostedIsDecidedBeforeACommand) {
   const auto events = Journal(SubjectOf(project));
   EXPECT_EQ(events[events.size() - 2].type, "task.claim_expired");
   EXPECT_EQ(harness().UnreadInbox(SubjectOf(project)), 0);
+}
+
+TEST_P(ProjectsConformance, ARunsEndIsAnEventAndTheJournalStillVerifies) {
+  const ProjectId project = NewProject();
+  Fill(project, 1);
+  Must(project, "start_task", {{"task_id", "t1"}});
+  const std::string run = NewUuid7().ToString();
+  Must(project, "link_run", {{"task_id", "t1"}, {"run_id", run}});
+  InboxPost post = NewPost(SubjectOf(project), "run_ended");
+  post.payload = DumpJson({{"from", run},
+                           {"head_seq", 12},
+                           {"state_root", std::string(64, '1')},
+                           {"said", {{"run_id", run}, {"task_id", "t1"}, {"status", "COMPLETED"}}}});
+  MustPost(post);
+  Turn settle = Settling();
+  ASSERT_TRUE(settle());
+  const auto view = NewDesk()->Read(project);
+  ASSERT_TRUE(view) << view.error();
+  const auto& runs = (*view)->work->tasks.at("t1").runs;
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].status, "COMPLETED");
+  EXPECT_EQ(runs[0].head_seq, 12);
+  EXPECT_EQ(runs[0].state_root, std::string(64, '1'));
+  EXPECT_FALSE(Must(project, "complete_task", {{"task_id", "t1"}, {"evidence", {{{"kind", "run"}, {"run_id", run}}}}}).refused);
+  // No kind may say a word of the journal's own.
+  Document state = (*view)->state;
+  EventDraft draft;
+  draft.type = "task.run_ended";
+  draft.facts = {{"task_id", "t1"}, {"state_root", "x"}};
+  EXPECT_EQ(FoldDraft(*kind_, state, std::move(draft)).code(), Code::kInternal);
 }
 
 TEST_P(ProjectsConformance, ARenewedClaimDoesNotRunOutByItsOldTimer) {
