@@ -116,6 +116,9 @@ CREATE TABLE checkpoints (
   PRIMARY KEY (project_id, task_id)
 );
 GRANT SELECT, INSERT, UPDATE, DELETE ON goals, project_tasks, checkpoints TO acl_service;
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON goals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON project_tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER not_truncated BEFORE TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Rows as shared/kernel/command.h's ShownRow: by table and id, columns as a JSON object; without one the row goes.
 CREATE FUNCTION show_rows(p_subject uuid, p_table text[], p_id text[], p_row text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$

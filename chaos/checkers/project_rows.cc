@@ -42,6 +42,7 @@ SELECT p.project_id::text, e.seq::text, e.type, ((extract(epoch FROM e.at) * 100
 FROM projects p JOIN event_rows e ON e.subject_id = p.project_id WHERE starts_with(p.name, $prefix::text) ORDER BY p.project_id, e.seq)"},
                    [](const pg::Rows& rows, int row) {
                      Json facts = Stored(rows.IsNull(row, 5) ? "{}" : rows.Text(row, 5));
+                     if (!facts.is_object()) facts = Json::object();  // it cannot be read: the journal's own checks say so
                      for (const auto& key : {kDeltaKey, kRootKey})
                        facts.erase(std::string(key));  // what happened, not what it did to the state
                      return Json{{"project", rows.Text(row, 0)}, {"seq", std::stoll(rows.Text(row, 1))},

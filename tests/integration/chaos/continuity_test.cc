@@ -151,9 +151,11 @@ struct ProjectViolation {
 const ProjectViolation kProjectViolations[] = {
     {"c01", "an acknowledged checkpoint is gone", "UPDATE journal_rows SET type = 'task.changed' WHERE type = 'checkpoint.updated'"},
     {"c01", "a command is there twice",
-     "INSERT INTO journal_rows SELECT subject_id, (SELECT max(seq) + 1 FROM journal_rows x WHERE x.subject_id = j.subject_id), journal_id, "
+     "INSERT INTO journal_rows (subject_id, seq, journal_id, type, schema_version, producer_version, token, at, checksum, content_hash, "
+     "chain, payload, apart, root) SELECT subject_id, (SELECT max(seq) + 1 FROM journal_rows x WHERE x.subject_id = j.subject_id), "
+     "journal_id, "
      "type, schema_version, producer_version, "
-     "token, at, checksum, content_hash, chain, payload, apart FROM journal_rows j WHERE type = 'goal.created'"},
+     "token, at, checksum, content_hash, chain, payload, apart, root FROM journal_rows j WHERE type = 'goal.created'"},
     {"c01", "behind what was answered", "UPDATE journal_rows SET seq = 100 WHERE type = 'goal.created'"},
     {"c02", "an answer is forgotten", "DELETE FROM command_answers WHERE request_key = 'k2'"},
     {"c02", "another answer is kept", "UPDATE command_answers SET event_seq = event_seq + 1 WHERE request_key = 'k4'"},
