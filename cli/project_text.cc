@@ -158,7 +158,7 @@ void PrintCut(Session* session, const Json& answer, const std::string& way_out) 
 
 void PrintActive(Session* session, const Json& work) {
   if (!work.contains("active_task")) return;
-  const Json task = work["active_task"];
+  const Json& task = work["active_task"];
   Heading(session, "BEING DONE");
   PrintField(session, TextOf(task, "task_id"), TextOf(task, "title"));
   PrintField(session, "goal", TextOf(ObjectOf(task, "goal"), "text"));

@@ -16,8 +16,8 @@ struct DutyPlan {
   milliseconds unserved{2'000};  // how often to look for what no worker is there to decide
   // Of projects, and how often to look for what was posted to them. Null: there are none.
   CommandService* projects = nullptr;
-  milliseconds settle{1'000};
-  milliseconds posts{1'000};  // how often to look for what subjects say to each other
+  milliseconds settle{3'000};
+  milliseconds posts{3'000};  // how often to look for what subjects say to each other
 };
 
 struct PlannedDuty {

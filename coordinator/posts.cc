@@ -9,6 +9,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kPostsAtOnce = 256;
+constexpr milliseconds kPostsBusy{300};  // where something is said, more may follow
 
 }  // namespace
 
@@ -24,7 +25,7 @@ Turn PostsTurn(const TurnContext& context, milliseconds period) {
     for (const std::string& queue : queues) context.ring(queue);
     if (delivered->dropped > 0)
       log.Warn("dropped what was said to subjects that have ended or are not there", {{"posts", delivered->dropped}});
-    return delivered->more ? milliseconds(0) : period;
+    return delivered->more ? milliseconds(0) : delivered->posted.empty() ? period : kPostsBusy;
   };
 }
 

@@ -9,6 +9,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kSettledAtOnce = 64;
+constexpr milliseconds kSettledBusy{300};  // where something was posted, more may follow
 
 }  // namespace
 
@@ -27,7 +28,7 @@ Turn SettleTurn(const TurnContext& context, CommandService& commands, std::strin
       if (done || done.code() == Code::kCorrupt) continue;  // a person's, and said where it was found
       log.Warn("what was posted could not be decided; tried again", {{"subject", one.subject}, {"error", done.message()}});
     }
-    return settled && found->size() >= kSettledAtOnce ? milliseconds(0) : period;
+    return !settled ? period : found->size() >= kSettledAtOnce ? milliseconds(0) : kSettledBusy;
   };
 }
 
