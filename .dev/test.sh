@@ -67,7 +67,7 @@ sanitize() {  # PRESET BINARY...
 }
 
 # Known mistakes, each compiled into a build of its own and chosen by name; the simulator must notice every one (docs/mutants.md).
-quick_mutants='no_fence|stale_claim|no_task_compare|effect_without_key|no_ready_row_with_the_reap'
+quick_mutants='task_token_ignored|answers_forgotten|no_fence|stale_claim|no_task_compare|effect_without_key|no_ready_row_with_the_reap'
 mutants() {  # quick | all
   local select='IsNoticed|MutantsBuild'
   [ "$1" = all ] || select="IsNoticed/($quick_mutants)"

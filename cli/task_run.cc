@@ -1,12 +1,8 @@
 // airun task run TASK FILE: a run that belongs to a task of a project.
 #include "cli/app.h"
-#include "cli/follow.h"
 #include "cli/format.h"
-#include "cli/numbers.h"
 #include "cli/project_words.h"
-#include "cli/run_text.h"
-#include "cli/spec_file.h"
-#include "cli/upload.h"
+#include "cli/run_file.h"
 
 namespace acl::cli {
 
@@ -32,59 +28,32 @@ const project::Operation& TaskRun() {
   return operation;
 }
 
-struct TaskRunOptions {
-  std::shared_ptr<SpecFileOptions> spec = std::make_shared<SpecFileOptions>();
-  std::vector<std::string> folders;
-  bool wait = false;
-  double timeout = 0;
-};
-
-Result<Json> Submit(Session* session, const TaskRunOptions& options, const ProjectWords& words) {
+void RunTask(Session* session, const RunFileOptions& options, const ProjectWords& words) {
   auto project = words.Project();
-  if (!project) return project.error();
+  if (!project) return session->Fail(project.error());
   auto actor = words.Actor();
-  if (!actor) return actor.error();
+  if (!actor) return session->Fail(actor.error());
   auto arguments = words.Arguments(TaskRun(), *actor);
-  if (!arguments) return arguments.error();
-  auto body = ReadSpecFile(session, *options.spec);
-  if (!body) return body;
-  auto api = session->Api();
-  if (!api) return api.error();
-  if (!options.folders.empty()) {
-    auto files = Upload(session, **api, options.folders);
-    if (!files) return files.error();
-    (*body)["files"] = std::move(*files);
-  }
+  if (!arguments) return session->Fail(arguments.error());
+  auto body = ReadRunFile(session, options);
+  if (!body) return session->Fail(body.error());
   (*body)["by"] = *actor;
-  if (arguments->contains("token")) (*body)["token"] = arguments->at("token");
+  for (const char* member : {"token", "expected_seq"}) {
+    if (arguments->contains(member)) (*body)[member] = arguments->at(member);
+  }
   const std::string path = "/v1/projects/" + UrlEncode(*project) + "/tasks/" + UrlEncode(TextOf(*arguments, "task_id")) + "/runs";
-  return PostOnce(session, path, *body, words.key());
-}
-
-void RunTask(Session* session, const TaskRunOptions& options, const ProjectWords& words) {
-  auto answer = Submit(session, options, words);
+  auto answer = PostOnce(session, path, *body, words.key());
   if (!answer) return session->Fail(answer.error());
-  const std::string id = TextOf(*answer, "id");
-  if (!options.wait) return session->json() ? session->PrintJson(*answer) : session->Print(id);
-  if (!session->json()) session->Print(id);
-  auto end = WaitForEnd(session, id, LengthOf(options.timeout));
-  if (!end) return session->Fail(end.error());
-  session->json() ? session->PrintJson(*end) : session->Print(PaintedRunWord(*session, *end));
-  session->exit_code = ExitOfRun(*end);
-  if (session->exit_code != kExitOk) session->Note("airun: " + EndText(*end));
+  SayRun(session, options, *answer);
 }
 
 }  // namespace
 
 void AddTaskRun(CLI::App* task, Session* session) {
-  auto options = std::make_shared<TaskRunOptions>();
+  auto options = std::make_shared<RunFileOptions>();
   CLI::App* command = task->add_subcommand("run", TaskRun().summary);
   auto words = std::make_shared<ProjectWords>(command, session, TaskRun());
-  AddSpecFileOptions(command, options->spec);
-  command->add_option("--files", options->folders, "copy a folder into the run: DIR, or DIR=PREFIX")->allow_extra_args(false);
-  command->add_flag("--wait", options->wait, "wait for the end; exit 0 only if it COMPLETED");
-  command->add_option("--timeout", options->timeout, "with --wait: how long at most (90, 2m, 1h30m); exit 6 then, the run goes on")
-      ->transform(Duration());
+  AddRunFileOptions(command, options.get());
   command->callback([=] { RunTask(session, *options, *words); });
 }
 

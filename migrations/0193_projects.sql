@@ -120,39 +120,23 @@ CREATE TRIGGER not_truncated BEFORE TRUNCATE ON goals FOR EACH STATEMENT EXECUTE
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON project_tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Rows as shared/kernel/command.h's ShownRow: by table and id, columns as a JSON object; without one the row goes.
+-- Rows as shared/kernel/command.h's ShownRow: by table and id, columns as a JSON object; without one the row goes. Each is written whole.
 CREATE FUNCTION show_rows(p_subject uuid, p_table text[], p_id text[], p_row text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_other text;
+  v_known constant text[] := '{goals,project_tasks,checkpoints}';
+  v_keys constant text[] := '{goal_id,task_id,task_id}';
+  v_table text;
 BEGIN
-  SELECT t INTO v_other FROM unnest(p_table) AS t WHERE t NOT IN ('goals', 'project_tasks', 'checkpoints') LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'there is no table % to show rows in', v_other USING ERRCODE = 'AC006';
-  END IF;
-  IF 'goals' = ANY (p_table) THEN
-    DELETE FROM goals g USING unnest(p_table, p_id, p_row) AS r(tab, id, row) WHERE r.tab = 'goals' AND r.row IS NULL AND g.project_id = p_subject AND g.goal_id = r.id;
-    INSERT INTO goals
-      SELECT g.* FROM unnest(p_table, p_row) AS r(tab, row) CROSS JOIN LATERAL jsonb_populate_record(NULL::goals, r.row::jsonb || jsonb_build_object('project_id', p_subject)) g
-      WHERE r.tab = 'goals' AND r.row IS NOT NULL
-      ON CONFLICT (project_id, goal_id) DO UPDATE SET text = excluded.text, priority = excluded.priority, status = excluded.status, withdrawn = excluded.withdrawn,
-        created_at = excluded.created_at;
-  END IF;
-  IF 'project_tasks' = ANY (p_table) THEN
-    DELETE FROM project_tasks g USING unnest(p_table, p_id, p_row) AS r(tab, id, row) WHERE r.tab = 'project_tasks' AND r.row IS NULL AND g.project_id = p_subject AND g.task_id = r.id;
-    INSERT INTO project_tasks
-      SELECT g.* FROM unnest(p_table, p_row) AS r(tab, row) CROSS JOIN LATERAL jsonb_populate_record(NULL::project_tasks, r.row::jsonb || jsonb_build_object('project_id', p_subject)) g
-      WHERE r.tab = 'project_tasks' AND r.row IS NOT NULL
-      ON CONFLICT (project_id, task_id) DO UPDATE SET goal_id = excluded.goal_id, title = excluded.title, status = excluded.status, withdrawn = excluded.withdrawn,
-        priority = excluded.priority, acceptance_criteria = excluded.acceptance_criteria, depends_on = excluded.depends_on, holder = excluded.holder, updated_at = excluded.updated_at;
-  END IF;
-  IF 'checkpoints' = ANY (p_table) THEN
-    DELETE FROM checkpoints g USING unnest(p_table, p_id, p_row) AS r(tab, id, row) WHERE r.tab = 'checkpoints' AND r.row IS NULL AND g.project_id = p_subject AND g.task_id = r.id;
-    INSERT INTO checkpoints
-      SELECT g.* FROM unnest(p_table, p_row) AS r(tab, row) CROSS JOIN LATERAL jsonb_populate_record(NULL::checkpoints, r.row::jsonb || jsonb_build_object('project_id', p_subject)) g
-      WHERE r.tab = 'checkpoints' AND r.row IS NOT NULL
-      ON CONFLICT (project_id, task_id) DO UPDATE SET where_we_left_off = excluded.where_we_left_off, next_step = excluded.next_step,
-        needed_context_refs = excluded.needed_context_refs, blockers = excluded.blockers, "timestamp" = excluded."timestamp";
-  END IF;
+  FOREACH v_table IN ARRAY ARRAY(SELECT DISTINCT t FROM unnest(p_table) AS t) LOOP
+    IF NOT v_table = ANY (v_known) THEN
+      RAISE EXCEPTION 'there is no table % to show rows in', v_table USING ERRCODE = 'AC006';
+    END IF;
+    EXECUTE format('DELETE FROM %I g USING unnest($2, $3) AS r(tab, id) WHERE r.tab = $4 AND g.project_id = $1 AND g.%I = r.id', v_table, v_keys[array_position(v_known, v_table)])
+      USING p_subject, p_table, p_id, v_table;
+    EXECUTE format('INSERT INTO %1$I SELECT g.* FROM unnest($2, $3) AS r(tab, shown)
+      CROSS JOIN LATERAL jsonb_populate_record(NULL::%1$I, r.shown::jsonb || jsonb_build_object(''project_id'', $1)) g WHERE r.tab = $4 AND r.shown IS NOT NULL', v_table)
+      USING p_subject, p_table, p_row, v_table;
+  END LOOP;
 END $$;
 
 RESET ROLE;

@@ -31,6 +31,8 @@ HttpResponse Post(const ApiContext& api, const HttpRequest& request, const std::
     if (answer.code() == Code::kNotFound) return Problem(404, "not-found", NoSuchRun(request.Param("id")));
     return ProblemOf(answer.error());
   }
+  // No run: what is commanded reads it and makes nothing of it.
+  if (IsCommanded(answer->queue)) return Problem(404, "not-found", NoSuchRun(request.Param("id")));
   auto response = HttpResponse::OfJson(202, {{"id", id.ToString()}, {"accepted", kind}});
   if (answer->replayed) {
     Counter(api.idempotency_hits).Add();

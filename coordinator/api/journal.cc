@@ -8,6 +8,7 @@
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
 #include "shared/http/sse.h"
+#include "shared/kernel/subject_part.h"
 
 namespace acl::coordinator {
 namespace {
@@ -30,15 +31,20 @@ struct Place {
   EventFeed* feed;
 };
 
-HttpResponse Stream(const ApiContext& api, const HttpRequest& request, const SubjectId& id, std::int64_t after) {
+Result<SubjectView> Find(const ApiContext& api, const SubjectId& id, std::string_view kind) {
+  auto view = api.queries.GetSubject(id);
+  if (view && view->kind != kind) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
+  return view;
+}
+
+HttpResponse Stream(const ApiContext& api, const HttpRequest& request, const SubjectId& id, std::string_view kind, std::int64_t after) {
   if (const auto* last = request.Header("last-event-id")) {
     const auto [end, error] = std::from_chars(last->data(), last->data() + last->size(), after);
     if (error != std::errc() || end != last->data() + last->size() || after < 0) {
       return Problem(400, "bad-last-event-id", "Last-Event-ID is the event_seq of the last event seen");
     }
   }
-  auto view = api.queries.GetSubject(id);
-  if (!view) return ProblemOf(view.error());
+  if (auto view = Find(api, id, kind); !view) return ProblemOf(view.error());
   if (request.method == "HEAD") return SseResponse([](const std::shared_ptr<HttpStream>&) {});
   if (!api.feed.Reserve()) return Problem(503, "too-many-streams", "too many event streams are open; try again").With("Retry-After", "5");
   auto place = std::make_shared<Place>(&api.feed);
@@ -50,18 +56,18 @@ HttpResponse Stream(const ApiContext& api, const HttpRequest& request, const Sub
 HttpResponse GetEvents(const ApiContext& api, const HttpRequest& request) {
   auto id = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(id)) return *refusal;
-  return AnswerEvents(api, request, ValueOf(id));
+  return AnswerEvents(api, request, ValueOf(id), api.workflow_kind.Name());
 }
 
 }  // namespace
 
-HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, const SubjectId& id) {
+HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, const SubjectId& id, std::string_view kind) {
   auto after = ReadNumber(request, "after_seq", 0, 0, kMaxSeq);
   if (const auto* refusal = RefusalOf(after)) return *refusal;
   auto limit = ReadNumber(request, "limit", 200, 1, 1000);
   if (const auto* refusal = RefusalOf(limit)) return *refusal;
-  if (WantsStream(request)) return Stream(api, request, id, ValueOf(after));
-  auto view = api.queries.GetSubject(id);  // an unknown run is 404, not an empty page
+  if (WantsStream(request)) return Stream(api, request, id, kind, ValueOf(after));
+  auto view = Find(api, id, kind);  // an unknown run is 404, not an empty page
   if (!view) return ProblemOf(view.error());
   AnswerBudget::Part memory(api.answers);
   auto events = api.queries.Events(id, ValueOf(after), int(ValueOf(limit)), limits::kPageBytes);

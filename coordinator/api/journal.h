@@ -5,7 +5,7 @@
 
 namespace acl::coordinator {
 
-// Reads `after_seq`, `limit` and Last-Event-ID from the request. 404 if there is no such subject.
-HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, const SubjectId& id);
+// Reads `after_seq`, `limit` and Last-Event-ID from the request. 404 if there is no such subject of this kind.
+HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, const SubjectId& id, std::string_view kind);
 
 }  // namespace acl::coordinator

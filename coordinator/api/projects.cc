@@ -136,7 +136,7 @@ void AddProjectRoutes(Router& router, const ApiContext& api) {
   router.Add("GET", "/v1/projects/{project}/events", {}, [api](const HttpRequest& r) {
     auto project = ReadProject(api, r);
     if (const auto* refusal = RefusalOf(project)) return *refusal;
-    return AnswerEvents(api, r, SubjectId{ValueOf(project).id.uuid});
+    return AnswerEvents(api, r, SubjectId{ValueOf(project).id.uuid}, "project");
   });
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "coordinator/api/forms.h"
+#include "coordinator/known_specs.h"
 #include "shared/base/canonical_json.h"
 
 namespace acl::coordinator {
@@ -153,6 +154,16 @@ OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& 
   }
   if (!errors.empty()) return Problem(422, "invalid-files", "some files of the run do not fit", std::move(errors));
   return out;
+}
+
+OrRefusal<CheckedSubmission> CheckSubmission(const ApiContext& api, const Submission& submission) {
+  CheckedSubmission checked;
+  checked.loaded = api.specs.Load(submission.text, OptionsOf(submission, true));
+  if (!checked.loaded->ok()) return InvalidWorkflow(submission.file, checked.loaded->findings);
+  auto files = ReadFiles(api, submission.files);
+  if (const auto* refusal = RefusalOf(files)) return *refusal;
+  checked.files = std::move(ValueOf(files));
+  return checked;
 }
 
 }  // namespace acl::coordinator

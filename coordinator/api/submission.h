@@ -30,6 +30,13 @@ OrRefusal<Submission> ReadSubmission(const HttpRequest& request);
 OrRefusal<Submission> ReadSubmissionMembers(Json body);
 // The files of the workspace at start; each content must be in the store already, with the size said here.
 OrRefusal<std::vector<FileChange>> ReadFiles(const ApiContext& api, const Json& files);
+// A submission checked: its workflow, and its files; their texts stay with it.
+struct KnownSpec;
+struct CheckedSubmission {
+  std::shared_ptr<const KnownSpec> loaded;
+  std::vector<FileChange> files;
+};
+OrRefusal<CheckedSubmission> CheckSubmission(const ApiContext& api, const Submission& submission);
 LoadOptions OptionsOf(const Submission& submission, bool for_submit);
 // 422 with every finding.
 HttpResponse InvalidWorkflow(const std::string& file, const std::vector<Finding>& findings);

@@ -80,11 +80,10 @@ HttpResponse Submit(const ApiContext& api, const HttpRequest& request) {
   auto read = ReadSubmission(request);
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Submission& submission = ValueOf(read);
-  const auto loaded = api.specs.Load(submission.text, OptionsOf(submission, true));
-  if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
-  auto files = ReadFiles(api, submission.files);
-  if (const auto* refusal = RefusalOf(files)) return *refusal;
-  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, std::move(ValueOf(files)), NoWorkerFindings(api, *loaded));
+  auto checked = CheckSubmission(api, submission);
+  if (const auto* refusal = RefusalOf(checked)) return *refusal;
+  auto& [loaded, files] = ValueOf(checked);
+  return SubmitLoaded(api, request, submission, std::move(ValueOf(key)), loaded, std::move(files), NoWorkerFindings(api, *loaded));
 }
 
 // A small workflow that was loaded before, without files: nothing is read, parsed or asked for that could take long.

@@ -14,20 +14,22 @@ namespace {
 // What is the project's to know is taken out of the body; what stays is a submission.
 struct Linking {
   std::string by;
-  std::optional<std::int64_t> token;
+  std::optional<std::int64_t> token, expected_seq;
 };
 
 OrRefusal<Linking> TakeLinking(const HttpRequest& request, Json& body) {
-  Linking linking{request.principal, std::nullopt};
+  Linking linking{request.principal, std::nullopt, std::nullopt};
   if (const auto by = body.find("by"); by != body.end()) {
     if (auto refusal = WrongType(body, "by", by->is_string(), "a string")) return std::move(*refusal);
     linking.by = *by;
     body.erase("by");
   }
-  if (const auto token = body.find("token"); token != body.end()) {
-    if (auto refusal = WrongType(body, "token", token->is_number_integer(), "a whole number")) return std::move(*refusal);
-    linking.token = token->get<std::int64_t>();
-    body.erase("token");
+  for (const auto& [member, number] : {std::pair("token", &linking.token), std::pair("expected_seq", &linking.expected_seq)}) {
+    const auto found = body.find(member);
+    if (found == body.end()) continue;
+    if (auto refusal = WrongType(body, member, found->is_number_integer(), "a whole number")) return std::move(*refusal);
+    *number = found->get<std::int64_t>();
+    body.erase(member);
   }
   if (linking.by.empty())
     return Problem(422, "invalid-request", "'by' is missing: who runs it",
@@ -45,17 +47,16 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   auto read = ReadSubmissionMembers(std::move(*body));
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   Submission& submission = ValueOf(read);
-  const auto loaded = api.specs.Load(submission.text, OptionsOf(submission, true));
-  if (!loaded->ok()) return InvalidWorkflow(submission.file, loaded->findings);
-  auto files = ReadFiles(api, submission.files);
-  if (const auto* refusal = RefusalOf(files)) return *refusal;
+  auto checked = CheckSubmission(api, submission);
+  if (const auto* refusal = RefusalOf(checked)) return *refusal;
+  auto& [loaded, files] = ValueOf(checked);
   auto found = ReadProject(api, request);
   if (const auto* refusal = RefusalOf(found)) return *refusal;
   const ProjectDesk::Listed* const project = &ValueOf(found);
 
   workflow::CreateRequest create = RequestOf(request, std::move(submission.inputs), std::move(submission.labels));
   create.spec_text = std::move(submission.text);
-  create.files = std::move(ValueOf(files));
+  create.files = std::move(files);
   create.request_hash = submission.hash;
   create.project = project->id;
   const std::string task_id = request.Param("task_id");
@@ -68,6 +69,7 @@ HttpResponse RunTask(const ApiContext& api, const HttpRequest& request) {
   ProjectDesk::Asked asked;
   asked.command = {"link_run", {{"task_id", task_id}, {"run_id", create.subject.ToString()}}, ValueOf(linking).by};
   if (ValueOf(linking).token) asked.command.arguments["token"] = *ValueOf(linking).token;
+  asked.expected_seq = ValueOf(linking).expected_seq;
   // The id that was proposed is not what the caller asked for: the key's command leaves it out.
   if (ValueOf(key)) {
     asked.request_key = "run:" + *ValueOf(key);

@@ -321,7 +321,7 @@ Result<CommandService::View> CommandService::Read(const SubjectId& subject, std:
   return view;
 }
 
-Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, std::int64_t seq) {
+Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time) {
   auto head = Look(subject);
   if (!head) return head.error();
   if (seq < 1 || seq > head->head.seq)
@@ -329,17 +329,23 @@ Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, st
   Restored restored;
   restored.chain = ChainStart(subject);
   WallTime at;
-  while (restored.head_seq < seq) {
+  bool later = false;
+  while (restored.head_seq < seq && !later) {
     auto page =
         queries_.Events(subject, restored.head_seq, int(std::min<std::int64_t>(kPage, seq - restored.head_seq)), limits::kPageBytes);
     if (!page) return page.error();
-    if (page->empty()) return Error{Code::kInvalid, "what led to it was removed"};
+    const auto first_later = std::find_if(page->begin(), page->end(), [&](const Event& event) { return event.timestamp > time; });
+    later = first_later != page->end();
+    page->erase(first_later, page->end());
+    if (page->empty()) break;
     at = page->back().timestamp;
     Status more = GoOnRestoring(subject, *page, ReaderOf(store_, std::nullopt, *page), restored);
     if (!more && more.code() == Code::kNotFound) return Error{Code::kInvalid, "what led to it was removed: " + more.message()};
     if (!more) return more.error();
   }
-  return View{seq, restored.chain, at, std::move(restored.state), std::nullopt};
+  if (restored.head_seq == 0)
+    return Error{Code::kInvalid, fmt::format("{} was not there yet at {}", subject.ToString(), FormatWallTime(time))};
+  return View{restored.head_seq, restored.chain, at, std::move(restored.state), std::nullopt};
 }
 
 }  // namespace acl::coordinator

@@ -43,8 +43,9 @@ class CommandService {
   };
   // As it is now. `before`: the head of the view that the caller has; 0: none. Errors as of Execute.
   Result<View> Read(const SubjectId& subject, std::int64_t before = 0);
-  // As it was after that event. kInvalid if it is not there yet, or what led to it was removed.
-  Result<View> ReadAt(const SubjectId& subject, std::int64_t seq);
+  // As it was after that event, or after the last that is not later than `time`. kInvalid if it was not there yet, or what led to it was
+  // removed. Reads the journal from its beginning.
+  Result<View> ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time = WallTime::max());
 
  private:
   struct Pending {

@@ -12,7 +12,7 @@
 namespace acl::coordinator {
 namespace {
 
-constexpr std::size_t kMostViews = 1'000;
+constexpr std::size_t kMostViewBytes = std::size_t(128) << 20;
 
 SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
 
@@ -34,8 +34,28 @@ CommandAsked AskedOf(const ProjectDesk::Asked& asked) {
 // What was made of the state before, brought up to the state of now.
 std::shared_ptr<const project::Work> Renew(const project::Work& before, const std::set<std::string>& changed, const Document& state) {
   auto work = std::make_shared<project::Work>(before);
-  for (const std::string& entry : changed) project::Reread(state, entry, *work);
+  for (const std::string& entry : changed) project::PutEntry(entry, state.Find(entry), *work);
   return work;
+}
+
+// `before`: the view that `read` says what has changed since; null: none.
+std::shared_ptr<const ProjectView> ViewOf(const ProjectId& project, CommandService::View read, const ProjectView* before) {
+  auto view = std::make_shared<ProjectView>();
+  view->id = project;
+  view->head_seq = read.head_seq;
+  view->chain = read.chain;
+  view->head_at = read.head_at;
+  view->state = std::move(read.state);
+  view->work = before != nullptr && read.changed ? Renew(*before->work, *read.changed, view->state)
+                                                 : std::make_shared<const project::Work>(project::ReadWork(view->state));
+  return view;
+}
+
+ProjectDesk::Done TakenAlready(const ProjectName& name) {
+  return {name.id, 0, Json::object(),
+          project::Refusal{
+              Code::kConflict, "EXISTS", fmt::format("there is a project \"{}\" already", name.name), {{"project_id", name.id.ToString()}}},
+          false};
 }
 
 }  // namespace
@@ -71,13 +91,7 @@ Result<ProjectDesk::Done> StoreDesk::Create(const Asked& asked) {
   if (tried.refused) return Done{{}, 0, Json::object(), std::move(tried.refused), false};
   auto name = names_.Reserve(asked.command.arguments.at("name"), ids_.New<ProjectId>());
   if (!name) return name.error();
-  if (name->made && !asked.request_key) {
-    return Done{
-        name->id, 0, Json::object(),
-        project::Refusal{
-            Code::kConflict, "EXISTS", fmt::format("there is a project \"{}\" already", name->name), {{"project_id", name->id.ToString()}}},
-        false};
-  }
+  if (name->made && !asked.request_key) return TakenAlready(*name);
   project::Decided decided = project::Decide(Document{}, asked.command, name->reserved_at);
   Document state;
   CreateItem item;
@@ -98,13 +112,7 @@ Result<ProjectDesk::Done> StoreDesk::Create(const Asked& asked) {
   auto made = store_.Create({&item, 1});
   // PostgreSQL lets nobody begin a journal that has begun (kDenied): somebody was first, or an import under that name is unfinished.
   const bool refused = !made && (made.code() == Code::kConflict || made.code() == Code::kDenied);
-  if (refused && queries_.GetSubject(item.subject)) {
-    return Done{
-        name->id, 0, Json::object(),
-        project::Refusal{
-            Code::kConflict, "EXISTS", fmt::format("there is a project \"{}\" already", name->name), {{"project_id", name->id.ToString()}}},
-        false};
-  }
+  if (refused && queries_.GetSubject(item.subject)) return TakenAlready(*name);
   if (!made) return made.error();
   if (made->front().kind == CreateOutcome::Kind::kKeyConflict) return KeyConflict();
   Json answer = std::move(decided.answer);
@@ -122,56 +130,29 @@ Result<std::shared_ptr<const ProjectView>> StoreDesk::Read(const ProjectId& proj
   auto read = commands_.Read(SubjectOf(project), before ? before->head_seq : 0);
   if (!read) return read.error();
   if (before && before->head_seq == read->head_seq && before->chain == read->chain) return before;
-  auto view = std::make_shared<ProjectView>();
-  view->id = project;
-  view->head_seq = read->head_seq;
-  view->chain = read->chain;
-  view->head_at = read->head_at;
-  view->state = std::move(read->state);
-  view->work = before && read->changed ? Renew(*before->work, *read->changed, view->state)
-                                       : std::make_shared<const project::Work>(project::ReadWork(view->state));
+  auto view = ViewOf(project, std::move(*read), before.get());
+  const std::size_t bytes = view->state.stored_bytes();
   std::lock_guard lock(mutex_);
-  if (views_.size() >= kMostViews && !views_.contains(project)) views_.erase(views_.begin());
-  views_[project] = view;
-  return std::shared_ptr<const ProjectView>(view);
-}
-
-// The last event that is not after it.
-Result<std::int64_t> StoreDesk::SeqAt(const SubjectId& subject, WallTime time) {
-  constexpr int kPage = 1'000;
-  std::int64_t seq = 0;
-  while (true) {
-    auto page = queries_.Events(subject, seq, kPage, limits::kPageBytes);
-    if (!page) return page.error();
-    for (const Event& event : *page) {
-      if (event.timestamp > time) return seq;
-      seq = event.seq;
-    }
-    if (page->empty()) return seq;
-  }
+  if (view_bytes_ + bytes > kMostViewBytes) views_.clear(), view_bytes_ = 0;  // each is made again when it is asked for
+  auto& last = views_[project];
+  if (last) view_bytes_ -= last->state.stored_bytes();
+  view_bytes_ += bytes;
+  last = view;
+  return view;
 }
 
 Result<std::shared_ptr<const ProjectView>> StoreDesk::ReadAt(const ProjectId& project, std::optional<std::int64_t> at_seq,
                                                              std::optional<WallTime> at_time) {
   if (!at_seq && !at_time) return Read(project);
   const SubjectId subject = SubjectOf(project);
-  if (auto now = commands_.Read(subject); !now) return now.error();  // there, and sound
   if (!at_seq) {
-    auto seq = SeqAt(subject, *at_time);
-    if (!seq) return seq.error();
-    if (*seq == 0) return Error{Code::kInvalid, fmt::format("the project was not there yet at {}", FormatWallTime(*at_time))};
-    at_seq = *seq;
+    auto head = queries_.GetSubject(subject);
+    if (!head) return head.error();
+    at_seq = head->head.seq;
   }
-  auto read = commands_.ReadAt(subject, *at_seq);
+  auto read = commands_.ReadAt(subject, *at_seq, at_time.value_or(WallTime::max()));
   if (!read) return read.error();
-  auto view = std::make_shared<ProjectView>();
-  view->id = project;
-  view->head_seq = read->head_seq;
-  view->chain = read->chain;
-  view->head_at = read->head_at;
-  view->state = std::move(read->state);
-  view->work = std::make_shared<const project::Work>(project::ReadWork(view->state));
-  return std::shared_ptr<const ProjectView>(view);
+  return ViewOf(project, std::move(*read), nullptr);
 }
 
 }  // namespace acl::coordinator

@@ -22,8 +22,6 @@ class StoreDesk final : public ProjectDesk {
   CommandService& commands() { return commands_; }
 
  private:
-  Result<std::int64_t> SeqAt(const SubjectId& subject, WallTime time);
-
   KernelStore& store_;
   Queries& queries_;
   ProjectNames& names_;
@@ -32,6 +30,7 @@ class StoreDesk final : public ProjectDesk {
   CommandService commands_;
   std::mutex mutex_;                                               // of what follows
   std::map<ProjectId, std::shared_ptr<const ProjectView>> views_;  // the last that was handed out
+  std::size_t view_bytes_ = 0;                                     // of the states that they were made from
 };
 
 }  // namespace acl::coordinator

@@ -2,10 +2,13 @@
 // ProjectNames in memory, for unit tests; held to the same as PostgreSQL's (tests/integration/coordinator/projects_test.cc).
 
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "shared/kernel/project_names.h"
 #include "shared/kernel/queries.h"
+#include "shared/postgres/pg_project_names.h"
+#include "shared/postgres/pg_store.h"
 
 namespace acl::test {
 
@@ -49,5 +52,11 @@ class MemoryProjectNames final : public ProjectNames {
   std::mutex mutex_;
   std::map<std::string, std::pair<ProjectId, WallTime>> names_;
 };
+
+// Those of the store: PostgreSQL's own, else in memory.
+inline std::unique_ptr<ProjectNames> NamesOf(KernelStore& store, Queries& queries, const Clock& clock) {
+  if (auto* pg = dynamic_cast<PgStore*>(&store)) return std::make_unique<PgProjectNames>(pg->pool());
+  return std::make_unique<MemoryProjectNames>(queries, clock);
+}
 
 }  // namespace acl::test

@@ -212,6 +212,8 @@ void Put(std::map<std::string, T>& all, const std::string& id, const Json* value
   }
 }
 
+}  // namespace
+
 void PutEntry(const std::string& entry, const Json* value, Work& work) {
   const auto id = [&](std::string_view prefix) { return entry.substr(prefix.size()); };
   if (entry == kProjectKey) {
@@ -224,10 +226,6 @@ void PutEntry(const std::string& entry, const Json* value, Work& work) {
     Put(work.checkpoints, id("checkpoint:"), value, &CheckpointFrom);
   }
 }
-
-}  // namespace
-
-void Reread(const Document& state, const std::string& entry, Work& work) { PutEntry(entry, state.Find(entry), work); }
 
 Work ReadWork(const Document& state) {
   Work work;

@@ -119,7 +119,7 @@ struct Work {
   std::map<std::string, Checkpoint> checkpoints;
 };
 Work ReadWork(const Document& state);
-// One entry of it as it is now in the state.
-void Reread(const Document& state, const std::string& entry, Work& work);
+// One entry of a state; null: it is not there.
+void PutEntry(const std::string& entry, const Json* value, Work& work);
 
 }  // namespace acl::project

@@ -65,6 +65,12 @@ Json ShownCheckpoint(const Checkpoint& checkpoint) {
           {"blockers", checkpoint.blockers},   {"timestamp", FormatWallTime(checkpoint.timestamp)}};
 }
 
+template <class T>
+ShownRow RowOf(const char* table, const std::string& id, const std::map<std::string, T>& there, Json (*columns)(const T&)) {
+  const auto one = there.find(id);
+  return {table, id, one == there.end() ? std::nullopt : std::optional(DumpJson(columns(one->second)))};
+}
+
 class ProjectKind final : public CommandKind {
  public:
   std::string_view Name() const override { return kKindName; }
@@ -111,15 +117,12 @@ class ProjectKind final : public CommandKind {
   std::optional<ShownRow> Show(std::string_view key, const Json* value) const override {
     const auto colon = key.find(':');
     if (colon == std::string_view::npos) return std::nullopt;
-    const std::string_view what = key.substr(0, colon), id = key.substr(colon + 1);
-    Document one;
-    if (value != nullptr) one.Set(key, *value);
-    const auto row = [&](const char* table, Json columns) {
-      return ShownRow{table, std::string(id), value == nullptr ? std::nullopt : std::optional(DumpJson(columns))};
-    };
-    if (what == "goal") return row("goals", value == nullptr ? Json() : ShownGoal(*FindGoal(one, id)));
-    if (what == "task") return row("project_tasks", value == nullptr ? Json() : ShownTask(*FindTask(one, id)));
-    if (what == "checkpoint") return row("checkpoints", value == nullptr ? Json() : ShownCheckpoint(*FindCheckpoint(one, id)));
+    const std::string id(key.substr(colon + 1));
+    Work one;
+    if (value != nullptr) PutEntry(std::string(key), value, one);
+    if (key.starts_with("goal:")) return RowOf("goals", id, one.goals, ShownGoal);
+    if (key.starts_with("task:")) return RowOf("project_tasks", id, one.tasks, ShownTask);
+    if (key.starts_with("checkpoint:")) return RowOf("checkpoints", id, one.checkpoints, ShownCheckpoint);
     return std::nullopt;
   }
 

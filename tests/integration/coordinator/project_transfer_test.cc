@@ -9,7 +9,6 @@
 #include "shared/base/random.h"
 #include "shared/base/sha256.h"
 #include "shared/kinds/project/project_kind.h"
-#include "shared/postgres/pg_project_names.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/memory_project_names.h"
 #include "tests/support/store_conformance.h"
@@ -25,11 +24,7 @@ class TransferConformance : public test::StoreConformance {
  protected:
   void SetUp() override {
     StoreConformance::SetUp();
-    if (auto* pg = dynamic_cast<PgStore*>(&store())) {
-      names_ = std::make_unique<PgProjectNames>(pg->pool());
-    } else {
-      names_ = std::make_unique<test::MemoryProjectNames>(queries(), clock_);
-    }
+    names_ = test::NamesOf(store(), queries(), clock_);
     desk_ = std::make_unique<StoreDesk>(store(), queries(), *names_, *kind_, ids_);
   }
 

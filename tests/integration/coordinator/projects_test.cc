@@ -10,7 +10,6 @@
 #include "shared/kernel/fold.h"
 #include "shared/kinds/project/next_step.h"
 #include "shared/kinds/project/project_kind.h"
-#include "shared/postgres/pg_project_names.h"
 #include "shared/telemetry/metrics.h"
 #include "tests/support/memory_project_names.h"
 #include "tests/support/store_conformance.h"
@@ -24,11 +23,7 @@ class ProjectsConformance : public test::StoreConformance {
  protected:
   void SetUp() override {
     StoreConformance::SetUp();
-    if (auto* pg = dynamic_cast<PgStore*>(&store())) {
-      names_ = std::make_unique<PgProjectNames>(pg->pool());
-    } else {
-      names_ = std::make_unique<test::MemoryProjectNames>(queries(), clock_);
-    }
+    names_ = test::NamesOf(store(), queries(), clock_);
     desk_ = NewDesk();
   }
 

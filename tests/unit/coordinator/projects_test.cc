@@ -65,6 +65,14 @@ TEST_F(Projects, MadeListedShownByIdAndByName) {
   EXPECT_EQ(again.body["reason"], "EXISTS");
 }
 
+TEST_F(Projects, IsNoRun) {
+  const std::string run = "/v1/workflows/" + Make().body["project_id"].get<std::string>();
+  EXPECT_EQ(Ask("GET", run).status, 404);
+  EXPECT_EQ(Ask("GET", run + "/events").status, 404);
+  EXPECT_EQ(Post(run + "/cancel", Json::object()).status, 404);
+  Do("create_goal", {{"text", "It goes on"}});
+}
+
 TEST_F(Projects, ACommandAnswersWithItsPlaceInTheJournal) {
   Make();
   EXPECT_EQ(Do("create_goal", {{"text", "Write"}})["answer"]["goal_id"], "g1");

@@ -1,0 +1,26 @@
+#pragma once
+// A workflow file run from the command line: what `workflow run` and `task run` share.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "cli/spec_file.h"
+
+namespace acl::cli {
+
+struct RunFileOptions {
+  std::shared_ptr<SpecFileOptions> spec = std::make_shared<SpecFileOptions>();
+  std::vector<std::string> folders;
+  bool wait = false;
+  double timeout = 0;
+};
+// The file, its inputs and labels, the folders, --wait and --timeout. `options` lives as long as the command.
+void AddRunFileOptions(CLI::App* command, RunFileOptions* options);
+// The body of a submission; the folders' files are stored when this returns.
+Result<Json> ReadRunFile(Session* session, const RunFileOptions& options);
+// The id of the run that was made, and if it is waited for, how it ended: that is the exit code.
+void SayRun(Session* session, const RunFileOptions& options, const Json& answer);
+
+}  // namespace acl::cli
