@@ -10,7 +10,7 @@ namespace acl {
 namespace {
 
 constexpr std::string_view kCondition =
-    "steps have no conditions: let the step's own program decide, or submit another workflow for the other case";
+    "a step that is to run only sometimes says 'when: EXPRESSION'; a choice between steps is a CONDITION step with 'if', 'then' and 'else'";
 constexpr std::string_view kOrder = "the steps to wait for stand in 'depends_on'";
 constexpr std::string_view kUndo = "how a step is undone stands in 'compensation'";
 constexpr std::string_view kFailure =
@@ -19,8 +19,8 @@ constexpr std::string_view kFailure =
 constexpr std::string_view kAttempts = "the number of attempts stands in 'max_retries', the delays between them in 'retry'";
 constexpr std::string_view kTimeout = "the time of one attempt stands in 'timeout_seconds'";
 constexpr std::string_view kWait = "a step of its own waits: 'wait: 90s'";
-constexpr std::string_view kLoop = "loops are not supported yet: write the steps out, or start a run for each";
-constexpr std::string_view kOverlap = "steps overlap as far as their 'depends_on' lets them";
+constexpr std::string_view kLoop = "a step that runs once for each item of a list says 'foreach: LIST'";
+constexpr std::string_view kOverlap = "steps overlap as far as their 'depends_on' lets them; the steps of a PARALLEL step go together, as many as its 'max_concurrent'";
 constexpr std::string_view kSchedule = "a workflow is started at times by 'airun schedule create'";
 constexpr std::string_view kApproval = "a HUMAN_APPROVAL step asks a person, and is not supported yet";
 
@@ -31,8 +31,9 @@ const std::map<std::string_view, std::string_view>& Table() {
       for (std::string_view key : keys) out.emplace(key, instead);
     };
     add(kCondition,
-        {"if",      "unless",    "when",        "condition", "conditions", "run_if", "only_if", "not_if", "only_when", "skip",
-         "skip_if", "skip_when", "skip_unless", "enabled",   "disabled",   "switch", "choice",  "else",   "assert",    "guard"});
+        {"if",          "unless",  "conditions", "run_if",  "only_if",     "not_if",  "only_when", "skip",   "elif",
+         "skip_if",     "skip_when", "skip_unless", "enabled", "disabled",   "switch",  "choice",    "assert", "guard",
+         "when",        "condition", "else"});
     add(kOrder, {"needs", "requires", "depends", "dependencies", "dependency", "after", "before", "upstream", "downstream", "wait_for"});
     add(kUndo, {"rollback", "undo", "compensate", "on_rollback", "revert"});
     add(kFailure,
@@ -44,7 +45,7 @@ const std::map<std::string_view, std::string_view>& Table() {
     add(kTimeout, {"timeout", "timeout_ms", "timeout_minutes", "deadline"});
     add(kWait, {"delay", "sleep", "delay_seconds", "start_after", "start_at", "not_before"});
     add(kLoop, {"loop", "for_each", "for", "with_items", "matrix", "repeat", "until", "while", "do_while", "each", "map"});
-    add(kOverlap, {"parallel", "concurrency", "max_parallel", "strategy"});
+    add(kOverlap, {"parallel", "concurrency", "max_parallel", "max_concurrency", "strategy"});
     add(kSchedule, {"schedule", "schedules", "cron", "trigger", "triggers"});
     add(kApproval, {"approval", "approve", "requires_approval", "manual", "require_approval"});
     return out;
@@ -57,7 +58,10 @@ constexpr std::string_view kDecides[] = {"depends_on",
                                          "compensation",
                                          "wait",
                                          "condition",
+                                         "when",
                                          "foreach",
+                                         "wait_for_signal",
+                                         "max_concurrent",
                                          "on_unknown_outcome",
                                          "steps",
                                          "max_retries",

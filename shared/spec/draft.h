@@ -8,11 +8,11 @@
 
 namespace acl {
 
-// One step as the graph sees it: top-level steps and the children of a nested PARALLEL step (compat.md 1.3) share one name space.
+// One step as the graph sees it: all steps of a file share one name space, those that stand in others too (compat.md 1.3).
 struct DraftName {
   std::string name;
   SourceMark mark;
-  int top = 0;  // index of the top-level step it is, or belongs to
+  int step = 0;  // index into WorkflowSpec::steps
 };
 
 struct DraftDependency {
@@ -43,6 +43,22 @@ void ReadCompensationLimits(Reader* reader, Fields* fields, CompensationSpec* co
 std::optional<int> ReadBand(Reader* reader, const Fields& fields);
 // `queue` of a workflow or step. (loader_step.cc)
 std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields);
+// loader_scopes.cc: steps that hold others.
+// The lists of steps within a step: of a PARALLEL, SEQUENCE or FOREACH `steps`, of a CONDITION one for each case.
+struct ChildList {
+  const SourceNode* list = nullptr;
+  int branch = 0;
+};
+std::vector<ChildList> ChildListsOf(const SourceNode& step);
+// What a scope says of itself: cases, list, limits. `nested`: it holds steps of its own.
+// An expression (expression.h), as it is written; a boolean will do. nullopt: reported.
+std::optional<std::string> ReadExpression(Reader* reader, const SourceNode& node, const std::string& what);
+void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, bool nested, StepSpec* step);
+void CheckScopes(Reader* reader, Draft* draft);
+// loader_signal.cc
+void ReadSignal(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
+// What a step that calls nothing does not have: each is reported, and gone.
+void DropCallKeys(Reader* reader, const Fields& fields, std::string_view kind, StepSpec* step);
 // loader_wait.cc
 void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_inputs.cc

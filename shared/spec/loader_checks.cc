@@ -149,8 +149,8 @@ void CheckCalls(Reader* reader, const CapabilityRegistry& capabilities, const So
     if (text(node, "step_type") != "HUMAN_APPROVAL") call(node, owner);
     if (const SourceEntry* compensation = node.Find("compensation"); compensation && compensation->value.is_map())
       call(compensation->value, "the compensation of " + owner);
-    if (const SourceEntry* children = node.Find("steps"); children && children->value.is_list())
-      CheckCalls(reader, capabilities, children->value, kind);
+    for (const ChildList& children : ChildListsOf(node))
+      if (children.list->is_list()) CheckCalls(reader, capabilities, *children.list, kind);
   }
 }
 
@@ -181,6 +181,7 @@ void CheckGraph(Reader* reader, Draft* draft) {
     }
   }
   CheckCycles(reader, draft, edges);
+  CheckScopes(reader, draft);
 }
 
 void CheckCapabilities(Reader* reader, const SourceNode& root, const CapabilityRegistry& capabilities, const Draft&) {

@@ -13,13 +13,33 @@ namespace {
 constexpr std::string_view kInputs = "inputs";
 constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id", kInputs};
 
-bool RunsCapability(StepType type) { return type == StepType::kAction || type == StepType::kCompensation; }
+bool RunsCapability(const StepSpec& step) {
+  return step.type == StepType::kAction || step.type == StepType::kCompensation ||
+         (step.type == StepType::kParallel && !step.capability.empty());
+}
+
+// What a step gives out that calls nothing; nothing if it is not known.
+std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
+  if (step.wait) return {kWaitOutput};
+  if (step.signal) return {"received", "payload"};
+  if (step.foreach) return {"results", "count", "failed"};
+  if (!step.cases.empty()) return {"branch"};
+  if (IsScope(step)) return {"order"};
+  return {};
+}
+
+// The FOREACH in whose body the step stands; -1: none.
+int BodyOf(const WorkflowSpec& spec, int step) {
+  for (int at = spec.steps[static_cast<std::size_t>(step)].parent; at >= 0; at = spec.steps[static_cast<std::size_t>(at)].parent)
+    if (spec.steps[static_cast<std::size_t>(at)].foreach) return at;
+  return -1;
+}
 
 // For each step the steps that are done whenever it starts, as bits: a row for each step while they are few enough, else one for the step
 // that is asked for.
 class Closure {
  public:
-  explicit Closure(const WorkflowSpec& spec) : waits_(EffectiveDependencies(spec)), words_((waits_.size() + 63) / 64) {
+  explicit Closure(const WorkflowSpec& spec) : waits_(WithScopes(spec)), words_((waits_.size() + 63) / 64) {
     if (waits_.size() * words_ > kMostWords) return;
     bits_.resize(waits_.size() * words_);
     for (int index : PlanOrder(spec)) {
@@ -39,6 +59,30 @@ class Closure {
   }
 
  private:
+  // What ends with a scope has ended when it has; what a scope waited for, those it holds have waited for too.
+  static std::vector<std::vector<int>> WithScopes(const WorkflowSpec& spec) {
+    std::vector<std::vector<int>> waits = EffectiveDependencies(spec), held(waits.size());
+    bool scopes = false;
+    for (int i = 0; i < static_cast<int>(spec.steps.size()); ++i) {
+      for (int at = spec.steps[static_cast<std::size_t>(i)].parent; at >= 0; at = spec.steps[static_cast<std::size_t>(at)].parent) {
+        held[static_cast<std::size_t>(at)].push_back(i);
+        scopes = true;
+      }
+    }
+    if (!scopes) return waits;
+    for (std::size_t i = 0; i < waits.size(); ++i) {
+      const std::vector<int> own = waits[i];
+      for (int on : own) waits[i].insert(waits[i].end(), held[static_cast<std::size_t>(on)].begin(), held[static_cast<std::size_t>(on)].end());
+    }
+    for (std::size_t i = 0; i < waits.size(); ++i) {  // a scope stands before what it holds
+      const int parent = spec.steps[i].parent;
+      if (parent < 0) continue;
+      const auto& outer = waits[static_cast<std::size_t>(parent)];
+      waits[i].insert(waits[i].end(), outer.begin(), outer.end());
+    }
+    return waits;
+  }
+
   static constexpr std::size_t kMostWords = 2 * limits::kMiB;  // 16 MiB: 11 000 steps
 
   std::uint64_t* Row(int step) { return bits_.data() + static_cast<std::size_t>(step) * words_; }
@@ -86,12 +130,16 @@ class ReferenceCheck {
       known_.insert(input.name);
       inputs_.insert(input.name);
     }
-    for (const DraftName& one : draft.names) steps_.emplace(one.name, one.top);
-    for (const StepSpec& step : spec_.steps)
-      capabilities_.push_back(RunsCapability(step.type) ? capabilities.Find(step.capability) : nullptr);
+    for (const DraftName& one : draft.names) steps_.emplace(one.name, one.step);
+    for (const StepSpec& step : spec_.steps) {
+      capabilities_.push_back(RunsCapability(step) ? capabilities.Find(step.capability) : nullptr);
+      if (step.foreach) items_.insert({step.foreach->as, step.foreach->as + "_index"});
+    }
     for (int index : PlanOrder(spec_)) {
-      if (spec_.steps[static_cast<std::size_t>(index)].wait) {
-        outputs_[std::string(kWaitOutput)].push_back(index);
+      const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
+      if (BodyOf(spec_, index) >= 0) continue;  // what an item gives out stands below the step's name only
+      if (const auto own = OwnOutputs(step); !own.empty()) {
+        for (std::string_view name : own) outputs_[std::string(name)].push_back(index);
         continue;
       }
       const CapabilitySpec* capability = capabilities_[static_cast<std::size_t>(index)];
@@ -108,7 +156,10 @@ class ReferenceCheck {
     for (int index : PlanOrder(spec_)) {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
-      Check(step.inputs, {index, false, "step '" + step.name + "'", step.mark, Fails(step.capability)});
+      if (step.signal) CheckSignal(step, index);
+      if (step.foreach) Check(step.foreach->list, {index, false, "'foreach' of step '" + step.name + "'", step.mark});
+      const std::string& named = step.name.ends_with("[]") ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
+      Check(step.inputs, {index, false, "step '" + named + "'", step.mark, Fails(step.capability)});
       if (step.compensation)
         Check(step.compensation->inputs,
               {index, true, "the compensation of step '" + step.name + "'", step.compensation->mark, Fails(step.compensation->capability)});
@@ -121,6 +172,13 @@ class ReferenceCheck {
   }
 
  private:
+  void CheckSignal(const StepSpec& step, int index) {
+    const Place place{index, false, "'wait_for_signal' of step '" + step.name + "'", step.mark};
+    Check(step.signal->name, place);
+    if (step.signal->timeout) Check(*step.signal->timeout, place);
+    if (step.signal->default_payload) Check(*step.signal->default_payload, place);
+  }
+
   bool Fails(const std::string& capability) const {
     const CapabilitySpec* known = registry_.Find(capability);
     return !spec_.lenient_templates && known && NeedsRowFirst(known->effect);
@@ -143,7 +201,7 @@ class ReferenceCheck {
       const StepSpec& other = spec_.steps[static_cast<std::size_t>(by->second.front())];
       reader_->Warning(spec_.steps[i].mark, "name-collision",
                        "step '" + shown + "' has the name of an output of step '" + other.name.substr(0, 80) + "' (" +
-                           (other.wait ? "WAIT" : other.capability) + "): {{" + shown + "}} is all outputs of step '" + shown +
+                           (other.capability.empty() ? std::string(StepTypeName(other.type)) : other.capability) + "): {{" + shown + "}} is all outputs of step '" + shown +
                            "'; the one output is {{" + other.name.substr(0, 80) + "." + shown + "}}");
       outputs_.erase(by);
     }
@@ -160,7 +218,7 @@ class ReferenceCheck {
     for (const TemplateReference& reference : References(inputs)) {
       const std::string token(FirstToken(reference.path));
       if (auto step = steps_.find(token); step != steps_.end()) {
-        if (Done(step->second, place))
+        if (Done(step->second, place) && !IsFarBody(step->second, place))
           CheckOutput(reference, token, step->second, place);
         else if (!Answered(token, place))
           ReportOrder(reference, token, step->second, place);
@@ -172,11 +230,30 @@ class ReferenceCheck {
     }
   }
 
+  // A step that runs once an item, asked for from outside of the items.
+  bool IsFarBody(int step, const Place& place) const {
+    const int body = BodyOf(spec_, step);
+    if (body < 0) return false;
+    for (int at = place.step; at >= 0; at = BodyOf(spec_, at))
+      if (BodyOf(spec_, at) == body) return false;
+    return true;
+  }
+
   // By a variable, or an output that stands at the top level.
   bool Answered(const std::string& token, const Place& place) const {
     if (known_.contains(token)) return true;
+    if (place.step >= 0 && items_.contains(token) && IsItem(token, place.step)) return true;
     auto by = outputs_.find(token);
     return by != outputs_.end() && AnyDone(by->second, place);
+  }
+
+  // Whether the token is what a FOREACH around the step calls its item, or the item's number.
+  bool IsItem(std::string_view token, int step) const {
+    for (int at = BodyOf(spec_, step); at >= 0; at = BodyOf(spec_, at)) {
+      const std::string& as = spec_.steps[static_cast<std::size_t>(at)].foreach->as;
+      if (token == as || token == as + "_index") return true;
+    }
+    return false;
   }
 
   void Report(const TemplateReference& reference, const Place& place, const char* code, const std::string& what) {
@@ -190,7 +267,13 @@ class ReferenceCheck {
 
   void ReportOrder(const TemplateReference& reference, const std::string& token, int step, const Place& place) {
     if (step == place.step) return Report(reference, place, "template-order", "names the step itself, which has no outputs yet");
-    if (before_.Before(place.step, step))
+    if (const int body = BodyOf(spec_, step); IsFarBody(step, place)) {
+      const std::string each = spec_.steps[static_cast<std::size_t>(body)].name.substr(0, 80);
+      return Report(reference, place, "template-order",
+                    "names a step that runs once for each item of '" + each + "'; " + Would(place) + ": what they gave stands in {{" + each +
+                        ".results}}");
+    }
+    if (place.step >= 0 && before_.Before(place.step, step))
       return Report(reference, place, "template-order",
                     "names a step that runs after it; " + Would(place) + ": move that step up, or add it to 'depends_on'");
     Report(reference, place, "template-order",
@@ -252,7 +335,8 @@ class ReferenceCheck {
   std::set<std::string, std::less<>> known_;         // variables from the start
   std::set<std::string, std::less<>> inputs_;        // those of them that are inputs
   std::set<std::string, std::less<>> initial_;       // and keys of initial_state
-  std::map<std::string, int, std::less<>> steps_;    // name -> the top-level step it is, or belongs to
+  std::set<std::string, std::less<>> items_;         // what bodies of FOREACH steps call their items
+  std::map<std::string, int, std::less<>> steps_;    // by name
   std::vector<const CapabilitySpec*> capabilities_;  // of each step; nullptr: its outputs are not known
   std::map<std::string, std::vector<int>> outputs_;  // name -> the steps that answer it
   std::vector<int> open_;                            // steps whose outputs are not known

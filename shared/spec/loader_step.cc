@@ -63,20 +63,23 @@ void ReadCompensation(Reader* reader, const SourceNode& node, StepSpec* step) {
 }
 
 StepType ReadType(Reader* reader, const Fields& fields) {
-  static const std::vector<std::string_view> kWords = {"ACTION",       "HUMAN_APPROVAL", "PARALLEL", "CONDITION",
-                                                       "COMPENSATION", "FOREACH",        "CHILD",    "WAIT"};
-  static constexpr StepType kTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
-                                        StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait};
+  static const std::vector<std::string_view> kWords = [] {
+    std::vector<std::string_view> words;
+    for (StepType type : kStepTypes) words.push_back(StepTypeName(type));
+    return words;
+  }();
   if (const SourceNode* node = fields.Get("step_type")) {
     if (auto word = reader->Word(*node, fields.What("step_type"), kWords))
-      return kTypes[std::find(kWords.begin(), kWords.end(), *word) - kWords.begin()];
+      return kStepTypes[std::find(kWords.begin(), kWords.end(), *word) - kWords.begin()];
     return StepType::kAction;
   }
   if (fields.Get("foreach")) return StepType::kForeach;
   if (fields.Get("child")) return StepType::kChild;
   if (fields.Get("wait")) return StepType::kWait;
+  if (fields.Get("wait_for_signal")) return StepType::kSignal;
   if (fields.Get("steps")) return StepType::kParallel;
-  if (fields.Get("condition") || fields.Get("when")) return StepType::kCondition;
+  for (std::string_view key : {"if", "condition", "then"})
+    if (fields.Get(key)) return StepType::kCondition;
   return StepType::kAction;
 }
 
@@ -106,10 +109,17 @@ const std::vector<std::string_view>& StepKeys() {
                                                      "queue",
                                                      "priority",
                                                      "condition",
+                                                     "if",
+                                                     "then",
+                                                     "else_if",
+                                                     "else",
                                                      "when",
                                                      "foreach",
+                                                     "max_concurrent",
+                                                     "fail",
                                                      "child",
-                                                     "wait"};
+                                                     "wait",
+                                                     "wait_for_signal"};
   return keys;
 }
 
@@ -118,25 +128,32 @@ class StepReader {
   StepReader(Reader* reader, const CapabilityRegistry& capabilities, Draft* draft)
       : reader_(reader), capabilities_(capabilities), draft_(draft) {}
 
-  void ReadList(const SourceNode& list, int top) {
+  // Of the file (`parent` -1) or of a scope.
+  void ReadList(const SourceNode& list, int parent, int branch) {
     int index = 0;
-    for (const SourceNode& node : list.items) {
-      bool nested = top >= 0;
-      StepSpec step = Read(node, ++index, nested ? top : static_cast<int>(draft_->spec.steps.size()));
-      if (!nested) draft_->spec.steps.push_back(std::move(step));
-    }
+    for (const SourceNode& node : list.items) Read(node, ++index, parent, branch);
   }
 
  private:
-  StepSpec Read(const SourceNode& node, int index, int top) {
-    StepSpec step;
-    step.mark = node.mark;
+  void Read(const SourceNode& node, int index, int parent, int branch) {
+    const int place = static_cast<int>(draft_->spec.steps.size());
+    StepSpec& blank = draft_->spec.steps.emplace_back();
+    blank.mark = node.mark;
+    blank.parent = parent;
+    blank.branch = branch;
     const std::string position = "step " + std::to_string(index);
-    if (!reader_->IsMap(node, position)) return step;
+    if (!reader_->IsMap(node, position)) return;
     const SourceEntry* name = node.Find("name");
     std::string owner = name && name->value.is_string() ? "step '" + name->value.scalar.get<std::string>().substr(0, 80) + "'" : position;
     Fields fields(reader_, node, owner, StepKeys());
-    ReadName(fields, owner, top, &step);
+    StepSpec step = ReadStep(fields, owner, place, blank);
+    const bool scope = IsScope(step);
+    draft_->spec.steps[static_cast<std::size_t>(place)] = std::move(step);
+    if (scope) ReadChildren(node, owner, place);
+  }
+
+  StepSpec ReadStep(Fields& fields, const std::string& owner, int place, StepSpec step) {
+    ReadName(fields, owner, place, &step);
     step.type = ReadType(reader_, fields);
     step.capability = ReadCapability(reader_, &fields, owner);
     fields.String("agent_name", &step.agent_name);
@@ -150,14 +167,51 @@ class StepReader {
     ReadQueue(fields, &step);
     ReadPriority(fields, &step);
     ReadDependencies(fields, &step);
-    CheckKind(fields, owner, top, &step);
+    ReadWhen(fields, &step);
+    CheckKind(fields, owner, &step);
     return step;
   }
 
-  void ReadName(const Fields& fields, const std::string& owner, int top, StepSpec* step) {
+  // The steps that a scope holds. A FOREACH with a call of its own holds one that has no name in the file.
+  void ReadChildren(const SourceNode& node, const std::string& owner, int place) {
+    for (const ChildList& child : ChildListsOf(node)) {
+      const std::string what = child.list->is_list() && child.list->items.empty() ? "has a list without steps" : "";
+      if (!reader_->IsList(*child.list, "the steps of " + owner)) continue;
+      if (!what.empty()) reader_->Error(child.list->mark, "no-steps", owner + " " + what + "; add at least one, or remove the list");
+      ReadList(*child.list, place, child.branch);
+    }
+    const StepSpec& scope = draft_->spec.steps[static_cast<std::size_t>(place)];
+    if (!scope.foreach || !scope.foreach->plain) return;
+    StepSpec body = scope;
+    body.type = StepType::kAction;
+    body.name += "[]";
+    body.parent = place;
+    body.branch = 0;
+    body.depends_on.clear();
+    body.when.clear();
+    body.foreach.reset();
+    body.max_concurrent = 0;
+    body.fail_wait = false;
+    StepSpec& outer = draft_->spec.steps[static_cast<std::size_t>(place)];
+    outer.capability.clear();
+    outer.inputs = Json::object();
+    outer.compensation.reset();
+    outer.queue.reset();
+    outer.band.reset();
+    outer.step_timeout.reset();
+    draft_->spec.steps.push_back(std::move(body));
+  }
+
+  void ReadWhen(const Fields& fields, StepSpec* step) {
+    const SourceNode* node = fields.Get("when");
+    if (!node) return;
+    if (auto text = ReadExpression(reader_, *node, fields.What("when"))) step->when = std::move(*text);
+  }
+
+  void ReadName(const Fields& fields, const std::string& owner, int place, StepSpec* step) {
     const SourceNode* node = fields.Get("name");
     int index = static_cast<int>(draft_->names.size());
-    draft_->names.push_back({"", fields.map().mark, top});
+    draft_->names.push_back({"", fields.map().mark, place});
     if (!node) return reader_->Error(fields.map().mark, "missing-name", owner + " has no 'name'; every step needs one of its own");
     auto name = reader_->String(*node, fields.What("name"));
     if (!name) return;
@@ -201,37 +255,65 @@ class StepReader {
     }
   }
 
-  void CheckKind(Fields& fields, const std::string& owner, int top, StepSpec* step) {
+  void CheckKind(Fields& fields, const std::string& owner, StepSpec* step) {
     const SourceNode* children = fields.Get("steps");
-    for (std::string_view key : {"approval_config", "steps", "condition", "when", "foreach", "child"})
-      if (const SourceNode* node = fields.Get(key)) step->extra[std::string(key)] = ToJson(*node);
-    const bool waits = step->type == StepType::kWait;
-    if (waits) ReadWait(reader_, fields, owner, step);
-    if (const SourceNode* wait = fields.Get("wait"); wait && !waits)
-      reader_->Error(wait->mark, "misplaced-wait",
-                     "only a WAIT step has 'wait'; " + owner + " is " + std::string(StepTypeName(step->type)) +
-                         ": let a step of its own wait, before or behind it");
-    if (children && step->type != StepType::kParallel)
-      reader_->Error(children->mark, "misplaced-steps",
-                     "only a PARALLEL step has 'steps' of its own; " + owner + " is " + std::string(StepTypeName(step->type)));
-    bool action = step->type == StepType::kAction || step->type == StepType::kCompensation;
-    if (!action && !waits) {
+    if (const SourceNode* node = fields.Get("approval_config")) step->extra["approval_config"] = ToJson(*node);
+    if (const SourceNode* node = fields.Get("child")) step->extra["child"] = ToJson(*node);
+    Misplaced(fields, owner, *step);
+    if (step->type == StepType::kWait) return ReadWait(reader_, fields, owner, step);
+    if (step->type == StepType::kSignal) return ReadSignal(reader_, fields, owner, step);
+    ReadScope(reader_, fields, owner, children != nullptr, step);
+    if (step->type == StepType::kHumanApproval || step->type == StepType::kChild) {
       const SourceNode* type = fields.Get("step_type");
       Later(reader_, type ? type->mark : fields.map().mark, "the kind " + std::string(StepTypeName(step->type)) + " of " + owner);
-    } else if (action) {
-      for (std::string_view key : {"condition", "when", "foreach", "child"})
-        if (const SourceNode* node = fields.Get(key)) Later(reader_, node->mark, fields.What(key));
+      return;
     }
-    bool needs_capability = action || step->type == StepType::kForeach || (step->type == StepType::kParallel && !children);
-    if (needs_capability && step->capability.empty() && !NamesCapability(fields))
+    const bool beside = step->type == StepType::kParallel && !children;
+    const bool calls = !IsScope(*step) || beside || (step->foreach && step->foreach->plain);
+    if (calls && step->capability.empty() && !NamesCapability(fields))
       reader_->Error(fields.map().mark, "missing-capability",
                      owner + " names no capability; add 'capability: ...' (airun capability list shows them)");
-    else if (!waits && step->capability.empty() && NamesCapability(fields))
+    else if (step->capability.empty() && NamesCapability(fields))
       ReportEmptyCapability(reader_, fields, owner);
-    if (children && reader_->IsList(*children, fields.What("steps")) && step->type == StepType::kParallel) {
-      if (children->items.empty())
-        reader_->Error(children->mark, "no-steps", fields.What("steps") + " is empty; a PARALLEL step needs at least one");
-      ReadList(*children, top);
+  }
+
+  // Keys that only one kind of step has.
+  void Misplaced(const Fields& fields, const std::string& owner, const StepSpec& step) {
+    struct Rule {
+      std::string_view key, code, whose;
+      std::initializer_list<StepType> types;
+      std::string_view instead;
+    };
+    static const Rule kRules[] = {
+        {"wait", "misplaced-wait", "a WAIT step", {StepType::kWait}, "let a step of its own wait, before or behind it"},
+        {"wait_for_signal", "misplaced-signal", "a SIGNAL step", {StepType::kSignal}, "let a step of its own wait, before or behind it"},
+        {"steps",
+         "misplaced-steps",
+         "a PARALLEL, SEQUENCE or FOREACH step",
+         {StepType::kParallel, StepType::kSequence, StepType::kForeach},
+         "give it one of these kinds, or take the steps out"},
+        {"foreach", "misplaced-foreach", "a FOREACH step", {StepType::kForeach}, "remove its 'step_type', or the list"},
+        {"if", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
+        {"condition", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
+        {"then", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
+        {"else_if", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
+        {"else", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
+        {"max_concurrent",
+         "misplaced-limit",
+         "a PARALLEL or FOREACH step",
+         {StepType::kParallel, StepType::kForeach},
+         "say it of the scope that the step stands in"},
+        {"fail",
+         "misplaced-limit",
+         "a PARALLEL or FOREACH step",
+         {StepType::kParallel, StepType::kForeach},
+         "say it of the scope that the step stands in"}};
+    for (const Rule& rule : kRules) {
+      const SourceNode* node = fields.Get(rule.key);
+      if (!node || std::find(rule.types.begin(), rule.types.end(), step.type) != rule.types.end()) continue;
+      reader_->Error(node->mark, std::string(rule.code),
+                     "only " + std::string(rule.whose) + " has '" + std::string(rule.key) + "'; " + owner + " is " +
+                         std::string(StepTypeName(step.type)) + ": " + std::string(rule.instead));
     }
   }
 
@@ -274,7 +356,7 @@ std::optional<std::string> ReadQueueName(Reader* reader, const Fields& fields) {
 void ReadSteps(Reader* reader, const SourceNode& list, const CapabilityRegistry& capabilities, Draft* draft) {
   if (!reader->IsList(list, "'steps'")) return;
   if (list.items.empty()) reader->Error(list.mark, "no-steps", "'steps' is empty; a workflow needs at least one step");
-  StepReader(reader, capabilities, draft).ReadList(list, -1);
+  StepReader(reader, capabilities, draft).ReadList(list, -1, 0);
 }
 
 void ReadGlobalCompensations(Reader* reader, const SourceNode& list, Draft* draft) {

@@ -90,7 +90,7 @@ class TemplateCheck {
         Values(inputs->value);
         if (Names(*call, kRunProgram)) Program(inputs->value);
       }
-      if (const SourceEntry* children = step.Find("steps")) Calls(children->value);
+      for (const ChildList& children : ChildListsOf(step)) Calls(*children.list);
     }
   }
 

@@ -47,16 +47,7 @@ void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, St
   } else if (auto wait = ReadForm(reader, *node, fields.What("wait"))) {
     step->wait = std::move(*wait);
   }
-  for (std::string_view key : {"capability", "capability_name", "inputs", "compensation", "max_retries", "retry", "timeout_seconds",
-                               "step_timeout_seconds", "on_unknown_outcome", "queue", "priority"}) {
-    if (const SourceNode* ignored = fields.Get(key))
-      reader->Warning(ignored->mark, "ignored-key", fields.What(key) + " has no effect on a step that only waits; remove it");
-  }
-  step->capability.clear();
-  step->inputs = Json::object();
-  step->compensation.reset();
-  step->queue.reset();
-  step->band.reset();
+  DropCallKeys(reader, fields, "a step that only waits", step);
 }
 
 }  // namespace acl

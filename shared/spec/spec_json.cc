@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::string_view kBackoffs[] = {"fixed", "linear", "exponential"};
 constexpr std::string_view kUnknowns[] = {"ask", "retry", "fail"};
-constexpr StepType kStepTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
-                                   StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait};
 
 // Thrown below, caught in SpecFromJson.
 struct Malformed {
@@ -94,6 +92,28 @@ bool SameCommon(const StepSpec& a, const StepSpec& b) {
          a.attempt_timeout == b.attempt_timeout && a.on_unknown_outcome == b.on_unknown_outcome;
 }
 
+// What only steps of version 3 say.
+void AddScopes(const StepSpec& step, Json& out) {
+  if (step.parent >= 0) out["parent"] = step.parent;
+  if (step.branch > 0) out["branch"] = step.branch;
+  if (!step.when.empty()) out["when"] = step.when;
+  if (!step.cases.empty()) out["cases"] = step.cases;
+  if (step.foreach) {
+    Json each = {{"list", step.foreach->list}, {"as", step.foreach->as}, {"max_failures", step.foreach->max_failures}};
+    if (step.foreach->in_percent) each["in_percent"] = true;
+    if (step.foreach->plain) each["plain"] = true;
+    out["foreach"] = std::move(each);
+  }
+  if (step.signal) {
+    Json signal = {{"name", step.signal->name}};
+    if (step.signal->timeout) signal["timeout"] = *step.signal->timeout;
+    if (step.signal->default_payload) signal["default"] = *step.signal->default_payload;
+    out["signal"] = std::move(signal);
+  }
+  if (step.max_concurrent > 0) out["max_concurrent"] = step.max_concurrent;
+  if (step.fail_wait) out["fail_wait"] = true;
+}
+
 // `first`: whose common part stands before all steps, as `defaults`.
 Json ToJson(const StepSpec& step, const StepSpec& first, const Json& defaults) {
   Json out = {{"name", step.name}};
@@ -112,6 +132,7 @@ Json ToJson(const StepSpec& step, const StepSpec& first, const Json& defaults) {
   if (step.queue) out["queue"] = *step.queue;
   if (step.band) out["band"] = *step.band;
   if (step.wait) out["wait"] = {{step.wait->until ? "until" : "for", step.wait->time}};
+  AddScopes(step, out);
   if (!step.extra.empty()) out["extra"] = step.extra;
   return out;
 }
@@ -119,6 +140,35 @@ Json ToJson(const StepSpec& step, const StepSpec& first, const Json& defaults) {
 WaitSpec WaitFrom(const Json& json) {
   const bool until = json.contains("until");
   return {until, json.at(until ? "until" : "for")};
+}
+
+ForeachSpec ForeachFrom(const Json& json) {
+  ForeachSpec out;
+  out.list = json.at("list");
+  out.as = json.at("as").get<std::string>();
+  out.max_failures = json.at("max_failures").get<int>();
+  out.in_percent = Take(json, "in_percent", false);
+  out.plain = Take(json, "plain", false);
+  return out;
+}
+
+SignalSpec SignalFrom(const Json& json) {
+  SignalSpec out;
+  out.name = json.at("name").get<std::string>();
+  if (auto it = json.find("timeout"); it != json.end()) out.timeout = *it;
+  if (auto it = json.find("default"); it != json.end()) out.default_payload = *it;
+  return out;
+}
+
+void ScopesFrom(const Json& json, StepSpec* out) {
+  out->parent = Take(json, "parent", -1);
+  out->branch = Take(json, "branch", 0);
+  out->when = Take<std::string>(json, "when", "");
+  out->cases = Take<std::vector<std::string>>(json, "cases", {});
+  if (out->type == StepType::kForeach) out->foreach = ForeachFrom(json.at("foreach"));
+  if (out->type == StepType::kSignal) out->signal = SignalFrom(json.at("signal"));
+  out->max_concurrent = Take(json, "max_concurrent", 0);
+  out->fail_wait = Take(json, "fail_wait", false);
 }
 
 StepSpec StepFrom(const Json& json, const Json& defaults) {
@@ -148,6 +198,7 @@ StepSpec StepFrom(const Json& json, const Json& defaults) {
   if (auto it = json.find("queue"); it != json.end()) out.queue = it->get<std::string>();
   if (auto it = json.find("band"); it != json.end()) out.band = it->get<int>();
   if (out.type == StepType::kWait) out.wait = WaitFrom(json.at("wait"));
+  ScopesFrom(json, &out);
   out.extra = TakeJson(json, "extra", Json::object());
   return out;
 }
@@ -179,7 +230,10 @@ WorkflowSpec SpecFrom(const Json& json) {
   out.initial_state = TakeJson(json, "initial_state", Json::object());
   for (const Json& input : TakeJson(json, "inputs", Json::array())) out.inputs.push_back(InputFrom(input));
   const Json defaults = TakeJson(json, "step_defaults", Json::object());
-  for (const Json& step : json.at("steps")) out.steps.push_back(StepFrom(step, defaults));
+  for (const Json& step : json.at("steps")) {
+    out.steps.push_back(StepFrom(step, defaults));
+    if (out.steps.back().parent >= static_cast<int>(out.steps.size()) - 1) throw Malformed{"a step stands before its scope"};
+  }
   for (const Json& global : TakeJson(json, "global_compensation_steps", Json::array())) {
     out.global_compensation_names.push_back(global.at("name").get<std::string>());
     out.global_compensation_steps.push_back(CompensationFrom(global));
@@ -196,8 +250,20 @@ WorkflowSpec SpecFrom(const Json& json) {
 
 }  // namespace
 
+namespace {
+
+// The oldest version that can say it: programs that know no newer one read it too.
+int VersionOf(const WorkflowSpec& spec) {
+  const bool flat = std::all_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
+    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && step.type != StepType::kParallel;
+  });
+  return flat ? 2 : kSpecSchemaVersion;
+}
+
+}  // namespace
+
 Json SpecToJson(const WorkflowSpec& spec) {
-  Json out = {{"schema_version", kSpecSchemaVersion}, {"name", spec.name}, {"version", spec.version}};
+  Json out = {{"schema_version", VersionOf(spec)}, {"name", spec.name}, {"version", spec.version}};
   const auto text = [&](const char* key, const std::string& value) {
     if (!value.empty()) out[key] = value;
   };

@@ -12,9 +12,25 @@
 
 namespace acl {
 
-inline constexpr int kSpecSchemaVersion = 2;  // of the stored form; 1, where every step said everything, is read too
+// Of the stored form; 1, where every step said everything, is read too. A workflow without steps inside steps, conditions or signals is
+// stored as 2, as ever.
+inline constexpr int kSpecSchemaVersion = 3;
 
-enum class StepType { kAction, kHumanApproval, kParallel, kCondition, kCompensation, kForeach, kChild, kWait };
+enum class StepType {
+  kAction,
+  kHumanApproval,
+  kParallel,
+  kCondition,
+  kCompensation,
+  kForeach,
+  kChild,
+  kWait,
+  kSequence,
+  kSignal,
+};
+inline constexpr StepType kStepTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
+                                          StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait,
+                                          StepType::kSequence,     StepType::kSignal};
 std::string_view StepTypeName(StepType type);  // "ACTION", "HUMAN_APPROVAL" ...
 
 // 1-based place in the file; 0 = none.
@@ -53,6 +69,25 @@ struct WaitSpec {
 };
 inline constexpr std::string_view kWaitOutput = "due_at";  // the one output of a WAIT step: when its time had come
 
+// What a SIGNAL step waits for: the next signal of that name which no other step has taken, those sent before included.
+struct SignalSpec {
+  std::string name;                        // may hold templates
+  std::optional<Json> timeout;             // a length of time, may hold templates; none: it waits for ever
+  std::optional<Json> default_payload;     // what it goes on with when the time has passed; none: it fails then
+};
+
+// What a FOREACH step does once for each item. Its body is the steps whose `parent` it is.
+struct ForeachSpec {
+  Json list;                 // a list, a template, or an expression that gives one (expression.h)
+  std::string as = "item";   // what templates of the body call the item; its number, from 0, is `<as>_index`
+  int max_failures = 0;      // items that may fail: more, and the step fails
+  bool in_percent = false;   // of all items, 0 to 100, instead
+  bool plain = false;        // the body is the step's own call, which has no name of its own
+};
+inline constexpr int kForeachItems = 10'000;        // in a list
+inline constexpr int kForeachAtOnce = 64;           // unless the step says `max_concurrent`
+inline constexpr int kMostAtOnce = 1'000;           // that a step may say
+
 struct StepSpec {
   std::string name;
   StepType type = StepType::kAction;
@@ -70,6 +105,15 @@ struct StepSpec {
   std::optional<std::string> queue;  // if it is another than the run's: the step is dispatched, any worker of that queue may take it
   std::optional<int> band;           // `priority`, if it is another than the run's: the same
   std::optional<WaitSpec> wait;      // of a WAIT step, always
+  // -- steps in steps. A scope (PARALLEL with steps of its own, SEQUENCE, CONDITION, FOREACH) stands before them in WorkflowSpec::steps.
+  int parent = -1;                    // index of the scope it stands in
+  int branch = 0;                     // of a CONDITION's: the case it belongs to
+  std::string when;                   // an expression (expression.h): not true, and the step is skipped; empty: none
+  std::vector<std::string> cases;     // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
+  std::optional<ForeachSpec> foreach; // of a FOREACH step, always
+  std::optional<SignalSpec> signal;   // of a SIGNAL step, always
+  int max_concurrent = 0;             // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
+  bool fail_wait = false;             // of the same: what else runs in it ends first when one of them fails
   Json extra = Json::object();       // kinds that come later: their keys as written
   SourceMark mark;
 };
@@ -102,13 +146,18 @@ struct WorkflowSpec {
   const StepSpec* FindStep(std::string_view step_name) const;
 };
 
+// A scope is completed by the steps that it holds, and calls nothing itself.
+bool IsScope(const StepSpec& step);
+
 // The queue of its runs, then those that steps are sent to; each once.
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec);
 
-// Plan order: again and again the first step in file order whose dependencies are done (DESIGN.md section 3). Indexes into `steps`.
-// Cycles and unknown names are the loader's errors; here they end the order early.
+// Plan order: again and again the first step in file order whose dependencies are done (DESIGN.md section 3), a scope before the steps that
+// it holds. Indexes into `steps`. Cycles and unknown names are the loader's errors; here they end the order early.
 std::vector<int> PlanOrder(const WorkflowSpec& spec);
-// For each step, the steps it waits for: depends_on, or the step before it in plan order if it has none. Indexes.
+// For each step, the steps whose end it waits for: depends_on, or the step before it in plan order if it has none. A step in a scope also
+// waits for the scope's beginning: that is not said here. Steps of a PARALLEL, and PARALLEL steps beside each other, do not wait for one
+// another. Indexes.
 std::vector<std::vector<int>> EffectiveDependencies(const WorkflowSpec& spec);
 
 Json SpecToJson(const WorkflowSpec& spec);

@@ -84,7 +84,9 @@ void Read(const Json& facts, EventFact& fact) {
 std::optional<Hash256> ResultOf(const Json& payload) {
   const std::string name = TextOf(payload, "step_name");
   std::string path;
-  AppendPointer("var:" + (name.empty() ? TextOf(payload, "step_id") : name), "", path);
+  const std::string id = TextOf(payload, "step_id");
+  const bool of_item = id.find('[') != std::string::npos;  // no name has one (shared/workflow/step_id.h)
+  AppendPointer(of_item ? "out:" + id : "var:" + (name.empty() ? id : name), "", path);
   const auto delta = payload.find(kDeltaKey);
   if (delta == payload.end() || !delta->is_array()) return std::nullopt;
   for (const Json& op : *delta) {

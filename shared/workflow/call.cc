@@ -23,6 +23,49 @@ TemplateScope ScopeOf(const Document& state) {
   };
 }
 
+namespace {
+
+// What one item answers to a name.
+struct ItemScope {
+  Instance beside;        // a step of its body
+  std::string_view as;    // the item
+  std::string number_as;  // its number
+  Json number;
+  const Json* list = nullptr;
+};
+
+std::vector<ItemScope> ItemScopesOf(const Document& state, const CompiledSpec& spec, const Instance& instance) {
+  std::vector<ItemScope> scopes;
+  for (Instance in = instance; !in.item.empty();) {
+    const Instance each = spec.EachOf(in);
+    const std::string& as = spec.step(each.step).foreach->as;
+    scopes.push_back({in, as, as + "_index", in.items.back(), Lookup(state, ItemsKey(each.step_id))});
+    in = each;
+  }
+  return scopes;
+}
+
+const Json* ItemAnswer(const Document& state, const CompiledSpec& spec, const ItemScope& item, std::string_view name) {
+  const auto number = item.number.get<std::size_t>();
+  if (name == item.as) return item.list && item.list->is_array() && number < item.list->size() ? &(*item.list)[number] : nullptr;
+  if (name == item.number_as) return &item.number;
+  if (!spec.IsStep(name)) return nullptr;
+  for (const int step : spec.RegionOf(item.beside.step).order)
+    if (spec.step(step).name == name) return Lookup(state, spec.OutputsKey(spec.Beside(item.beside, step)));
+  return nullptr;
+}
+
+}  // namespace
+
+TemplateScope ScopeOf(const Document& state, const CompiledSpec& spec, const Instance& instance) {
+  if (instance.item.empty()) return ScopeOf(state);
+  return [&state, &spec, items = ItemScopesOf(state, spec, instance), run = ScopeOf(state)](std::string_view name) -> const Json* {
+    for (const ItemScope& item : items)
+      if (const Json* answer = ItemAnswer(state, spec, item, name)) return answer;
+    return run(name);
+  };
+}
+
 Unanswered UnansweredIn(const WorkflowSpec& spec, const CapabilitySpec* capability) {
   if (spec.strict_templates) return Unanswered::kFailsStrict;
   const bool effect = spec.effects_need_values && capability && NeedsRowFirst(capability->effect);
@@ -78,7 +121,7 @@ CallTraits TraitsOf(const SpecCache& specs, const CompiledSpec& spec, const Inst
     if (step.step_timeout) traits.step_timeout = *step.step_timeout;
   } else {
     if (instance.step >= 0) {
-      traits.capability = TextOf(ReadStep(state, spec.step_id(instance.step)).undo, kCallCapability);
+      traits.capability = TextOf(ReadStep(state, spec.ForwardOf(instance).step_id).undo, kCallCapability);
     } else {
       traits.capability = spec.spec().global_compensation_steps[std::size_t(instance.global)].capability;
     }
@@ -109,14 +152,14 @@ CapabilityCall CallOf(const SpecCache& specs, const CompiledSpec& spec, const In
   if (!instance.undo && spec.constant(instance.step)) return {capability, spec.step(instance.step).inputs, ""};
   if (!instance.undo) {
     const Unanswered unanswered = UnansweredIn(spec.spec(), spec.capability(instance.step));
-    return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state), unanswered, missing);
+    return ResolveCall(capability, spec.step(instance.step).inputs, ScopeOf(state, spec, instance), unanswered, missing);
   }
   if (instance.step < 0) {
     const CompensationSpec& global = spec.spec().global_compensation_steps[std::size_t(instance.global)];
     const Unanswered unanswered = UnansweredIn(spec.spec(), specs.capabilities().Find(capability));
     return ResolveCall(capability, global.inputs, ScopeOf(state), unanswered, missing);
   }
-  return CallFromJson(*ReadStep(state, spec.step_id(instance.step)).undo);  // resolved when the step completed
+  return CallFromJson(*ReadStep(state, spec.ForwardOf(instance).step_id).undo);  // resolved when the step completed
 }
 
 StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,

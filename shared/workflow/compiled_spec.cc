@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 
 #include "shared/base/canonical_json.h"
 #include "shared/journal/trie.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
+#include "shared/workflow/conditions.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
@@ -38,61 +40,114 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
   std::shared_ptr<CompiledSpec> made(new CompiledSpec());
   CompiledSpec& c = *made;
   c.spec_ = std::move(spec);
-  const auto total = c.spec_.steps.size();
-  c.order_ = PlanOrder(c.spec_);
-  for (const StepSpec& step : c.spec_.steps) c.step_names_.insert(step.name);
-  if (c.order_.size() != total) {
-    return Error{Code::kInvalid,
-                 fmt::format("workflow '{}': only {} of {} steps can ever run; the rest depend on each other or on unknown steps",
-                             c.spec_.name, c.order_.size(), total)};
-  }
-  c.position_.resize(total);
-  for (std::size_t p = 0; p < total; ++p) c.position_[std::size_t(c.order_[p])] = int(p);
-
-  c.dependencies_.resize(total);
-  c.dependents_.resize(total);
-  auto dependencies = EffectiveDependencies(c.spec_);
-  for (std::size_t i = 0; i < total; ++i) {
-    auto& on = dependencies[i];
-    std::sort(on.begin(), on.end());
-    on.erase(std::unique(on.begin(), on.end()), on.end());
-    c.dependencies_[i] = int(on.size());
-    for (int other : on) c.dependents_[std::size_t(other)].push_back(int(i));
-  }
-  for (std::size_t i = 0; i < total; ++i) {
-    const StepSpec& step = c.spec_.steps[i];
-    c.ids_.push_back(StepIdOf(step.name));
+  for (const StepSpec& step : c.spec_.steps) {
+    c.step_names_.insert(step.name);
     c.capability_.push_back(capabilities.Find(step.capability));
-    c.forward_.push_back({c.ids_[i], int(i), -1, false});
-    c.undo_.push_back({UndoIdOf(step.name), int(i), -1, true});
-    c.constant_.push_back(!HasTemplate(step.inputs) && ExpandTemplates(step.inputs, [](std::string_view) { return nullptr; }).ok());
-    c.Mention(step.inputs);
-    if (step.compensation) c.Mention(step.compensation->inputs);
-    if (step.wait) c.Mention(step.wait->time);
-    if (step.wait) c.waits_.push_back(int(i));
   }
-  for (std::size_t g = 0; g < c.spec_.global_compensation_steps.size(); ++g) {
-    c.global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true});
-    c.Mention(c.spec_.global_compensation_steps[g].inputs);
-  }
-  c.dispatches_ = std::any_of(c.forward_.begin(), c.forward_.end(), [&c](const Instance& i) { return c.TargetOf(i).has_value(); });
-  for (const auto* list : {&c.forward_, &c.undo_, &c.global_}) {
-    for (const Instance& instance : *list) {
-      if (!c.by_id_.emplace(instance.step_id, &instance).second) {
-        return Error{Code::kInvalid, fmt::format("workflow '{}': two steps have the id '{}'; rename one", c.spec_.name, instance.step_id)};
-      }
-    }
-  }
-  for (int i = 0; i < c.total(); ++i) {
+  if (Status ordered = c.Order(); !ordered) return ordered.error();
+  c.Link();
+  if (Status named = c.Name(); !named) return named.error();
+  for (int i = 0; i < c.steps(); ++i) {
     c.words_.push_back(WordsOf(c.step_id(i), c.step(i).name));
     c.follower_.push_back(c.FollowerOf(i));
   }
   return std::shared_ptr<const CompiledSpec>(std::move(made));
 }
 
+// Regions and positions.
+Status CompiledSpec::Order() {
+  const std::size_t total = spec_.steps.size();
+  const std::vector<int> order = PlanOrder(spec_);
+  if (order.size() != total) {
+    return Error{Code::kInvalid,
+                 fmt::format("workflow '{}': only {} of {} steps can ever run; the rest depend on each other or on unknown steps",
+                             spec_.name, order.size(), total)};
+  }
+  regions_.emplace_back();
+  region_.resize(total);
+  position_.resize(total);
+  body_.assign(total, -1);
+  for (const int index : order) {  // a scope before what it holds
+    const int outer = parent(index);
+    const int number = outer < 0 ? 0 : body_[std::size_t(outer)] >= 0 ? body_[std::size_t(outer)] : region_[std::size_t(outer)];
+    region_[std::size_t(index)] = number;
+    Region& region = regions_[std::size_t(number)];
+    position_[std::size_t(index)] = region.total();
+    region.order.push_back(index);
+    if (outer < 0) last_ = index;
+    if (!step(index).foreach) continue;
+    body_[std::size_t(index)] = int(regions_.size());
+    regions_.push_back({index, {}});
+  }
+  return {};
+}
+
+// Who waits for whom, and what each step is.
+void CompiledSpec::Link() {
+  const std::size_t total = spec_.steps.size();
+  dependencies_.resize(total);
+  dependents_.resize(total);
+  children_.resize(total);
+  auto dependencies = EffectiveDependencies(spec_);
+  for (std::size_t i = 0; i < total; ++i) {
+    const StepSpec& named = spec_.steps[i];
+    auto& on = dependencies[i];
+    std::sort(on.begin(), on.end());
+    on.erase(std::unique(on.begin(), on.end()), on.end());
+    dependencies_[i] = int(on.size());
+    for (int other : on) dependents_[std::size_t(other)].push_back(int(i));
+    if (named.parent >= 0) {
+      children_[std::size_t(named.parent)].push_back(int(i));
+      if (!step(named.parent).foreach) ++dependencies_[i];
+    }
+    const bool calls = !IsScope(named) && !named.wait && !named.signal && named.type != StepType::kHumanApproval;
+    calls_.push_back(calls);
+    own_.push_back(!calls || !named.when.empty());
+    has_own_ |= own_.back();
+    has_signals_ |= named.signal.has_value();
+    constant_.push_back(!HasTemplate(named.inputs) &&
+                        ExpandTemplates(named.inputs, [](std::string_view) { return nullptr; }).ok());
+    Mention(named.inputs);
+    if (named.compensation) Mention(named.compensation->inputs);
+    if (named.wait) Mention(named.wait->time);
+    if (named.wait) waits_.push_back(int(i));
+    if (named.foreach) Mention(named.foreach->list);
+    if (named.signal) MentionSignal(*named.signal);
+    if (!named.when.empty()) MentionExpression(named.when);
+    for (const std::string& test : named.cases) MentionExpression(test);
+  }
+}
+
+// Ids.
+Status CompiledSpec::Name() {
+  for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+    const StepSpec& named = spec_.steps[i];
+    ids_.push_back(StepIdOf(named.name));
+    forward_.push_back({ids_[i], int(i), -1, false, "", {}});
+    undo_.push_back({UndoIdOf(named.name), int(i), -1, true, "", {}});
+  }
+  for (std::size_t g = 0; g < spec_.global_compensation_steps.size(); ++g) {
+    global_.push_back({GlobalUndoIdOf(int(g)), -1, int(g), true, "", {}});
+    Mention(spec_.global_compensation_steps[g].inputs);
+  }
+  dispatches_ = std::any_of(forward_.begin(), forward_.end(), [this](const Instance& i) { return TargetOf(i).has_value(); });
+  for (const auto* list : {&forward_, &undo_, &global_}) {
+    for (const Instance& instance : *list) {
+      if (instance.step >= 0 && region_[std::size_t(instance.step)] > 0) continue;
+      if (!by_id_.emplace(instance.step_id, &instance).second) {
+        return Error{Code::kInvalid, fmt::format("workflow '{}': two steps have the id '{}'; rename one", spec_.name, instance.step_id)};
+      }
+    }
+  }
+  for (int i = 0; i < steps(); ++i) {
+    if (region_[std::size_t(i)] > 0) in_bodies_.emplace(ids_[std::size_t(i)], i);
+  }
+  return {};
+}
+
 // An effect here whose completion is just that.
 bool CompiledSpec::IsPlain(int index) const {
-  return IsJournaled(capability(index)) && !dispatches_ && waits_.empty() && !step(index).compensation;
+  return IsJournaled(capability(index)) && !dispatches_ && !has_own_ && !step(index).compensation;
 }
 
 int CompiledSpec::FollowerOf(int index) const {
@@ -105,9 +160,86 @@ void CompiledSpec::Mention(const Json& inputs) {
   for (const TemplateReference& reference : References(inputs)) mentioned_.emplace(FirstToken(reference.path));
 }
 
-const Instance* CompiledSpec::Find(std::string_view step_id) const {
-  auto it = by_id_.find(step_id);
-  return it == by_id_.end() ? nullptr : it->second;
+void CompiledSpec::MentionSignal(const SignalSpec& signal) {
+  Mention(Json(signal.name));
+  if (signal.timeout) Mention(*signal.timeout);
+  if (signal.default_payload) Mention(*signal.default_payload);
+}
+
+void CompiledSpec::MentionExpression(const std::string& text) {
+  for (const std::string& path : ReferencesOf(text)) mentioned_.emplace(FirstToken(path));
+}
+
+std::optional<Instance> CompiledSpec::Find(std::string_view step_id) const {
+  if (auto it = by_id_.find(step_id); it != by_id_.end()) return *it->second;
+  if (in_bodies_.empty()) return std::nullopt;
+  constexpr std::string_view kUndo = "undo:";
+  if (!step_id.starts_with(kUndo)) return FindInItems(step_id);
+  auto forward = FindInItems(step_id.substr(kUndo.size()));
+  return forward ? std::optional(UndoOf(*forward)) : std::nullopt;
+}
+
+// "each[3]/inner[0]/step", or "each[3]" of a FOREACH that is its own body.
+std::optional<Instance> CompiledSpec::FindInItems(std::string_view step_id) const {
+  std::string item;
+  std::vector<int> items;
+  int each = -1;  // the last FOREACH that was named
+  for (std::string_view rest = step_id;;) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash), name = part.substr(0, part.find('['));
+    int index = -1;
+    if (each < 0) {
+      const auto it = by_id_.find(name);
+      if (it != by_id_.end() && !it->second->undo) index = it->second->step;
+    } else if (const auto it = in_bodies_.find(name); it != in_bodies_.end() && RegionOf(it->second).foreach == each) {
+      index = it->second;
+    }
+    if (index < 0) return std::nullopt;
+    if (name.size() == part.size()) return slash == rest.npos && each >= 0 ? std::optional(InstanceOf(index, item, items)) : std::nullopt;
+    const std::string_view digits = part.substr(name.size() + 1, part.size() - name.size() - 2);
+    int number = 0;
+    const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool whole = wrong == std::errc() && end == digits.data() + digits.size() && part.back() == ']';
+    if (!whole || number < 0 || number >= kForeachItems || (digits.size() > 1 && digits.front() == '0') || !step(index).foreach)
+      return std::nullopt;
+    item = std::string(step_id.substr(0, std::size_t(part.data() + part.size() - step_id.data())));
+    items.push_back(number);
+    each = index;
+    if (slash == rest.npos) {
+      return step(each).foreach->plain ? std::optional(InstanceOf(children(each).front(), item, items)) : std::nullopt;
+    }
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+Instance CompiledSpec::InstanceOf(int index, const std::string& item, const std::vector<int>& items) const {
+  if (region_[std::size_t(index)] == 0) return forward_[std::size_t(index)];
+  const bool plain = step(RegionOf(index).foreach).foreach->plain;
+  return {plain ? item : item + "/" + ids_[std::size_t(index)], index, -1, false, item, items};
+}
+
+Instance CompiledSpec::EachOf(const Instance& instance) const {
+  const int each = RegionOf(instance.step).foreach;
+  std::vector<int> items(instance.items.begin(), instance.items.end() - 1);
+  std::string outer;
+  if (!items.empty()) outer = instance.item.substr(0, instance.item.rfind('/'));
+  return InstanceOf(each, outer, items);
+}
+
+std::string CompiledSpec::ItemId(const Instance& each, int number) { return fmt::format("{}[{}]", each.step_id, number); }
+
+Instance CompiledSpec::UndoOf(const Instance& forward) const {
+  if (forward.item.empty()) return undo_[std::size_t(forward.step)];
+  Instance undo = forward;
+  undo.undo = true;
+  undo.step_id = "undo:" + forward.step_id;
+  return undo;
+}
+
+Instance CompiledSpec::ForwardOf(const Instance& undo) const { return InstanceOf(undo.step, undo.item, undo.items); }
+
+std::string CompiledSpec::OutputsKey(const Instance& instance) const {
+  return instance.item.empty() ? VarKey(step(instance.step).name) : ItemOutputsKey(instance.step_id);
 }
 
 std::optional<TaskTarget> CompiledSpec::TargetOf(const Instance& instance) const {

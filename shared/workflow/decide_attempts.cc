@@ -8,7 +8,7 @@
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
-#include "shared/workflow/ready_set.h"
+#include "shared/workflow/frontier.h"
 #include "shared/workflow/step_id.h"
 
 namespace acl::workflow {
@@ -56,7 +56,7 @@ void Decider::On(const ResumedInput& input) {
   std::vector<StepRecord> records;
   std::vector<std::string> step_ids;
   for (const AttemptRow& row : input.open_attempts) {
-    const Instance* instance = spec_.Find(row.step_id);
+    const auto instance = spec_.Find(row.step_id);
     if (!instance) continue;
     StepRecord record = Step(*instance);
     // Rows of attempts whose outcome is known are among them: the step has moved on.
@@ -68,7 +68,7 @@ void Decider::On(const ResumedInput& input) {
   }
   const std::vector<Deaths> deaths = DeathsOf(records, step_ids, input.died_alone);
   for (std::size_t n = 0; n < rows.size(); ++n) {
-    const Instance& instance = *spec_.Find(rows[n]->step_id);
+    const Instance instance = *spec_.Find(rows[n]->step_id);
     Lost(instance, Step(instance), rows[n]->attempt_id, std::string(kLostToTakeover), deaths[n]);
   }
   Settle();
@@ -138,7 +138,7 @@ void Decider::AskPerson(const Instance& instance, int attempt, const std::string
 }
 
 void Decider::On(const StartingInput& input) {
-  const Instance* instance = spec_.Find(input.step.step_id);
+  const auto instance = spec_.Find(input.step.step_id);
   if (!instance) return;
   RunRecord run = Run();
   Progress progress = Done();
@@ -147,7 +147,7 @@ void Decider::On(const StartingInput& input) {
   const bool settling = std::find(progress.settle.begin(), progress.settle.end(), instance->step_id) != progress.settle.end();
   if (instance->undo || settling) {
     if (run.phase != Phase::kStopping) return;
-  } else if (run.status != RunStatus::kRunning || !ReadySet(State(), spec_.total()).Has(spec_.position(instance->step))) {
+  } else if (run.status != RunStatus::kRunning || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, *instance)) {
     return;
   }
   Json facts = StepFacts(*instance, input.attempt_id);
@@ -166,7 +166,7 @@ void Decider::On(const StartingInput& input) {
 }
 
 void Decider::On(const StepFinishedInput& input) {
-  const Instance* instance = spec_.Find(input.step_id);
+  const auto instance = spec_.Find(input.step_id);
   RunRecord run = Run();
   if (!instance || run.phase == Phase::kClosed) return;
   StepRecord record = Step(*instance);
@@ -177,7 +177,7 @@ void Decider::On(const StepFinishedInput& input) {
     if (record.status != StepStatus::kPending) return;
     if (traits.journaled() && input.result.outcome != Outcome::kFailed) return;
     // Of a run that stops, what left no trace outside is dropped (its layer of files with it).
-    if (!instance->undo && (run.phase == Phase::kStopping || !ReadySet(State(), spec_.total()).Has(spec_.position(instance->step)))) return;
+    if (!instance->undo && (run.phase == Phase::kStopping || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, *instance))) return;
   }
   if (!record.call) note_ = input.note;  // else step.started has said so
   const StepResult& result = input.result;
@@ -207,9 +207,9 @@ void Decider::On(const StepFinishedInput& input) {
         const Document& before = State();
         Completed(*instance, record, input.attempt_id, result);
         // The usual cases need no fold: more to come, nothing to settle; or it was the last.
-        if (run.status == RunStatus::kRunning && progress.failed.empty() && spec_.waits().empty()) {
+        if (run.status == RunStatus::kRunning && progress.failed.empty() && !spec_.has_own()) {
           if (progress.done + 1 < spec_.total()) return;
-          const int last = spec_.at(spec_.total() - 1);
+          const int last = spec_.last();
           return CompleteRun(instance->step == last ? &result.outputs : Lookup(before, VarKey(spec_.step(last).name)));
         }
       }

@@ -49,7 +49,6 @@ void Decider::Completed(const Instance& instance, const StepRecord& record, int 
   NameContents(result.files, decision_);
   if (!undo.empty()) carried["undo"] = std::move(undo);
   Emit(event::kStepCompleted, std::move(facts), std::move(carried));
-  if (!spec_.waits().empty()) BeginWaits(spec_.dependents(instance.step));
 }
 
 Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const std::vector<FileChange>& files,
@@ -58,7 +57,7 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
   if (step.compensation) {
     // The state as it is right after this step completed: its outputs lie over everything but other steps.
     const Document& state = State();
-    TemplateScope below = ScopeOf(state);
+    TemplateScope below = ScopeOf(state, spec_, instance);
     TemplateScope scope = [&](std::string_view name) -> const Json* {
       if (name == step.name) return &outputs;
       const Json* output = spec_.IsStep(name) ? nullptr : MemberOf(&outputs, name);
@@ -87,7 +86,7 @@ void Decider::CompensationCompleted(const Instance& instance, int attempt, const
   Json facts = StepFacts(instance, attempt);
   facts["capability"] = traits.capability;
   facts["attempts"] = record.attempts + 1;
-  if (instance.step >= 0) facts["undoes"] = spec_.step(instance.step).name;
+  if (instance.step >= 0) facts["undoes"] = NameOf(spec_.ForwardOf(instance));
   facts["outputs"] = outputs;
   AddMissing(facts);
   decision_.completions.push_back({instance.step_id, attempt, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});

@@ -25,13 +25,7 @@ void Decider::On(const InboxInput& input) {
   if (input.kind == "pause") return Pause(input);
   if (input.kind == "resume") return Resume(input);
   if (input.kind == "resolve") return Resolve(input);
-  if (input.kind == "signal") {
-    Json facts = InboxFacts(input);
-    facts["name"] = TextOf(&input.payload, "name");
-    if (const Json* payload = MemberOf(&input.payload, "payload")) facts["payload"] = *payload;
-    Emit(event::kSignalReceived, std::move(facts));
-    return;
-  }
+  if (input.kind == "signal") return Signal(input);
   Refuse(input, fmt::format("a workflow run has no input '{}'; it takes cancel, pause, resume, resolve, signal", input.kind));
 }
 
@@ -81,7 +75,7 @@ void Decider::Resume(const InboxInput& input) {
 void Decider::Resolve(const InboxInput& input) {
   std::string step_id = TextOf(&input.payload, "step_id");
   std::string decision = TextOf(&input.payload, "decision");
-  const Instance* instance = spec_.Find(step_id);
+  const auto instance = spec_.Find(step_id);
   if (!instance) return Refuse(input, fmt::format("the workflow has no step '{}'", step_id));
   StepRecord record = Step(*instance);
   if (record.status != StepStatus::kUncertain) {
@@ -138,9 +132,10 @@ void Decider::Timer(const InboxInput& input) {
   }
   if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
   if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
+  if (timer_id.starts_with(kSignalTimerPrefix)) return SignalTimer(input, timer_id.substr(kSignalTimerPrefix.size()), fire_at);
   constexpr std::string_view kRetry = "retry:";
   if (!timer_id.starts_with(kRetry)) return;
-  const Instance* instance = spec_.Find(timer_id.substr(kRetry.size()));
+  const auto instance = spec_.Find(timer_id.substr(kRetry.size()));
   if (!instance || (run.phase == Phase::kStopping && !instance->undo)) return;
   StepRecord record = Step(*instance);
   if (record.status != StepStatus::kRetryWait || !record.retry_at) return;

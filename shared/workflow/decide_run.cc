@@ -17,13 +17,15 @@ void Decider::Settle() {
     if (run.phase == Phase::kForward) {
       if (run.status != RunStatus::kRunning) return;  // paused: what is to come comes after it
       if (!progress.failed.empty()) {
-        const Instance* failed = spec_.Find(progress.failed);
-        std::string name = failed && failed->step >= 0 ? spec_.step(failed->step).name : progress.failed;
+        const auto failed = spec_.Find(progress.failed);
+        std::string name = failed && failed->step >= 0 ? NameOf(*failed) : progress.failed;
         Fail(std::string(kStepFailedReason), fmt::format("step '{}' failed: {}", name, ReadStep(State(), progress.failed).error), name,
              spec_.spec().enable_auto_rollback);
         continue;
       }
-      if (progress.done == spec_.total()) CompleteRun(Lookup(State(), VarKey(spec_.step(spec_.at(spec_.total() - 1)).name)));
+      if (spec_.has_own() && TendOwn(progress)) continue;
+      if (progress.done - progress.items + progress.skipped == spec_.total())
+        CompleteRun(Lookup(State(), VarKey(spec_.step(spec_.last()).name)));
       return;
     }
     if (run.phase == Phase::kClosed) return;
@@ -43,7 +45,7 @@ void Decider::Settle() {
 
 void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
-  const StepSpec& last = spec_.step(spec_.at(spec_.total() - 1));
+  const StepSpec& last = spec_.step(spec_.last());
   Json facts = {{"steps", spec_.total()}, {"outputs_of", last.name}};
   if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;
   Emit(event::kWorkflowCompleted, std::move(facts));
@@ -65,16 +67,16 @@ void Decider::Fail(const std::string& reason, const std::string& error, const st
   for (const std::string& step_id : progress.tasks) WantBack(step_id);
   List(RunStatus::kFailed, error);
   for (const std::string& step_id : progress.uncertain) {
-    const Instance* instance = spec_.Find(step_id);
+    const auto instance = spec_.Find(step_id);
     if (!instance || !Indifferent(*instance)) continue;  // a person must say first what there is to undo
     GiveUp(*instance, 0, ReadStep(State(), step_id).error);
   }
 }
 
 bool Decider::UndoWithoutCall(const Progress& progress) {
-  const Instance* forward = spec_.Find(progress.undo);
+  const auto forward = spec_.Find(progress.undo);
   if (!forward) return false;
-  const Instance& instance = spec_.UndoOf(forward->step);
+  const Instance instance = spec_.UndoOf(*forward);
   StepRecord record = ReadStep(State(), progress.undo);
   std::string error = TextOf(record.undo, kCallError);
   const Json* files = MemberOf(record.undo, "files");
@@ -90,7 +92,7 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
   }
   Json restored = std::move(*undone);
   Json facts = StepFacts(instance, 0);
-  facts["undoes"] = spec_.step(forward->step).name;
+  facts["undoes"] = NameOf(*forward);
   facts["files"] = restored.size();
   LogCompensation(instance, "", "executed", "");
   Emit(event::kCompensationCompleted, std::move(facts), Json{{"files", std::move(restored)}});
@@ -138,7 +140,7 @@ void Decider::LogCompensation(const Instance& instance, const std::string& capab
   std::string inputs = "{}";
   std::string step_id = instance.step_id;
   if (instance.step >= 0) {  // named by the step being compensated, as document 002's compensation_log does
-    step_id = spec_.step_id(instance.step);
+    step_id = spec_.ForwardOf(instance).step_id;
     if (const Json* resolved = MemberOf(ReadStep(State(), step_id).undo, kCallInputs)) inputs = DumpJson(*resolved);
   } else if (const Json* resolved = MemberOf(Step(instance).call, kCallInputs)) {
     inputs = DumpJson(*resolved);

@@ -71,7 +71,7 @@ void Decider::Dispatch(const Instance& instance, const StartingInput& input, Jso
 void Decider::TaskEnded(const InboxInput& input) {
   auto ended = ResultFromJson(input.payload);
   if (!ended) return Refuse(input, ended.message());
-  const Instance* instance = spec_.Find(ended->step_id);
+  const auto instance = spec_.Find(ended->step_id);
   StepRecord record = instance ? Step(*instance) : StepRecord{};
   if (!record.task || record.attempt != ended->attempt_id) {
     return Refuse(input, fmt::format("no task of attempt {} of step '{}' is out", ended->attempt_id, ended->step_id));
@@ -127,7 +127,7 @@ void Decider::TaskLost(const Instance& instance, const StepRecord& record, const
 }
 
 void Decider::TaskTimer(const std::string& step_id) {
-  const Instance* instance = spec_.Find(step_id);
+  const auto instance = spec_.Find(step_id);
   if (!instance) return;
   StepRecord record = Step(*instance);
   CallTraits traits = TraitsOf(specs_, spec_, *instance, State());

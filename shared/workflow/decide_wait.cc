@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "shared/base/canonical_json.h"
 #include "shared/spec/duration.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
-#include "shared/workflow/ready_set.h"
+#include "shared/workflow/frontier.h"
 
 namespace acl::workflow {
 
@@ -35,8 +34,9 @@ void Decider::BeginWaits(const std::vector<int>& steps) {
     if (!spec_.step(index).wait) continue;
     RunRecord run = Run();
     if (run.status != RunStatus::kRunning || !Done().failed.empty()) return;
-    const Instance& instance = *spec_.Find(spec_.step_id(index));
-    if (Step(instance).status != StepStatus::kPending || !ReadySet(State(), spec_.total()).Has(spec_.position(index))) continue;
+    if (spec_.RegionOf(index).foreach >= 0) continue;
+    const Instance instance = spec_.InstanceOf(index, "", {});
+    if (Step(instance).status != StepStatus::kPending || !Frontier(State(), spec_).Has(Frontier::Kind::kReady, instance)) continue;
     BeginWait(instance);
   }
 }
@@ -44,16 +44,12 @@ void Decider::BeginWaits(const std::vector<int>& steps) {
 void Decider::BeginWait(const Instance& instance) {
   const WaitSpec& wait = *spec_.step(instance.step).wait;
   std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State()), UnansweredIn(spec_.spec(), nullptr), &missing);
+  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
   Result<WallTime> due = Error{Code::kInvalid, resolved.error};
   if (resolved.error.empty()) due = DueAt(wait, resolved.inputs["wait"], now_);
   Json facts = StepFacts(instance, 0);
   if (!missing.empty()) facts["missing"] = missing;
-  if (!due) {
-    facts["error"] = due.message();
-    facts["attempts"] = 0;
-    return Emit(event::kStepFailed, std::move(facts));
-  }
+  if (!due) return FailedByItself(instance, std::move(facts), due.message());
   facts["due_at"] = FormatWallTime(*due);
   StopClock(facts);
   SetTimer(WaitTimerOf(instance.step_id), *due);
@@ -61,7 +57,7 @@ void Decider::BeginWait(const Instance& instance) {
 }
 
 void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at) {
-  const Instance* instance = spec_.Find(step_id);
+  const auto instance = spec_.Find(step_id);
   const RunRecord run = Run();
   if (!instance || run.phase != Phase::kForward) return;
   const StepRecord record = Step(*instance);
@@ -75,10 +71,7 @@ void Decider::WaitTimer(const InboxInput& input, const std::string& step_id, std
   facts["duration_ms"] = std::chrono::duration_cast<milliseconds>(now_ - since).count();
   if (run.status == RunStatus::kRunning) StartClock(facts, 1);
   Json outputs = {{kWaitOutput, FormatWallTime(*record.due_at)}};
-  decision_.attempts.push_back({step_id, 1, Token{}, since});
-  decision_.completions.push_back({step_id, 1, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
-  Emit(event::kStepCompleted, std::move(facts), Json{{"outputs", std::move(outputs)}});
-  BeginWaits(spec_.dependents(instance->step));
+  CompletedByItself(*instance, std::move(facts), std::move(outputs), since);
   Settle();
 }
 

@@ -65,8 +65,29 @@ class Decider {
   void FailedForGood(const Instance& instance, int attempts, int attempt, const std::string& error, std::optional<WallTime> started,
                      std::chrono::milliseconds took = {});
 
+  // -- steps that the engine tends to itself (decide_scopes.cc)
+  // The next of those whose turn has come, or the end of a scope in which all has ended. False: there is nothing to tend to.
+  bool TendOwn(const Progress& progress);
+  void Begin(const Instance& instance);
+  void Open(const Instance& instance);
+  void OpenItems(const Instance& instance);
+  void EndScope(const Instance& instance);
+  Json OutputsOfScope(const Instance& instance, const ScopeRecord& scope);
+  Json OutputsOfItems(const Instance& instance, const ScopeRecord& scope);
+  std::string WhyScopeFailed(const Instance& instance, const ScopeRecord& scope);
+  // A step that nobody ran: its rows, and the event of its completion.
+  void CompletedByItself(const Instance& instance, Json facts, Json outputs, WallTime since);
+  void FailedByItself(const Instance& instance, Json facts, const std::string& error);
+  std::string NameOf(const Instance& instance) const;  // for people
+
+  // -- signals (decide_signal.cc)
+  void Signal(const InboxInput& input);
+  void BeginSignal(const Instance& instance);
+  void SignalTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at);
+  void TakeSignal(const Instance& instance, const std::string& name, std::int64_t number, Json facts);
+
   // -- WAIT steps (decide_wait.cc)
-  // Those among `steps` whose turn has come while the run goes on: each gets its timer, in the commit of what made it ready.
+  // Those among `steps` that an older program left among the ready ones.
   void BeginWaits(const std::vector<int>& steps);
   void BeginWait(const Instance& instance);
   void WaitTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at);
@@ -125,6 +146,8 @@ inline constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;  // of the run, as 
 inline constexpr std::string_view kDeadlineTimer = "deadline";
 inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";
+inline constexpr std::string_view kSignalTimerPrefix = "signal:";
+inline constexpr std::size_t kMostSignals = 1'000;  // of a run, that no step has taken
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 
 }  // namespace acl::workflow

@@ -7,12 +7,12 @@
 
 namespace acl::workflow {
 
-ReadySet::ReadySet(const Document& state, int total) : state_(state) {
+ReadySet::ReadySet(const Document& state, int total, std::string prefix) : state_(state), prefix_(std::move(prefix)) {
   for (int words = (total + 31) / 32; words > 1; words = (words + 31) / 32) ++levels_;
 }
 
-std::string ReadySet::Key(int level, int word) {
-  std::string key = "ready/";
+std::string ReadySet::Key(int level, int word) const {
+  std::string key = prefix_;
   AppendInteger(level, key);
   key += '/';
   AppendInteger(word, key);

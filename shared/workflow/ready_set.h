@@ -18,25 +18,28 @@ namespace acl::workflow {
 
 class ReadySet {
  public:
-  ReadySet(const Document& state, int total);
+  // `prefix`: of the keys of another set than the run's own (frontier.h).
+  ReadySet(const Document& state, int total, std::string prefix = "ready/");
 
   static constexpr int kWordBits = 32;
-  static std::string FirstWord() { return Key(0, 0); }  // the only one of a run of so many steps
+  static std::string FirstWord() { return "ready/0/0"; }  // the only one of a run of so many steps
 
   bool Has(int position) const;
   // The first position at or after `from`.
   std::optional<int> Next(int from) const;
 
+  bool Empty() const { return !Next(0); }
   void Insert(int position);
   void Erase(int position);
   // The operations of all changes made, one a word.
   void AppendTo(Delta& delta) const;
 
  private:
-  static std::string Key(int level, int word);
+  std::string Key(int level, int word) const;
   std::uint32_t Word(int level, int word) const;
 
   const Document& state_;
+  std::string prefix_;
   int levels_ = 1;
   struct Changed {
     int level = 0, word = 0;

@@ -7,6 +7,7 @@
 #include "shared/kernel/call_format.h"
 #include "shared/spec/workflow_spec.h"
 #include "shared/workflow/backoff.h"
+#include "shared/workflow/compiled_spec.h"
 #include "shared/workflow/ready_set.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
@@ -42,16 +43,34 @@ class Shown {
   std::size_t left_;
 };
 
-StepView ViewStep(const Document& state, const StepSpec& step, bool stops, Shown& shown) {
+void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& view) {
+  if (step.capability.empty()) view.type = StepTypeName(step.type);
+  view.signal = TextOf(record.json, "signal");
+  const ScopeRecord scope = ReadScope(record.json);
+  if (!step.cases.empty() && scope.branch >= 0)
+    view.branch = scope.branch == 0                                 ? "then"
+                  : step.cases[std::size_t(scope.branch)].empty() ? "else"
+                                                                  : "else_if[" + std::to_string(scope.branch - 1) + "]";
+  if (!step.foreach || !MemberOf(record.json, "items")) return;
+  view.items = scope.items;
+  view.items_failed = int(scope.failures.size());
+  const bool over = record.status != StepStatus::kRunning;
+  view.items_begun = over ? scope.items : scope.next;
+  view.items_ended = over ? scope.items : scope.ended;
+}
+
+// `outputs`: the entry that they stand in.
+StepView ViewStep(const Document& state, const StepSpec& step, std::string step_id, const std::string& outputs, bool stops, Shown& shown) {
   StepView view;
-  view.step_id = StepIdOf(step.name);
+  view.step_id = std::move(step_id);
   view.name = step.name;
   view.capability = step.capability;
   view.agent_name = step.agent_name;
-  view.max_attempts = step.wait ? 0 : step.retry.max_attempts;
+  view.max_attempts = step.capability.empty() ? 0 : step.retry.max_attempts;
   StepRecord record = ReadStep(state, view.step_id);
-  // Of a run that stops or is closed nothing is tried again.
-  const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting;
+  // Of a run that stops or is closed nothing is tried again, and no scope goes on.
+  const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting ||
+                           (record.status == StepStatus::kRunning && step.capability.empty());
   view.status = Name(stops && would_go_on ? StepStatus::kCancelled : record.status);
   view.attempts = record.attempts;
   view.attempts_lost = record.lost;
@@ -65,11 +84,19 @@ StepView ViewStep(const Document& state, const StepSpec& step, bool stops, Shown
   view.dispatched_at = TimeOf(record.task, "since");
   view.missing = ListOf(record.json, "missing");
   view.hidden = ListOf(record.json, "hidden");
+  AddScopeFacts(step, record, view);
   if (record.status == StepStatus::kCompleted) {
     // The step's own entry. In runs of older programs an output of its name may have replaced it.
-    if (const Json* outputs = shown.Take(state, VarKey(step.name), &view.outputs_cut)) view.outputs = *outputs;
+    if (const Json* given = shown.Take(state, outputs, &view.outputs_cut)) view.outputs = *given;
   }
   return view;
+}
+
+// Steps that run once a run. What an item runs has other ids.
+bool RunsOnce(const WorkflowSpec& spec, const StepSpec& step) {
+  for (int at = step.parent; at >= 0; at = spec.steps[std::size_t(at)].parent)
+    if (spec.steps[std::size_t(at)].foreach) return false;
+  return true;
 }
 
 CompensationView ViewUndo(const Document& state, const std::string& undo_id, const std::string& name, const std::string& capability,
@@ -88,18 +115,25 @@ int AttemptsOf(const CompensationSpec* compensation) {
   return compensation && compensation->max_attempts ? *compensation->max_attempts : CompensationRetry().max_attempts;
 }
 
-void AddCompensations(const Document& state, const WorkflowSpec& spec, const RunRecord& run, RunView& view) {
+void AddCompensations(const Document& state, const WorkflowSpec& spec, const RunRecord& run, const std::vector<Instance>& instances,
+                      RunView& view) {
   const bool needed = run.phase != Phase::kForward && run.rollback;
-  std::vector<const StepView*> completed;
-  for (const StepView& step : view.steps) {
-    if (step.execution_order > 0) completed.push_back(&step);
+  struct Undoable {
+    int order = 0;
+    const Instance* instance = nullptr;
+    const Json* undo = nullptr;
+  };
+  std::vector<Undoable> completed;
+  for (const Instance& instance : instances) {
+    const StepRecord record = ReadStep(state, instance.step_id);
+    if (record.order > 0 && record.undo) completed.push_back({record.order, &instance, record.undo});
   }
-  std::sort(completed.begin(), completed.end(), [](auto* a, auto* b) { return a->execution_order > b->execution_order; });
-  for (const StepView* step : completed) {
-    const Json* undo = ReadStep(state, step->step_id).undo;
-    if (!undo) continue;
-    const StepSpec& named = spec.steps[std::size_t(step - view.steps.data())];  // one view for each
-    view.compensations.push_back(ViewUndo(state, UndoIdOf(step->name), step->name, TextOf(undo, "capability"),
+  std::sort(completed.begin(), completed.end(), [](const Undoable& a, const Undoable& b) { return a.order > b.order; });
+  for (const Undoable& one : completed) {
+    const StepSpec& named = spec.steps[std::size_t(one.instance->step)];
+    const bool of_item = !one.instance->item.empty();
+    view.compensations.push_back(ViewUndo(state, of_item ? "undo:" + one.instance->step_id : UndoIdOf(named.name),
+                                          of_item ? one.instance->step_id : named.name, TextOf(one.undo, "capability"),
                                           AttemptsOf(named.compensation ? &*named.compensation : nullptr), needed));
   }
   for (std::size_t n = 0; n < spec.global_compensation_steps.size(); ++n) {
@@ -129,16 +163,51 @@ void AddWarnings(const Document& state, RunView& view) {
     for (const std::string& reference : undo.missing) add("compensation '" + undo.step_id + "'", reference);
 }
 
+// Adds the steps of items that have a record: to the instances all, to the view some.
+void AddItems(const Document& state, const WorkflowSpec& spec, bool stops, int most, Shown& shown, std::vector<Instance>& instances,
+              RunView& view) {
+  auto compiled = CompiledSpec::Make(spec, CapabilityRegistry());
+  if (!compiled) return;
+  std::vector<Instance> items;
+  constexpr std::string_view kStep = "step:";
+  state.ForEach([&](const std::string& key, const Json&) {
+    if (!key.starts_with(kStep) || key.find('[') == std::string::npos) return true;
+    auto instance = (*compiled)->Find(std::string_view(key).substr(kStep.size()));
+    if (instance && !instance->undo) items.push_back(std::move(*instance));
+    return true;
+  });
+  const auto open = [&](const Instance& instance) { return ReadStep(state, instance.step_id).status != StepStatus::kCompleted; };
+  const auto first = [&](const Instance& a, const Instance& b) { return std::tie(a.items, a.step) < std::tie(b.items, b.step); };
+  std::sort(items.begin(), items.end(), first);
+  std::vector<const Instance*> chosen;
+  for (const bool not_done : {true, false})
+    for (const Instance& instance : items)
+      if (int(chosen.size()) < most && open(instance) == not_done) chosen.push_back(&instance);
+  for (const Instance* instance : chosen) {
+    const StepSpec& step = spec.steps[std::size_t(instance->step)];
+    StepView one = ViewStep(state, step, instance->step_id, ItemOutputsKey(instance->step_id), stops, shown);
+    if (one.name.ends_with("[]")) one.name = instance->step_id;
+    one.scope = instance->item;
+    view.items.push_back(std::move(one));
+  }
+  view.items_left_out = int(items.size() - chosen.size());
+  instances.insert(instances.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+}
+
 // Steps that the ready set holds while the run goes forward, or the compensation that is next while it stops.
 void MarkReady(const Document& state, const WorkflowSpec& spec, const RunRecord& run, const Progress& progress, RunView& view) {
   if (run.phase == Phase::kForward && run.status != RunStatus::kPaused) {
-    const ReadySet ready(state, int(spec.steps.size()));
-    const std::vector<int> order = PlanOrder(spec);
+    const ReadySet ready(state, int(view.steps.size()));
+    std::vector<int> order = PlanOrder(spec);
+    std::erase_if(order, [&](int index) { return !RunsOnce(spec, spec.steps[std::size_t(index)]); });
+    std::vector<int> views;  // of each step, its place among the views
+    for (int next = 0; const StepSpec& step : spec.steps) views.push_back(RunsOnce(spec, step) ? next++ : -1);
     for (auto position = ready.Next(0); position && *position < int(order.size()); position = ready.Next(*position + 1)) {
       const auto index = std::size_t(order[std::size_t(*position)]);
       const StepSpec& step = spec.steps[index];
       const bool elsewhere = step.queue.value_or(spec.queue) != spec.queue || step.band.value_or(spec.band) != spec.band;
-      view.steps[index].ready = view.steps[index].status == "PENDING" && !elsewhere;
+      StepView& shown = view.steps[std::size_t(views[index])];
+      shown.ready = shown.status == "PENDING" && !elsewhere && !step.capability.empty();
     }
   }
   const bool undoing = view.rolling_back && progress.open.empty() && progress.settle.empty() && progress.uncertain.empty();
@@ -155,9 +224,11 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (!progress.uncertain.empty()) return "uncertain";
   if (!progress.tasks.empty() && progress.open.empty()) return "task";
   bool retrying = progress.retrying > 0 && progress.open.empty();
-  bool could_run = std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING"; });
+  bool could_run = std::any_of(view.steps.begin(), view.steps.end(),
+                               [](const StepView& step) { return step.status == "RUNNING" && step.type.empty(); });
   if (retrying && !could_run) return "retry";
-  return progress.waiting > 0 && progress.open.empty() && !could_run ? "timer" : "";
+  if (progress.waiting == 0 || !progress.open.empty() || could_run) return "";
+  return progress.waiting > progress.signals ? "timer" : "signal";
 }
 
 }  // namespace
@@ -166,6 +237,7 @@ const Json* OutputsOf(const Document& state, std::string_view step) {
   const Json* spec_json = state.Find(kSpecKey);
   auto spec = spec_json ? SpecFromJson(*spec_json) : Result<WorkflowSpec>(Code::kCorrupt, "");
   if (!spec) return nullptr;
+  if (step.find('[') != step.npos) return ReadStep(state, step).status == StepStatus::kCompleted ? state.Find(ItemOutputsKey(step)) : nullptr;
   for (const StepSpec& one : spec->steps) {
     if (one.name != step && StepIdOf(one.name) != step) continue;
     return ReadStep(state, StepIdOf(one.name)).status == StepStatus::kCompleted ? state.Find(VarKey(one.name)) : nullptr;
@@ -199,11 +271,20 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.started_at = TimeOf(run->json, "started_at");
   view.completed_at = TimeOf(run->json, "completed_at");
   view.deadline = run->deadline;
-  view.steps_total = int(spec->steps.size());
-  view.steps_completed = progress.done;
+  view.steps_completed = progress.done - progress.items;
   Shown shown(limits);
-  for (const StepSpec& step : spec->steps) view.steps.push_back(ViewStep(state, step, run->phase != Phase::kForward, shown));
-  AddCompensations(state, *spec, *run, view);
+  const bool stops = run->phase != Phase::kForward;
+  std::vector<Instance> instances;
+  for (int index = 0; const StepSpec& step : spec->steps) {
+    const int number = index++;
+    if (!RunsOnce(*spec, step)) continue;
+    view.steps.push_back(ViewStep(state, step, StepIdOf(step.name), VarKey(step.name), stops, shown));
+    if (step.parent >= 0) view.steps.back().scope = spec->steps[std::size_t(step.parent)].name;
+    instances.push_back({view.steps.back().step_id, number, -1, false, "", {}});
+  }
+  view.steps_total = int(view.steps.size());
+  if (view.steps.size() < spec->steps.size()) AddItems(state, *spec, stops, limits.items_shown, shown, instances, view);
+  AddCompensations(state, *spec, *run, instances, view);
   MarkReady(state, *spec, *run, progress, view);
   AddWarnings(state, view);
   if (run->status == RunStatus::kCompleted) {
@@ -230,8 +311,14 @@ Json Cut(std::size_t bytes) { return {{"truncated", true}, {"bytes", bytes}}; }
 
 Json StepJson(const StepView& step) {
   Json json = {{"step_id", step.step_id}, {"name", step.name}, {"capability", step.capability}};
+  AddText(json, "step_type", step.type);
+  AddText(json, "scope", step.scope);
   AddText(json, "agent_name", step.agent_name);
   json["status"] = step.status;
+  AddText(json, "branch", step.branch);
+  AddText(json, "signal", step.signal);
+  if (step.items >= 0)
+    json["items"] = {{"total", step.items}, {"begun", step.items_begun}, {"ended", step.items_ended}, {"failed", step.items_failed}};
   if (step.ready) json["ready"] = true;
   json["attempts"] = step.attempts;
   json["max_attempts"] = step.max_attempts;
@@ -288,6 +375,11 @@ Json ViewToJson(const RunView& view) {
     json["outputs"] = view.outputs;
   json["steps"] = Json::array();
   for (const StepView& step : view.steps) json["steps"].push_back(StepJson(step));
+  if (!view.items.empty()) {
+    json["items"] = Json::array();
+    for (const StepView& step : view.items) json["items"].push_back(StepJson(step));
+    if (view.items_left_out > 0) json["items_left_out"] = view.items_left_out;
+  }
   json["compensations"] = Json::array();
   for (const CompensationView& undo : view.compensations) json["compensations"].push_back(CompensationJson(undo));
   if (!view.uncertain.empty()) json["uncertain"] = view.uncertain;

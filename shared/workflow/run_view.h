@@ -15,12 +15,18 @@ namespace acl::workflow {
 struct StepView {
   std::string step_id;  // the instance; equals `name` unless the name holds / [ ] # % or is longer than 100 characters
   std::string name, capability, agent_name;
-  std::string status;  // PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED
+  std::string type;    // of a step that calls nothing: PARALLEL, SEQUENCE, CONDITION, FOREACH, WAIT, SIGNAL ..
+  std::string scope;   // the name of the step that it stands in, or the id of the item whose body it is of; empty: of the run's own
+  std::string status;  // PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED SKIPPED
   int attempts = 0;    // with a known outcome
   int max_attempts = 0;
   int attempts_lost = 0;  // to a worker that ended, or stopped: made again, do not count
   std::optional<WallTime> next_retry, started_at, completed_at;
-  std::optional<WallTime> due_at;  // of a WAIT step, while it waits
+  std::optional<WallTime> due_at;  // of a step that waits, if its time is limited
+  std::string signal;              // of a SIGNAL step, while it waits: the name
+  std::string branch;              // of a CONDITION that has begun: the case that was taken
+  // Of a FOREACH that has begun: its items, those that have begun, ended and failed.
+  int items = -1, items_begun = 0, items_ended = 0, items_failed = 0;
   std::string error;               // of the last failed attempt
   std::string queue;               // while a task of it is out: where; since when
   std::optional<WallTime> dispatched_at;
@@ -61,7 +67,10 @@ struct RunView {
   std::string failed_step;  // its name
   std::optional<WallTime> created_at, started_at, completed_at, deadline;
   int steps_total = 0, steps_completed = 0;
-  std::vector<StepView> steps;                  // file order
+  std::vector<StepView> steps;                  // file order; bodies of FOREACH steps stand in `items`
+  // Steps of items, those first that have not completed, in the order of the list; as many as `items_shown` at most.
+  std::vector<StepView> items;
+  int items_left_out = 0;
   std::vector<CompensationView> compensations;  // in the order they run
   Json outputs = Json::object();                // of the run, once completed
   std::string outputs_of;                       // the step whose outputs they are, if they are one's
@@ -76,6 +85,7 @@ struct RunView {
 
 // How much of inputs and outputs a view shows: values beyond it are named with their size, and not read.
 struct ViewLimits {
+  int items_shown = 200;
   std::size_t each = std::size_t(-1), all = std::size_t(-1);  // bytes of stored text
 };
 

@@ -94,7 +94,7 @@ std::shared_ptr<Standing> IdleOf(const SpecCache& specs, const Document& state, 
   if (!ReadRunOf(specs, state, status, *standing)) return nullptr;
   const CompiledSpec& spec = *standing->spec;
   const auto ready = OnlyReady(state, spec);
-  if (!ready || !spec.waits().empty() || spec.dispatches()) return nullptr;
+  if (!ready || spec.has_own() || spec.dispatches()) return nullptr;
   standing->step = spec.at(*ready);
   if (!ReadDone(state, false, *standing)) return nullptr;
   return trie::Find(state.root_node(), spec.words(standing->step).record.path) == nullptr ? standing : nullptr;
@@ -106,8 +106,8 @@ std::shared_ptr<Standing> StandingOf(const SpecCache& specs, const Document& sta
   auto standing = std::make_shared<Standing>();
   if (!ReadRunOf(specs, state, RunStatus::kRunning, *standing)) return nullptr;
   const CompiledSpec& spec = *standing->spec;
-  const Instance* instance = spec.Find(input.step_id);
-  if (instance == nullptr || instance->undo) return nullptr;
+  const auto instance = spec.Find(input.step_id);
+  if (!instance || instance->undo || spec.has_own()) return nullptr;
   standing->step = instance->step;
   standing->attempt = input.attempt_id;
   if (!ReadDone(state, true, *standing) || !ReadBegan(state, *standing)) return nullptr;

@@ -151,6 +151,14 @@ Progress ReadProgress(const Document& state) {
     const std::string_view key = name;
     if (key == "done") {
       progress.done = int(Number(value));
+    } else if (key == "items") {
+      progress.items = int(Number(value));
+    } else if (key == "skipped") {
+      progress.skipped = int(Number(value));
+    } else if (key == "signals") {
+      progress.signals = int(Number(value));
+    } else if (key == "due") {
+      progress.due = List(value);
     } else if (key == "open") {
       progress.open = List(value);
     } else if (key == "tasks") {
@@ -197,12 +205,16 @@ Json ToJson(const Progress& progress) {
   const auto time = [&](const char* key, const std::optional<WallTime>& of) {
     if (of) members.emplace_back(key, FormatWallTime(*of));
   };
+  number("items", progress.items);
+  number("skipped", progress.skipped);
+  list("due", progress.due);
   list("open", progress.open);
   list("tasks", progress.tasks);
   list("uncertain", progress.uncertain);
   list("settle", progress.settle);
   number("retrying", progress.retrying);
   number("waiting", progress.waiting);
+  number("signals", progress.signals);
   time("next_due", progress.next_due);
   time("next_retry", progress.next_retry);
   text("undo", progress.undo);
@@ -212,9 +224,11 @@ Json ToJson(const Progress& progress) {
   return json;
 }
 
-StepRecord ReadStep(const Document& state, std::string_view step_id) {
+StepRecord ReadStep(const Document& state, std::string_view step_id) { return ReadStepFrom(Lookup(state, StepKey(step_id))); }
+
+StepRecord ReadStepFrom(const Json* json) {
   StepRecord record;
-  record.json = Lookup(state, StepKey(step_id));
+  record.json = json;
   for (const auto& [name, value] : MembersOf(record.json)) {
     const std::string_view key = name;
     if (key == "status") {
@@ -252,6 +266,21 @@ StepRecord ReadStep(const Document& state, std::string_view step_id) {
     }
   }
   return record;
+}
+
+ScopeRecord ReadScope(const Json* record) {
+  ScopeRecord scope;
+  scope.left = int(NumberOf(record, "left"));
+  scope.active = int(NumberOf(record, "active"));
+  scope.branch = int(NumberOf(record, "branch", -1));
+  scope.failed = TextOf(record, "failed");
+  scope.items = int(NumberOf(record, "items"));
+  scope.next = int(NumberOf(record, "next"));
+  scope.ended = int(NumberOf(record, "ended"));
+  if (const Json* failures = MemberOf(record, "failures"); failures && failures->is_array()) {
+    for (const Json& item : *failures) scope.failures.push_back(int(Number(item)));
+  }
+  return scope;
 }
 
 }  // namespace acl::workflow

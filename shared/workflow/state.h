@@ -3,7 +3,9 @@
 //
 //   run                 who and what this run is, its status             step:<step id>      one step's or compensation's record
 //   spec, inputs        as created; never change                         var:<name>          a variable; `state` of document 002
-//   progress            counters and the few steps in between            ready/<l>/<n>       ready_set.h
+//   progress            counters and the few steps in between            ready/<l>/<n> ...   frontier.h
+//   items:<step id>     the list of a FOREACH                            out:<step id>       outputs of a step in an item
+//   item:<item id>      an item whose body has several steps             signals, signal:<n> decide_signal.cc
 //   file:<path>         capability/manifest.h                            not_undone:<n>      compensations that failed, by number
 //
 // Every entry is small: what a step changes does not grow with the number of steps. Only Evolve (evolve.cc) writes,
@@ -28,6 +30,11 @@ inline constexpr std::string_view kProgressKey = "progress";
 inline std::string StepKey(std::string_view step_id) { return std::string("step:").append(step_id); }
 inline std::string VarKey(std::string_view name) { return std::string("var:").append(name); }
 std::string NotUndoneKey(int number);
+inline std::string ItemsKey(std::string_view step_id) { return std::string("items:").append(step_id); }
+inline std::string ItemOutputsKey(std::string_view step_id) { return std::string("out:").append(step_id); }
+inline std::string ItemKey(std::string_view item_id) { return std::string("item:").append(item_id); }
+inline constexpr std::string_view kSignalsKey = "signals";
+inline std::string SignalKey(std::int64_t number) { return "signal:" + std::to_string(number); }
 
 // Tasks of one run that are out at once; what else could be dispatched waits (the list stands in one entry of the state).
 inline constexpr std::size_t kMaxTasksOut = 64;
@@ -72,6 +79,10 @@ std::optional<RunRecord> ReadRun(const Document& state);
 struct Progress {
   const Json* json = nullptr;          // the entry itself
   int done = 0;                        // completed forward steps; the last execution_order
+  int items = 0;                       // those of them that were an item's
+  int skipped = 0;                     // steps of the run that were skipped, or that a failed branch left out
+  int signals = 0;                     // of `waiting`: those that wait for a signal
+  std::vector<std::string> due;        // scopes in which all has ended, or too much failed: to be ended
   std::vector<std::string> open;       // journaled attempts that run here, forward and compensation
   std::vector<std::string> tasks;      // dispatched attempts whose result has not come, forward and compensation
   std::vector<std::string> uncertain;  // wait for a person
@@ -106,6 +117,18 @@ struct StepRecord {
   const Json* call = nullptr;  // {"inputs": ..} of a journaled attempt: what every later attempt sends again
   const Json* undo = nullptr;  // {"capability", "inputs" | "error"} or {"files"}, and "prev"
 };
+
+// What a scope knows beside: members of its step's record.
+struct ScopeRecord {
+  int left = 0;        // steps in it that have not ended
+  int active = 0;      // of a PARALLEL with a limit: steps in it that have begun
+  int branch = -1;     // of a CONDITION: the case that was taken; -1: none
+  std::string failed;  // the first step in it that failed; of a FOREACH that will fail: too many items did
+  int items = 0, next = 0, ended = 0;  // of a FOREACH: all, those that have begun are the first `next`, those that have ended
+  std::vector<int> failures;           // items that failed
+};
+ScopeRecord ReadScope(const Json* record);
 StepRecord ReadStep(const Document& state, std::string_view step_id);
+StepRecord ReadStepFrom(const Json* record);
 
 }  // namespace acl::workflow

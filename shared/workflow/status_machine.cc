@@ -31,7 +31,11 @@ constexpr std::pair<Step, Step> kStepTransitions[] = {
     {Step::kRunning, Step::kCompleted},   {Step::kRunning, Step::kFailed},
     {Step::kRunning, Step::kCancelled},   {Step::kRetryWait, Step::kPending},  // its timer fired
     {Step::kPending, Step::kWaiting},                                          // a WAIT step whose turn has come
-    {Step::kWaiting, Step::kCompleted},                                        // its timer fired
+    {Step::kWaiting, Step::kCompleted},                                        // its timer fired, its signal came
+    {Step::kWaiting, Step::kFailed},                                           // no signal came in time
+    {Step::kWaiting, Step::kCancelled},                                        // behind a failure that a scope contains
+    {Step::kRetryWait, Step::kCancelled},                                      // the same
+    {Step::kPending, Step::kSkipped},                                          // `when`, or a case that was not taken
     {Step::kUncertain, Step::kPending},                                        // resolved: run it again
     {Step::kUncertain, Step::kCompleted},                                      // resolved
     {Step::kUncertain, Step::kFailed},                                         // resolved
@@ -78,6 +82,7 @@ std::string_view Name(StepStatus status) {
     case Step::kCompleted: return "COMPLETED";
     case Step::kFailed: return "FAILED";
     case Step::kCancelled: return "CANCELLED";
+    case Step::kSkipped: return "SKIPPED";
   }
   return "";
 }

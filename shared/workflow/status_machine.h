@@ -16,10 +16,14 @@ inline constexpr std::array kRunStatuses{RunStatus::kPending,   RunStatus::kRunn
 //   PENDING --> RUNNING --> COMPLETED            PENDING --> COMPLETED (pure and read: attempt and completion commit together)
 //   RUNNING --> PENDING (attempt lost, not started, retry at once)    RUNNING, PENDING --> RETRY_WAIT --> PENDING
 //   RUNNING --> UNCERTAIN --> COMPLETED | FAILED | PENDING | CANCELLED        (a person resolves it, or the run ends)
-//   PENDING --> WAITING --> COMPLETED                                          (a WAIT step: nothing runs)
-enum class StepStatus { kPending, kRunning, kRetryWait, kWaiting, kUncertain, kCompleted, kFailed, kCancelled };
-inline constexpr std::array kStepStatuses{StepStatus::kPending,   StepStatus::kRunning,   StepStatus::kRetryWait, StepStatus::kWaiting,
-                                          StepStatus::kUncertain, StepStatus::kCompleted, StepStatus::kFailed,    StepStatus::kCancelled};
+//   PENDING --> WAITING --> COMPLETED | FAILED | CANCELLED                     (a WAIT or SIGNAL step: nothing runs)
+//   PENDING --> RUNNING --> COMPLETED | FAILED                                 (a scope: the steps that it holds run)
+//   PENDING --> SKIPPED                                                        (`when`, or a case that was not taken)
+//   PENDING, RETRY_WAIT, WAITING --> CANCELLED                                 (what stands behind a failure that a scope contains)
+enum class StepStatus { kPending, kRunning, kRetryWait, kWaiting, kUncertain, kCompleted, kFailed, kCancelled, kSkipped };
+inline constexpr std::array kStepStatuses{StepStatus::kPending,   StepStatus::kRunning,   StepStatus::kRetryWait,
+                                          StepStatus::kWaiting,   StepStatus::kUncertain, StepStatus::kCompleted,
+                                          StepStatus::kFailed,    StepStatus::kCancelled, StepStatus::kSkipped};
 
 std::string_view Name(RunStatus status);  // upper case, as stored and listed
 std::string_view Name(StepStatus status);

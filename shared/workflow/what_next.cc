@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "shared/workflow/call.h"
-#include "shared/workflow/ready_set.h"
+#include "shared/workflow/frontier.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -37,7 +37,7 @@ class Chooser {
   // out comes back and wakes the run.
   bool Start(const Instance& instance) {
     if (Running(instance.step_id) || Out(instance.step_id)) return false;
-    if (!instance.undo && spec_.step(instance.step).wait) return false;  // decided on when it became ready; nothing is called
+    if (!instance.undo && !spec_.Calls(instance.step)) return false;  // the engine's own; nothing is called
     const bool away = spec_.TargetOf(instance).has_value();
     if (away && progress_.tasks.size() + dispatched_ >= kMaxTasksOut) return false;
     if (away ? !context_.may_dispatch || started_bytes_ > limits::kStartedBytes : NoRoom()) return true;
@@ -66,46 +66,46 @@ class Chooser {
   }
 
   void Forward() {
-    ReadySet ready(state_, spec_.total());
     bool work = false;
     // Without free slots what can be dispatched is still looked for, but not through all of a wide graph.
     int seen = 0;
-    for (auto position = ready.Next(0); position; position = ready.Next(*position + 1)) {
-      work |= Start(*spec_.Find(spec_.step_id(spec_.at(*position))));
-      if (work && NoRoom() && (!spec_.dispatches() || ++seen >= kMaxLookedAt)) break;
-    }
+    Frontier(state_, spec_).ForEach(Frontier::Kind::kReady, [&](const Instance& instance) {
+      work |= Start(instance);
+      return !(work && NoRoom() && (!spec_.dispatches() || ++seen >= kMaxLookedAt));
+    });
     if (work) return;
     auto wake = progress_.next_retry;
     if (!wake || (progress_.next_due && *progress_.next_due < *wake)) wake = progress_.next_due;
     if (!progress_.uncertain.empty()) return Wait("uncertain", wake);
     if (!progress_.tasks.empty()) return Wait("task", wake);
     if (progress_.retrying > 0) return Wait("retry", wake);
-    if (progress_.waiting > 0) Wait("timer", wake);
+    if (progress_.waiting > progress_.signals) return Wait("timer", wake);
+    if (progress_.signals > 0) Wait("signal", wake);
   }
 
   void Stopping() {
     bool work = false;
     for (const std::string& step_id : progress_.settle) {
-      if (const Instance* instance = spec_.Find(step_id)) work |= Start(*instance);
+      if (const auto instance = spec_.Find(step_id)) work |= Start(*instance);
     }
     if (work) return;
     if (!progress_.uncertain.empty()) return Wait("uncertain", std::nullopt);
     if (!progress_.tasks.empty()) return Wait("task", std::nullopt);
     if (!progress_.open.empty() || !progress_.settle.empty()) return;  // their results come
-    const Instance* undo = CurrentUndo();
+    const auto undo = CurrentUndo();
     if (!undo) return;
     StepRecord record = ReadStep(state_, undo->step_id);
     if (record.status == StepStatus::kRetryWait) return Wait("retry", record.retry_at);
     if (record.status == StepStatus::kPending) Start(*undo);
   }
 
-  const Instance* CurrentUndo() const {
+  std::optional<Instance> CurrentUndo() const {
     if (!progress_.undo.empty()) {
-      const Instance* forward = spec_.Find(progress_.undo);
-      return forward ? &spec_.UndoOf(forward->step) : nullptr;
+      const auto forward = spec_.Find(progress_.undo);
+      return forward ? std::optional(spec_.UndoOf(*forward)) : std::nullopt;
     }
-    if (progress_.global < int(spec_.spec().global_compensation_steps.size())) return &spec_.GlobalUndo(progress_.global);
-    return nullptr;
+    if (progress_.global < int(spec_.spec().global_compensation_steps.size())) return spec_.GlobalUndo(progress_.global);
+    return std::nullopt;
   }
 
   const SpecCache& specs_;

@@ -76,8 +76,7 @@ TEST(LoaderTemplates, WhatIsNearlyATemplateIsAnErrorAtItsPlace) {
 
 // A key that says whether or when something happens is not passed over; other unknown keys are.
 TEST(LoaderTemplates, AKeyThatWouldDecideIsAnError) {
-  for (const char* key : {"if",
-                          "unless",
+  for (const char* key : {"unless",
                           "needs",
                           "run_if",
                           "only_if",

@@ -127,15 +127,15 @@ TEST(Loader, AttemptsNeverTurnZeroIntoThree) {
 
 TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
   const std::string text =
-      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n  - {name: b, capability: test.fail, when: gpu}\n";
+      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n  - {name: b, step_type: CHILD, child: other}\n";
   Loaded validated = Load(text);
   EXPECT_TRUE(validated.ok());
-  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28", "W not-supported-yet 6:5"));
+  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28", "W not-supported-yet 6:26"));
   LoadOptions submit;
   submit.for_submit = true;
   Loaded refused = Load(text, submit);
   EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28", "E not-supported-yet 6:5"));
+  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28", "E not-supported-yet 6:26"));
   EXPECT_THAT(refused.findings[0].message, testing::HasSubstr("HUMAN_APPROVAL"));
 }
 
@@ -307,11 +307,12 @@ TEST(Plan, FirstInFileOrderWhoseDependenciesAreDone) {
   EXPECT_EQ(EffectiveDependencies(spec), (std::vector<std::vector<int>>{{}, {3}, {0}, {0}, {1}}));
 }
 
-TEST(Plan, ADependencyOnANestedChildIsOneOnItsGroup) {
+TEST(Plan, AStepMayWaitForOneThatStandsInAnother) {
   WorkflowSpec spec = Good(
       "name: w\nsteps:\n  - {name: a, capability: test.fail, depends_on: [y]}\n  - {name: p, step_type: PARALLEL, steps: [{name: x, "
       "capability: test.fail}, {name: y, capability: test.fail}]}\n");
-  EXPECT_EQ(PlanOrder(spec), (std::vector<int>{1, 0}));
+  EXPECT_EQ(PlanOrder(spec), (std::vector<int>{1, 2, 3, 0}));
+  EXPECT_EQ(EffectiveDependencies(spec), (std::vector<std::vector<int>>{{3}, {}, {}, {}}));
 }
 
 // Against the definition, taken word for word.

@@ -12,34 +12,101 @@ namespace {
 
 using Outcome = StepResult::Outcome;
 
-WorkflowSpec RandomSpec(Random& random) {
-  WorkflowSpec spec = MakeSpec({});
-  const char* capabilities[] = {"do.pure", "do.read", "do.idempotent", "do.effect", "do.keyed", "file.write", "data.false", "no.such"};
-  const int count = 1 + int(random.Below(9));
+constexpr const char* kAnyCapability[] = {"do.pure",  "do.read",    "do.idempotent", "do.effect",
+                                        "do.keyed", "file.write", "data.false",    "no.such"};
+
+void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth);
+
+// One that holds others: what it says of itself, and the steps.
+void MakeScope(WorkflowSpec& spec, Random& random, std::size_t place, int depth) {
+  StepSpec scope = MakeStep(spec.steps[place].name, "", spec.steps[place].depends_on);
+  scope.parent = spec.steps[place].parent;
+  scope.branch = spec.steps[place].branch;
+  scope.when = spec.steps[place].when;
+  const StepType types[] = {StepType::kParallel, StepType::kSequence, StepType::kCondition, StepType::kForeach};
+  scope.type = types[random.Below(4)];
+  scope.fail_wait = random.Below(2) == 0;
+  if (scope.type == StepType::kParallel || scope.type == StepType::kForeach) scope.max_concurrent = int(random.Below(3));
+  int lists = 1;
+  if (scope.type == StepType::kCondition) {
+    for (std::uint64_t n = 1 + random.Below(3); n > 0; --n) scope.cases.push_back(random.Below(3) == 0 ? "true" : "false");
+    if (random.Below(2) == 0) scope.cases.emplace_back();
+    lists = int(scope.cases.size());
+  }
+  if (scope.type == StepType::kForeach) {
+    scope.foreach.emplace();
+    scope.foreach->list = Json::array();
+    for (std::uint64_t n = random.Below(6); n > 0; --n) scope.foreach->list.push_back(random.Below(100));
+    scope.foreach->max_failures = int(random.Below(3));
+    scope.foreach->plain = random.Below(2) == 0;
+  }
+  spec.steps[place] = scope;
+  if (scope.foreach && scope.foreach->plain) {
+    StepSpec body = MakeStep(scope.name + "[]", kAnyCapability[random.Below(7)]);
+    body.parent = int(place);
+    body.inputs = {{"item", "{{item}} {{item_index}}"}};
+    body.retry.max_attempts = 1 + int(random.Below(2));
+    if (random.Below(2) == 0) body.compensation = CompensationSpec{kAnyCapability[random.Below(6)], {{"v", "{{item}}"}}, "", {}};
+    spec.steps.push_back(std::move(body));
+    return;
+  }
+  for (int list = 0; list < lists; ++list) AddSteps(spec, random, 1 + int(random.Below(3)), int(place), list, depth + 1);
+}
+
+void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth) {
   for (int i = 0; i < count; ++i) {
-    StepSpec step = MakeStep("s" + std::to_string(i), capabilities[random.Below(random.Below(8) == 0 ? 8 : 7)]);
-    if (i > 0 && random.Below(2) == 0) {
-      for (int j = 0; j < i; ++j) {
-        if (random.Below(3) == 0) step.depends_on.push_back("s" + std::to_string(j));
+    const std::size_t place = spec.steps.size();
+    StepSpec step = MakeStep("s" + std::to_string(place), kAnyCapability[random.Below(random.Below(8) == 0 ? 8 : 7)]);
+    step.parent = parent;
+    step.branch = branch;
+    if (depth != 3 && random.Below(8) == 0) step.when = random.Below(2) == 0 ? "true" : "false";
+    const bool scope = depth < 3 && random.Below(3) == 0;
+    if (parent < 0 && i > 0 && random.Below(2) == 0) {
+      for (std::size_t j = 0; j < place; ++j) {
+        if (random.Below(3) == 0 && spec.steps[j].parent < 0) step.depends_on.push_back("s" + std::to_string(j));
       }
+    }
+    if (scope) {
+      spec.steps.push_back(std::move(step));
+      MakeScope(spec, random, place, depth);
+      continue;
     }
     step.inputs = {{"text", "{{value}} of {{s0.value}}"}, {"step", i}};
     step.retry.max_attempts = 1 + int(random.Below(3));
     if (random.Below(3) == 0) step.retry.initial_delay = milliseconds(1 + std::int64_t(random.Below(500)));
     if (random.Below(4) == 0) step.step_timeout = std::chrono::seconds(1 + random.Below(5));
-    if (random.Below(2) == 0) step.compensation = CompensationSpec{capabilities[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
+    if (random.Below(2) == 0) step.compensation = CompensationSpec{kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}};
     step.on_unknown_outcome = UnknownOutcome(random.Below(3));
     if (random.Below(6) == 0) {  // one that waits: fixed, from the state (which may hold no length of time), until a point in time
       const Json times[] = {Json(double(random.Below(800)) / 1000), Json("{{value}}ms"), Json("2027-01-15T08:00:01Z")};
       const auto form = random.Below(3);
+      const StepSpec was = step;
       step = MakeStep(step.name, "", step.depends_on);
+      step.parent = parent;
+      step.branch = branch;
+      step.when = was.when;
       step.type = StepType::kWait;
       step.wait = WaitSpec{form == 2, times[form]};
+      if (parent >= 0 && random.Below(2) == 0) {  // for a signal, perhaps not for ever
+        step.type = StepType::kSignal;
+        step.wait.reset();
+        step.signal.emplace();
+        step.signal->name = "x";
+        if (random.Below(2) == 0) step.signal->timeout = Json("100ms");
+        if (random.Below(2) == 0) step.signal->default_payload = Json(1);
+      }
     }
     spec.steps.push_back(std::move(step));
   }
+}
+
+// Every second one has steps in steps.
+WorkflowSpec RandomSpec(Random& random) {
+  WorkflowSpec spec = MakeSpec({});
+  const bool scopes = random.Below(2) == 0;
+  AddSteps(spec, random, 1 + int(random.Below(scopes ? 4 : 9)), -1, 0, scopes ? 0 : 3);
   for (std::uint64_t g = random.Below(3); g > 0; --g) {
-    spec.global_compensation_steps.push_back({capabilities[random.Below(6)], {{"v", "{{value}}"}}, "", {}});
+    spec.global_compensation_steps.push_back({kAnyCapability[random.Below(6)], {{"v", "{{value}}"}}, "", {}});
     spec.global_compensation_names.push_back("g");
   }
   spec.enable_auto_rollback = random.Below(5) != 0;
@@ -88,14 +155,16 @@ void Unblock(RunDriver& run, Random& random) {
     return run.Post("resolve",
                     {{"step_id", view.uncertain[random.Below(view.uncertain.size())]}, {"decision", decisions[random.Below(3)]}});
   }
+  if (view.waiting == "signal" || random.Below(4) == 0) run.Post("signal", {{"name", "x"}, {"payload", random.Below(9)}});
   run.FireNextTimer();
 }
 
-void CheckEnd(const RunDriver& run, const WorkflowSpec& spec) {
+void CheckEnd(const RunDriver& run) {
   RunView view = run.View();
   ASSERT_TRUE(view.status == "COMPLETED" || view.status == "FAILED" || view.status == "ROLLED_BACK") << view.status;
   if (view.status == "COMPLETED") {
-    ASSERT_EQ(view.steps_completed, int(spec.steps.size()));
+    for (const StepView& step : view.steps) ASSERT_TRUE(step.status == "COMPLETED" || step.status == "SKIPPED") << step.step_id;
+    for (const StepView& step : view.items) ASSERT_NE(step.status, "PENDING") << step.step_id;
   }
   // Completions and execution orders agree: 1 .. n, each once.
   std::set<int> orders;
@@ -108,8 +177,15 @@ void CheckEnd(const RunDriver& run, const WorkflowSpec& spec) {
     ASSERT_NE(step.status, "UNCERTAIN");
   }
   ASSERT_EQ(int(orders.size()), view.steps_completed);
+  for (const StepView& step : view.items) {
+    ASSERT_EQ(step.status == "COMPLETED", run.completions.contains(step.step_id)) << step.step_id;
+    if (step.execution_order > 0) {
+      ASSERT_TRUE(orders.insert(step.execution_order).second);
+    }
+  }
+  ASSERT_EQ(view.items_left_out, 0);
   if (!orders.empty()) {
-    ASSERT_EQ(*orders.rbegin(), view.steps_completed);
+    ASSERT_EQ(*orders.rbegin(), int(orders.size()));
   }
   // Compensations in reverse order of completion, each ended at most once; all of them before ROLLED_BACK.
   std::vector<int> undone;
@@ -118,8 +194,10 @@ void CheckEnd(const RunDriver& run, const WorkflowSpec& spec) {
     if (event.type != "compensation.completed" && event.type != "compensation.failed") continue;
     std::string id = (*ParseJson(*event.payload))["step_id"];
     ASSERT_TRUE(ended.insert(id).second) << id << " undone twice";
-    for (const StepView& step : view.steps) {
-      if ("undo:" + step.step_id == id) undone.push_back(step.execution_order);
+    for (const auto* steps : {&view.steps, &view.items}) {
+      for (const StepView& step : *steps) {
+        if ("undo:" + step.step_id == id) undone.push_back(step.execution_order);
+      }
     }
     if (view.status == "ROLLED_BACK") {
       ASSERT_EQ(event.type, "compensation.completed");
@@ -167,7 +245,7 @@ void RunOne(std::uint64_t seed, int crash_percent) {
       continue;
     }
     Next next = run.Ask();
-    if (next.closed) return CheckEnd(run, spec);
+    if (next.closed) return CheckEnd(run);
     if (!next.start.empty()) continue;
     ASSERT_TRUE(next.waiting) << "nothing runs, nothing starts, nothing is waited for";
     Unblock(run, random);
@@ -176,11 +254,11 @@ void RunOne(std::uint64_t seed, int crash_percent) {
 }
 
 TEST(CrashProperty, EveryRunEndsAndReplayAgrees) {
-  for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 0);
+  for (std::uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 0);
 }
 
 TEST(CrashProperty, WithCrashesAtEventBoundaries) {
-  for (std::uint64_t seed = 100'000; seed < 100'700 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 30);
+  for (std::uint64_t seed = 100'000; seed < 101'500 && !testing::Test::HasFailure(); ++seed) RunOne(seed, 30);
 }
 
 RC_GTEST_PROP(CrashProperty, AnySeed, (std::uint64_t seed, bool crashes)) {

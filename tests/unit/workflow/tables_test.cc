@@ -33,15 +33,16 @@ TEST(RunTransitions, PairByPair) {
 
 TEST(StepTransitions, PairByPair) {
   constexpr std::string_view kAllowed[] = {
-      // PRTWUCFX  (PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED)
-      ".xxx.xxx",  // PENDING
-      "x.x.xxxx",  // RUNNING
-      "x.......",  // RETRY_WAIT
-      ".....x..",  // WAITING
-      "x....xxx",  // UNCERTAIN
-      "........",  // COMPLETED
-      "........",  // FAILED
-      "........",  // CANCELLED
+      // PRTWUCFXS  (PENDING RUNNING RETRY_WAIT WAITING UNCERTAIN COMPLETED FAILED CANCELLED SKIPPED)
+      ".xxx.xxxx",  // PENDING
+      "x.x.xxxx.",  // RUNNING
+      "x......x.",  // RETRY_WAIT
+      ".....xxx.",  // WAITING
+      "x....xxx.",  // UNCERTAIN
+      ".........",  // COMPLETED
+      ".........",  // FAILED
+      ".........",  // CANCELLED
+      ".........",  // SKIPPED
   };
   for (std::size_t from = 0; from < kStepStatuses.size(); ++from) {
     for (std::size_t to = 0; to < kStepStatuses.size(); ++to) {
