@@ -57,25 +57,59 @@ void PrintTimes(Session* session, const Json& run) {
   PrintField(session, "completed", ShortTime(ended) + (took.empty() ? "" : ", after " + took));
 }
 
+// What it calls, or what it is.
+std::string WhatOf(const Json& step) {
+  const std::string type = TextOf(step, "step_type");
+  if (type.empty()) return TextOf(step, "capability");
+  if (step.contains("items")) {
+    const Json& items = step["items"];
+    const std::string failed = TextOf(items, "failed");
+    return type + ", " + TextOf(items, "ended") + " of " + TextOf(items, "total") + " items" + (failed == "0" ? "" : ", " + failed + " failed");
+  }
+  for (const char* more : {"branch", "signal"})
+    if (std::string text = TextOf(step, more); !text.empty()) return type + " " + text;
+  return type;
+}
+
+// The steps as they stand in each other, those of items behind their FOREACH, then compensations.
+std::vector<std::pair<int, Json>> StepsInOrder(const Json& run) {
+  std::vector<std::pair<int, Json>> out;
+  std::map<std::string, int> depths;
+  const Json items = run.value("item_steps", Json::array());
+  std::size_t shown = 0;
+  constexpr std::size_t kMostItemsShown = 20;
+  for (const Json& step : run.value("steps", Json::array())) {
+    const std::string scope = TextOf(step, "scope"), name = TextOf(step, "name");
+    const int depth = scope.empty() ? 0 : depths[scope] + 1;
+    depths[name] = depth;
+    out.emplace_back(depth, step);
+    for (const Json& item : items) {
+      if (TextOf(item, "step_id").starts_with(TextOf(step, "step_id") + "[") && TextOf(item, "status") != "COMPLETED" &&
+          shown++ < kMostItemsShown)
+        out.emplace_back(depth + 1, item);
+    }
+  }
+  for (const Json& undo : run.value("compensations", Json::array())) out.emplace_back(0, undo);
+  return out;
+}
+
 bool PrintSteps(Session* session, const Json& run) {
   Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "TOOK", "CAPABILITY", "ERROR"});
   bool errors = false, assumed = false;
-  for (const char* list : {"steps", "compensations"}) {
-    for (const Json& step : run.value(list, Json::array())) {
-      const std::string status = TextOf(step, "status"), word = StepWord(step);
-      if (status == "NOT_NEEDED") continue;
-      std::string token;
-      for (const Json& row : step.value("attempt_rows", Json::array())) token = TextOf(row, "fencing_token");
-      std::string attempts = TextOf(step, "attempts");
-      if (std::string most = TextOf(step, "max_attempts"); !most.empty() && most != "0") attempts += "/" + most;
-      if (std::string lost = TextOf(step, "attempts_lost"); !lost.empty()) attempts += ", " + lost + " lost";
-      const std::string label = TextOf(step, "name").empty() ? TextOf(step, "step_id") : TextOf(step, "name");
-      const std::string ended = TextOf(step, "completed_at"), error = TextOf(step, "error");
-      errors |= !error.empty();
-      assumed |= step.value("activity", Json::object()).value("assumed", false);
-      table.Add({Cut(label, 40), Cell(word, session->Paint(StatusColour(word), word)), attempts, token, ShortTime(ended),
-                 Took(TextOf(step, "started_at"), ended), TextOf(step, "capability"), Cut(error, 70)});
-    }
+  for (const auto& [depth, step] : StepsInOrder(run)) {
+    const std::string status = TextOf(step, "status"), word = StepWord(step);
+    if (status == "NOT_NEEDED") continue;
+    std::string token;
+    for (const Json& row : step.value("attempt_rows", Json::array())) token = TextOf(row, "fencing_token");
+    std::string attempts = TextOf(step, "attempts");
+    if (std::string most = TextOf(step, "max_attempts"); !most.empty() && most != "0") attempts += "/" + most;
+    if (std::string lost = TextOf(step, "attempts_lost"); !lost.empty()) attempts += ", " + lost + " lost";
+    const std::string label = TextOf(step, "name").empty() ? TextOf(step, "step_id") : TextOf(step, "name");
+    const std::string ended = TextOf(step, "completed_at"), error = TextOf(step, "error");
+    errors |= !error.empty();
+    assumed |= step.value("activity", Json::object()).value("assumed", false);
+    table.Add({std::string(std::size_t(2 * depth), ' ') + Cut(label, 40), Cell(word, session->Paint(StatusColour(word), word)), attempts, token, ShortTime(ended),
+               Took(TextOf(step, "started_at"), ended), WhatOf(step), Cut(error, 70)});
   }
   if (!table.empty()) session->Write("\n" + table.Text());
   if (assumed)

@@ -28,12 +28,20 @@ Json OrderJson(const WorkflowSpec& spec) {
   const auto waits = EffectiveDependencies(spec);
   for (int index : PlanOrder(spec)) {
     const StepSpec& step = spec.steps[static_cast<std::size_t>(index)];
+    if (IsPlainBody(step)) continue;
+    const StepSpec* call = &step;  // of a FOREACH that names it itself, its body's
+    if (step.foreach && step.foreach->plain) call = &spec.steps[static_cast<std::size_t>(index) + 1];
+    int depth = 0;
+    for (int at = step.parent; at >= 0; at = spec.steps[static_cast<std::size_t>(at)].parent) ++depth;
     Json after = Json::array();
     for (int on : waits[static_cast<std::size_t>(index)]) after.push_back(spec.steps[static_cast<std::size_t>(on)].name);
     out.push_back({{"name", step.name},
                    {"type", std::string(StepTypeName(step.type))},
-                   {"capability", step.capability},
+                   {"capability", call->capability},
+                   {"depth", depth},
                    {"after", std::move(after)}});
+    if (step.parent >= 0) out.back()["in"] = spec.steps[static_cast<std::size_t>(step.parent)].name;
+    if (!step.when.empty()) out.back()["when"] = step.when;
   }
   return out;
 }
@@ -44,9 +52,11 @@ void PrintOrder(Session* session, const std::string& file, const Json& order) {
   for (const Json& step : order) {
     std::string after;
     for (const Json& one : step["after"]) after += (after.empty() ? "  after " : ", ") + one.get<std::string>();
-    const std::string capability = step["capability"].get<std::string>();
-    session->Print("  " + std::to_string(++index) + ". " + step["name"].get<std::string>() + "  " +
-                   (capability.empty() ? step["type"].get<std::string>() : capability) + session->Paint(Session::Colour::kDim, after));
+    const std::string capability = step["capability"].get<std::string>(), type = step["type"].get<std::string>();
+    if (step.contains("when")) after += "  when " + step["when"].get<std::string>();
+    const std::string what = capability.empty() ? type : type == "FOREACH" ? type + " " + capability : capability;
+    session->Print("  " + std::to_string(++index) + ". " + std::string(2 * step["depth"].get<std::size_t>(), ' ') +
+                   step["name"].get<std::string>() + "  " + what + session->Paint(Session::Colour::kDim, after));
   }
 }
 

@@ -68,7 +68,7 @@ Status ReadHistory(const ApiContext& api, const SubjectId& id, AnswerBudget::Par
 }
 
 Json* FindStep(Json& run, const std::string& wanted) {
-  for (const char* list : {"steps", "compensations"})
+  for (const char* list : {"steps", "item_steps", "compensations"})
     for (Json& step : run[list])
       if (step.value("step_id", "") == wanted || step.value("name", "") == wanted) return &step;
   return nullptr;
@@ -76,9 +76,11 @@ Json* FindStep(Json& run, const std::string& wanted) {
 
 // Where the step's outputs are, if they were too large to stand here.
 void AddAddress(const workflow::RunView& view, const SubjectId& run, Json& answer) {
-  for (const workflow::StepView& step : view.steps) {
-    if (step.outputs_cut == 0 || answer["step_id"] != step.step_id) continue;
-    answer["outputs"]["url"] = "/v1/workflows/" + run.ToString() + "/steps/" + PercentEncode(step.step_id) + "/outputs";
+  for (const auto* steps : {&view.steps, &view.items}) {
+    for (const workflow::StepView& step : *steps) {
+      if (step.outputs_cut == 0 || answer["step_id"] != step.step_id) continue;
+      answer["outputs"]["url"] = "/v1/workflows/" + run.ToString() + "/steps/" + PercentEncode(step.step_id) + "/outputs";
+    }
   }
 }
 
@@ -101,7 +103,9 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(id)) return *refusal;
   auto run = ReadRun(api, ValueOf(id));
   if (!run) return ProblemOf(run.error());
-  auto view = run->damage.empty() ? workflow::ViewOf(run->state, {.each = limits::kViewOutputBytes, .all = limits::kViewOutputsBytes})
+  const bool of_item = request.Param("step_id").find('[') != std::string::npos;  // whichever: it may be one that a view leaves out
+  const workflow::ViewLimits shown{of_item ? kForeachItems * 10 : 0, limits::kViewOutputBytes, limits::kViewOutputsBytes};
+  auto view = run->damage.empty() ? workflow::ViewOf(run->state, shown)
                                   : Result<workflow::RunView>(Code::kCorrupt, run->damage);
   if (!view) return ProblemOf(view.error());
   Json whole = SubjectToJson(run->listed);

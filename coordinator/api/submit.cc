@@ -111,7 +111,10 @@ HttpResponse Validate(const ApiContext& api, const HttpRequest& request) {
   if (loaded.ok()) {
     answer["name"] = loaded.spec->name;
     Json order = Json::array();
-    for (const int index : PlanOrder(*loaded.spec)) order.push_back(loaded.spec->steps[std::size_t(index)].name);
+    for (const int index : PlanOrder(*loaded.spec)) {
+      const StepSpec& step = loaded.spec->steps[std::size_t(index)];
+      if (!IsPlainBody(step)) order.push_back(step.name);
+    }
     answer["execution_order"] = std::move(order);
     if (!submission.inputs.empty()) {
       auto inputs = CheckInputs(*loaded.spec, submission.inputs);

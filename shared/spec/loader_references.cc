@@ -158,7 +158,7 @@ class ReferenceCheck {
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
       if (step.foreach) Check(step.foreach->list, {index, false, "'foreach' of step '" + step.name + "'", step.mark});
-      const std::string& named = step.name.ends_with("[]") ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
+      const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
       Check(step.inputs, {index, false, "step '" + named + "'", step.mark, Fails(step.capability)});
       if (step.compensation)
         Check(step.compensation->inputs,

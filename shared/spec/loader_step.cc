@@ -273,7 +273,7 @@ class StepReader {
     if (calls && step->capability.empty() && !NamesCapability(fields))
       reader_->Error(fields.map().mark, "missing-capability",
                      owner + " names no capability; add 'capability: ...' (airun capability list shows them)");
-    else if (step->capability.empty() && NamesCapability(fields))
+    else if (calls && step->capability.empty() && NamesCapability(fields))
       ReportEmptyCapability(reader_, fields, owner);
   }
 

@@ -36,6 +36,8 @@ const StepSpec* WorkflowSpec::FindStep(std::string_view step_name) const {
   return nullptr;
 }
 
+bool IsPlainBody(const StepSpec& step) { return step.name.ends_with("[]"); }
+
 bool IsScope(const StepSpec& step) {
   switch (step.type) {
     case StepType::kSequence:

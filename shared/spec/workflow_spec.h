@@ -146,6 +146,8 @@ struct WorkflowSpec {
   const StepSpec* FindStep(std::string_view step_name) const;
 };
 
+// The body of a FOREACH that names its call itself: a step that the file does not name.
+bool IsPlainBody(const StepSpec& step);
 // A scope is completed by the steps that it holds, and calls nothing itself.
 bool IsScope(const StepSpec& step);
 

@@ -186,7 +186,7 @@ void AddItems(const Document& state, const WorkflowSpec& spec, bool stops, int m
   for (const Instance* instance : chosen) {
     const StepSpec& step = spec.steps[std::size_t(instance->step)];
     StepView one = ViewStep(state, step, instance->step_id, ItemOutputsKey(instance->step_id), stops, shown);
-    if (one.name.ends_with("[]")) one.name = instance->step_id;
+    if (IsPlainBody(step)) one.name = instance->step_id;
     one.scope = instance->item;
     view.items.push_back(std::move(one));
   }
@@ -376,9 +376,9 @@ Json ViewToJson(const RunView& view) {
   json["steps"] = Json::array();
   for (const StepView& step : view.steps) json["steps"].push_back(StepJson(step));
   if (!view.items.empty()) {
-    json["items"] = Json::array();
-    for (const StepView& step : view.items) json["items"].push_back(StepJson(step));
-    if (view.items_left_out > 0) json["items_left_out"] = view.items_left_out;
+    json["item_steps"] = Json::array();
+    for (const StepView& step : view.items) json["item_steps"].push_back(StepJson(step));
+    if (view.items_left_out > 0) json["item_steps_left_out"] = view.items_left_out;
   }
   json["compensations"] = Json::array();
   for (const CompensationView& undo : view.compensations) json["compensations"].push_back(CompensationJson(undo));
