@@ -111,7 +111,8 @@ void CompiledSpec::Link() {
     if (named.compensation) Mention(named.compensation->inputs);
     if (named.wait) Mention(named.wait->time);
     if (named.wait) waits_.push_back(int(i));
-    if (named.foreach) Mention(named.foreach->list);
+    if (named.foreach && named.foreach->list.is_string()) MentionExpression(named.foreach->list.get<std::string>());
+    if (named.foreach && !named.foreach->list.is_string()) Mention(named.foreach->list);
     if (named.signal) MentionSignal(*named.signal);
     if (!named.when.empty()) MentionExpression(named.when);
     for (const std::string& test : named.cases) MentionExpression(test);
