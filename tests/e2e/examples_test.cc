@@ -62,7 +62,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
   const std::vector<Example> examples = {
       {"cooling-off.yaml", {"-i", "delay=0.2s"}, "COMPLETED", "letter.txt", "(slept on until 20"},
       {"exec.yaml", {"-i", "numbers=[3, 1, 2]"}, "COMPLETED", "sorted.txt", "1\n2\n3\n"},
-      {"fan-out.yaml", {"--files", fleet.folder() / "mine"}, "COMPLETED", "sums/b.txt.sha256", "  in/b.txt"},
+      {"fan-out.yaml", {"--files", fleet.folder() / "mine"}, "COMPLETED", "sums/b.txt.sha256", "  /workspace/in/b.txt"},
       {"files-report.yaml",
        {"--files", fleet.folder() / "mine/in", "-i", "main=main.md", "-i", "title=Mine"},
        "COMPLETED",
