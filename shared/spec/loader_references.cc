@@ -23,6 +23,7 @@ bool RunsCapability(const StepSpec& step) {
 std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
   if (step.wait) return {kWaitOutput};
   if (step.signal) return {"received", "payload"};
+  if (step.child) return {};
   if (step.foreach) return {"results", "count", "failed"};
   if (!step.cases.empty()) return {"branch"};
   if (IsScope(step)) return {"order"};
@@ -159,6 +160,7 @@ class ReferenceCheck {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
+      if (step.child) Check(step.child->inputs, {index, false, "'child' of step '" + step.name + "'", step.mark, !spec_.lenient_templates});
       CheckExpressions(step, index);
       const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
       Check(step.inputs, {index, false, "step '" + named + "'", step.mark, Fails(step.capability)});

@@ -39,6 +39,7 @@ struct Started {
 class RunDriver {
  public:
   explicit RunDriver(WorkflowSpec spec, CreateRequest request = {});
+  explicit RunDriver(CreateItem item);
   static SubjectId RunId();
 
   // -- what happens to the run
@@ -82,9 +83,11 @@ class RunDriver {
   std::vector<std::string> wanted_back;  // tasks, by the last decision
   std::vector<std::string> cancelled;    // what the last decision wanted stopped; "*" for everything
   std::optional<ListingChange> listing;
+  std::vector<OutboxRow> outbox;  // all that was said
   CreateItem created;
 
  private:
+  void Begin(CreateItem item);
   void Decide(const Input& input);
   void Append(const EventDraft& draft);
   int NextAttempt(const std::string& step_id);
