@@ -22,7 +22,7 @@
 namespace acl {
 
 inline constexpr std::size_t kMostExpressionBytes = 4'096;
-inline constexpr int kMostExpressionNodes = 1'000;
+inline constexpr int kMostExpressionNodes = 250;
 inline constexpr int kDeepestExpression = 50;
 
 // Why a text is no expression. `offset`: bytes from its beginning.

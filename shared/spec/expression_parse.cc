@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/base/utf8.h"
 #include "shared/spec/expression.h"
 #include "shared/spec/expression_node.h"
 #include "shared/spec/suggest.h"
@@ -27,6 +28,7 @@ class ExpressionParser {
   explicit ExpressionParser(std::string_view text) : text_(text) {}
 
   NodePtr Parse() {
+    if (StorableText(text_) != text_) Fail(0, "an expression must be valid UTF-8 without NUL");
     if (text_.size() > kMostExpressionBytes) Fail(0, "an expression has at most " + std::to_string(kMostExpressionBytes) + " bytes");
     NodePtr root = Or();
     Space();
@@ -45,7 +47,9 @@ class ExpressionParser {
     if (c == '[') Fail(at_, "an item of a list cannot be named by its number; use the filters first and last, or 'in'");
     if (c == '(') Fail(at_, "a '(' cannot stand here; only exists and length are functions");
     if (BeginsName(c)) Fail(at_, "'" + std::string(Word()) + "' cannot stand here; an operator is missing before it (and, or, ==, in ...)");
-    Fail(at_, "'" + std::string(1, c) + "' cannot stand here");
+    std::size_t end = at_ + 1;  // the whole character
+    while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) ++end;
+    Fail(at_, "'" + StorableText(text_.substr(at_, end - at_)) + "' cannot stand here");
   }
 
   void Space() {
@@ -206,7 +210,7 @@ class ExpressionParser {
       std::size_t length = 0;
       while (length < rest.size() && (BeginsName(rest[length]) || IsDigit(rest[length]))) ++length;
       const std::string name(rest.substr(0, length));
-      const std::string near = NearestSpelling(name, FilterNames());
+      const std::string near = name.size() < 3 ? "" : NearestSpelling(name, FilterNames());
       Fail(parser.end(), name.empty() ? "a filter is missing or its arguments do not fit"
                                       : "no filter is named '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
@@ -302,7 +306,7 @@ class ExpressionParser {
   NodePtr Function(const std::string& name, std::size_t offset) {
     static const std::vector<std::string_view> kFunctions = {"exists", "length"};
     if (std::find(kFunctions.begin(), kFunctions.end(), name) == kFunctions.end()) {
-      const std::string near = NearestSpelling(name, kFunctions);
+      const std::string near = name.size() < 3 ? "" : NearestSpelling(name, kFunctions);
       const bool filter = IsFilter(name);
       Fail(offset, "no function is named '" + name + "' (there are exists and length)" +
                        (filter ? "; it is a filter: x | " + name : near.empty() ? "" : "; did you mean '" + near + "'?"));

@@ -47,20 +47,23 @@ using expression::Op;
 
 namespace {
 
-// Whole numbers are exact; others are doubles.
-bool IsWhole(const Json& number) {
-  return number.is_number_integer() && !(number.is_number_unsigned() && number.get<std::uint64_t>() > std::uint64_t(INT64_MAX));
+// Whole numbers of JSON are exact, from -2^63 to 2^64 - 1; others are doubles.
+__extension__ using Whole = __int128;
+
+bool IsWhole(const Json& number) { return number.is_number_integer(); }
+Whole WholeOf(const Json& number) {
+  return number.is_number_unsigned() ? Whole(number.get<std::uint64_t>()) : Whole(number.get<std::int64_t>());
 }
 
 // -1, 0, 1; 2 if one is not a number (NaN cannot stand in JSON, but a sum may overflow).
 int OrderOf(double a, double b) { return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2; }
 
-int OrderOf(std::int64_t whole, double other) {
-  constexpr double kTop = 9223372036854775808.0;  // 2^63
+int OrderOf(Whole whole, double other) {
+  constexpr double kTop = 36893488147419103232.0;  // 2^65: beyond all whole numbers of JSON
   if (other >= kTop) return -1;
   if (other < -kTop) return 1;
   const double down = std::floor(other);
-  const auto floor = std::int64_t(down);
+  const auto floor = Whole(down);
   if (whole != floor) return whole < floor ? -1 : 1;
   return other > down ? -1 : 0;
 }
@@ -68,17 +71,18 @@ int OrderOf(std::int64_t whole, double other) {
 int NumberOrder(const Json& a, const Json& b) {
   const bool wa = IsWhole(a), wb = IsWhole(b);
   if (wa && wb) {
-    const auto x = a.get<std::int64_t>(), y = b.get<std::int64_t>();
+    const Whole x = WholeOf(a), y = WholeOf(b);
     return x < y ? -1 : x > y;
   }
-  if (wa) return OrderOf(a.get<std::int64_t>(), b.get<double>());
-  if (wb) return -OrderOf(b.get<std::int64_t>(), a.get<double>());
+  if (wa) return OrderOf(WholeOf(a), b.get<double>());
+  if (wb) return -OrderOf(WholeOf(b), a.get<double>());
   return OrderOf(a.get<double>(), b.get<double>());
 }
 
 class Evaluator {
  public:
-  Evaluator(const TemplateScope& scope, const TemplateLimits& limits) : scope_(scope), budget_(limits.max_output_bytes, limits.max_work_bytes) {}
+  Evaluator(const TemplateScope& scope, const TemplateLimits& limits)
+      : scope_(scope), budget_(limits.max_output_bytes, limits.max_work_bytes) {}
 
   Result<Json> Value(const Node& node) {
     switch (node.op) {
@@ -251,7 +255,7 @@ class Evaluator {
   }
 
   static Result<Json> Arithmetic(const Node& node, Op op, const Json& a, const Json& b) {
-    if (IsWhole(a) && IsWhole(b)) return Whole(node, op, a.get<std::int64_t>(), b.get<std::int64_t>());
+    if (IsWhole(a) && IsWhole(b)) return Exact(node, op, WholeOf(a), WholeOf(b));
     const double x = a.get<double>(), y = b.get<double>();
     if (op == Op::kRemainder) return Fails(node, "'%' needs whole numbers");
     if (op == Op::kDivide && y == 0) return Fails(node, "a division by zero");
@@ -260,36 +264,45 @@ class Evaluator {
     return Json(made);
   }
 
-  static Result<Json> Whole(const Node& node, Op op, std::int64_t a, std::int64_t b) {
-    std::int64_t made = 0;
-    bool over = false;
+  // Of two numbers below 2^64 a sum fits; a product may not.
+  static Result<Json> Exact(const Node& node, Op op, Whole a, Whole b) {
     if ((op == Op::kDivide || op == Op::kRemainder) && b == 0) return Fails(node, "a division by zero");
+    Whole made = 0;
+    bool over = false;
     switch (op) {
-      case Op::kAdd: over = __builtin_add_overflow(a, b, &made); break;
-      case Op::kSubtract: over = __builtin_sub_overflow(a, b, &made); break;
+      case Op::kAdd: made = a + b; break;
+      case Op::kSubtract: made = a - b; break;
       case Op::kMultiply: over = __builtin_mul_overflow(a, b, &made); break;
-      case Op::kRemainder: made = b == -1 ? 0 : a % b; break;
+      case Op::kRemainder: made = a % b; break;
       default:
-        over = a == INT64_MIN && b == -1;
-        if (!over && a % b != 0) return Json(double(a) / double(b));
-        if (!over) made = a / b;
+        if (a % b != 0) return Json(double(a) / double(b));
+        made = a / b;
     }
-    if (over) return Fails(node, "the number becomes too large");
-    return Json(made);
+    if (over || made < Whole(INT64_MIN) || made > Whole(UINT64_MAX)) return Fails(node, "the number becomes too large");
+    return made > Whole(INT64_MAX) ? Json(std::uint64_t(made)) : Json(std::int64_t(made));
   }
 
   const TemplateScope& scope_;
   TemplateBudget budget_;
 };
 
+// `may_miss`: what is right below may.
 void Collect(const Node& node, bool may_miss, std::vector<ExpressionReference>& out) {
   if (node.op == Op::kReference || node.op == Op::kExists) out.push_back({node.path, node.offset, may_miss || node.op == Op::kExists});
   const bool has_default =
       std::any_of(node.filters.begin(), node.filters.end(), [](const TemplateFilter& filter) { return filter.name == "default"; });
-  for (const auto& of : node.of) Collect(*of, may_miss || has_default, out);
+  for (const auto& of : node.of) Collect(*of, has_default, out);
 }
 
-// Brackets around all that is made of parts: it reads as the same, whatever stands beside it.
+// Operators that may stand in a row, from the left.
+int RankOf(Op op) {
+  if (op == Op::kOr) return 1;
+  if (op == Op::kAnd) return 2;
+  if (op == Op::kAdd || op == Op::kSubtract) return 3;
+  return op == Op::kMultiply || op == Op::kDivide || op == Op::kRemainder ? 4 : 0;
+}
+
+// Brackets around all that is made of parts, but for the left side of a row: it reads as the same, whatever stands beside it.
 std::string Written(const Node& node) {
   const auto part = [&](std::size_t n) {
     const Node& of = *node.of[n];
@@ -317,7 +330,10 @@ std::string Written(const Node& node) {
       }
       return text;
     }
-    default: return part(0) + " " + std::string(TextOf(node.op)) + " " + part(1);
+    default: {
+      const bool in_row = RankOf(node.op) > 0 && RankOf(node.op) == RankOf(node.of[0]->op);
+      return (in_row ? Written(*node.of[0]) : part(0)) + " " + std::string(TextOf(node.op)) + " " + part(1);
+    }
   }
 }
 

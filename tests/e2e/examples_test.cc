@@ -113,7 +113,8 @@ TEST_F(Examples, TheGuidesSectionsRun) {
   const std::map<std::string, std::pair<std::string, std::string>> sections = {{"### Steps in steps", {"report.txt", ""}},
                                                                                {"### Conditions", {"told.txt", "else_if[0]"}},
                                                                                {"### For each", {"copy/c.txt", "number 2"}},
-                                                                               {"### Signals", {"receipt.txt", "0"}}};
+                                                                               {"### Signals", {"receipt.txt", "0"}},
+                                                                               {"### Child workflows", {"report.txt", "2 were"}}};
   for (const auto& [title, file] : sections) {
     SCOPED_TRACE(title);
     const auto section = guide.find(title + "\n");

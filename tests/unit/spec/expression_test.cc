@@ -55,6 +55,18 @@ TEST(Expressions, ComeTo) {
       {"n == 5.0", "true"},
       {"big == 9223372036854775807", "true"},
       {"big < 9223372036854775808.0", "true"},
+      {"big + 1", "9223372036854775808"},
+      {"9223372036854775808 == 9223372036854775809", "false"},
+      {"9223372036854775809 in [9223372036854775808]", "false"},
+      {"9223372036854775808 < 9223372036854775809", "true"},
+      {"18446744073709551615 - 1", "18446744073709551614"},
+      {"18446744073709551615 % 2", "1"},
+      {"18446744073709551615 < 18446744073709551616.0", "true"},
+      {"-9223372036854775808 % -1", "0"},
+      {"-9223372036854775808 / -1", "9223372036854775808"},
+      {"1 - 2 - 3", "-4"},
+      {"1 - (2 - 3)", "2"},
+      {"12 / 2 / 3", "2"},
       {"n != 'x'", "true"},
       {"1 == '1'", "false"},
       {"true == 1", "false"},
@@ -151,7 +163,8 @@ TEST(Expressions, WhatCannotBeToldSaysWhy) {
                                                        {"n / 0", "a division by zero"},
                                                        {"n % 0", "a division by zero"},
                                                        {"half % 2", "whole numbers"},
-                                                       {"big + 1", "too large"},
+                                                       {"18446744073709551615 + 1", "too large"},
+                                                       {"-9223372036854775808 - 1", "too large"},
                                                        {"big * big", "too large"},
                                                        {"1e308 * 10", "too large"},
                                                        {"n in name", "a list on the right"},
@@ -173,6 +186,14 @@ TEST(Expressions, AreBounded) {
   EXPECT_FALSE(ParseExpression(std::string(60, '(') + "1" + std::string(60, ')'), &mistake));
   EXPECT_THAT(mistake.what, HasSubstr("nested"));
   EXPECT_FALSE(ParseExpression(std::string(60, '!') + "yes", &mistake));
+  EXPECT_FALSE(ParseExpression("é == 1", &mistake));
+  EXPECT_THAT(mistake.what, HasSubstr("'é'"));
+  EXPECT_FALSE(ParseExpression("n == '\xff'", &mistake));
+  EXPECT_THAT(mistake.what, HasSubstr("UTF-8"));
+  std::string row = "1";
+  for (int i = 0; i < 100; ++i) row += " + n";
+  ASSERT_TRUE(ParseExpression(row, &mistake));
+  EXPECT_TRUE(ParseExpression(ParseExpression(row)->Canonical(), &mistake)) << mistake.what;
   std::string many = "1";
   for (int i = 0; i < 600; ++i) many += "+1";
   EXPECT_FALSE(ParseExpression(many, &mistake));
@@ -185,6 +206,8 @@ TEST(Expressions, AreBounded) {
 }
 
 TEST(Expressions, SayWhatTheyRefersTo) {
+  for (const char* text : {"(n + gone) | default(1)", "(gone | upper) | default(1)"})
+    EXPECT_FALSE(ParseExpression(text)->References().back().may_miss) << text;
   const auto references = ParseExpression("exists(a.b) and c.d > 1 and (e | default(1)) == f")->References();
   ASSERT_EQ(references.size(), 4u);
   EXPECT_EQ(references[0].path, "a.b");
