@@ -29,6 +29,7 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
   if (!said) return Error{Code::kInvalid, "what was asked for cannot be read: " + said.message()};
   workflow::CreateRequest request = RequestOf(asked, *said);
   if (const auto undone = SubjectId::Parse(said->value("undo_of", ""))) {
+    request.labels["undo_of"] = undone->ToString();
     auto state = ReadStateOf(context.queries, context.store, *undone, [](std::size_t) { return Status(); }, [](std::size_t) {});
     if (!state) return state.error();
     return workflow::MakeUndoItem(maker.kind, *state, std::move(request));

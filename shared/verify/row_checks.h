@@ -17,6 +17,7 @@ struct EventFact {
   std::string step_id;    // empty: the event names none
   int attempt_id = 0;     // 0: none
   bool has_undo = false;  // completed with a compensation that calls something
+  bool undoes = false;    // the first of a run that takes back another's steps
   // SHA-256 over RFC 8785 of the outputs that a completion's own delta puts. The event says it and no later event can change it; the state
   // need not keep it: in journals of older programs an output named like a step lies over that step's outputs.
   std::optional<Hash256> result;

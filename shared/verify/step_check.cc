@@ -78,6 +78,7 @@ void Read(const Json& facts, EventFact& fact) {
   }
   const std::string undo = TextOf(facts, "undo");
   fact.has_undo = !undo.empty() && undo != "files";
+  fact.undoes = facts.contains("undo_of") && fact.step_id.empty();
 }
 
 // The first operation on the entry of the step's outputs puts them whole.
@@ -194,6 +195,7 @@ void CheckCompensations(const SubjectRows& rows, const std::vector<EventFact>& e
   for (const auto& [id, seq] : undone) in_order.emplace_back(seq, id);
   std::sort(in_order.begin(), in_order.end());
   std::optional<std::int64_t> before;
+  if (!events.empty() && events.front().undoes) in_order.clear();  // the steps completed in another's journal
   for (const auto& [seq, id] : in_order) {
     if (id.starts_with(kGlobalUndo) || IsCut(id)) continue;
     const std::string step = id.substr(kUndo.size());

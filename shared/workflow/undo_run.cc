@@ -73,7 +73,7 @@ Result<CreateItem> MakeUndoItem(const SubjectKind& kind, const Document& ended, 
   item.events.push_back(std::move(*event));
   item.state_root = state.Root();
   item.listing = ListingRow{TextOf(run->json, "name"), TextOf(run->json, "version"), TextOf(run->json, "owner"),
-                            std::string(Name(RunStatus::kFailed)), "", DumpJson(Json{{"undo_of", TextOf(run->json, "run_id")}})};
+                            std::string(Name(RunStatus::kFailed)), "", DumpJson(request.labels)};
   return item;
 }
 

@@ -46,7 +46,10 @@ class Children : public ::testing::Test {
   }
   std::vector<std::string> ChildrenOf(const std::string& id) {
     std::vector<std::string> ids;
-    for (const Json& run : fleet.Api("GET", "/v1/workflows?label=parent%3D" + id).json()["workflows"]) ids.push_back(run["id"]);
+    const HttpAnswer answer = fleet.Api("GET", "/v1/workflows?label=parent%3D" + id);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const Json body = answer.json();
+    for (const Json& run : body["workflows"]) ids.push_back(run["id"]);
     return ids;
   }
 
