@@ -36,6 +36,24 @@ int MakeScope(StepSpec& scope, Random& random) {
   return 2;
 }
 
+// What CHILD steps start.
+WorkflowSpec Leaf(Random& random) {
+  WorkflowSpec leaf;
+  leaf.name = "leaf";
+  leaf.owner = "sim";
+  for (std::uint64_t n = 0, count = 1 + random.Below(3); n < count; ++n) {
+    StepSpec step;
+    step.name = fmt::format("l{}", n);
+    step.agent_name = "sim";
+    step.capability = random.Below(2) == 0 ? "sim.idempotent" : "sim.pure";
+    step.inputs = Json{{"text", "leaf"}};
+    step.retry.max_attempts = 1 + int(random.Below(3));
+    if (random.Below(2) == 0) step.compensation = CompensationSpec{"sim.idempotent", Json{{"text", "undo leaf"}}, "", {}};
+    leaf.steps.push_back(std::move(step));
+  }
+  return leaf;
+}
+
 // Runs of the same steps, in which some stand in others: two deep at most.
 void PutIntoScopes(WorkflowSpec& spec, Random& random) {
   std::vector<StepSpec> flat = std::exchange(spec.steps, {});
@@ -109,6 +127,15 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
       step.queue.reset();
       step.band.reset();
       step.compensation.reset();
+    } else if (random.Below(12) == 0) {
+      StepSpec child;
+      child.name = step.name;
+      child.depends_on = step.depends_on;
+      child.agent_name = "sim";
+      child.type = StepType::kChild;
+      child.child = ChildSpec{"leaf", Json::object()};
+      if (!spec.workflows.contains("leaf")) spec.workflows["leaf"] = SpecToJson(Leaf(random));
+      step = std::move(child);
     } else if (random.Below(8) == 0) {
       StepSpec wait;
       wait.name = step.name;
@@ -222,6 +249,7 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   }
   for (const Event& event : subject.events) {
     scopes_ += event.type == workflow::event::kStepOpened;
+    children_ += event.type == workflow::event::kChildStarted;
     if (event.type != workflow::event::kStepCompleted) continue;
     const Json payload = *ParseJson(*event.payload);
     signals_ += payload.contains("signal");

@@ -12,7 +12,7 @@ namespace {
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
   std::map<std::string, int> ended;
-  int waits = 0, strides = 0, scopes = 0, signals = 0;
+  int waits = 0, strides = 0, scopes = 0, signals = 0, children = 0;
   SimOptions large;
   large.subjects = 8;
   const SimReport sum = RunSeeds(
@@ -23,10 +23,11 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
         strides += static_cast<WorkflowLoad&>(load).strides();
         scopes += static_cast<WorkflowLoad&>(load).scopes();
         signals += static_cast<WorkflowLoad&>(load).signals();
+        children += static_cast<WorkflowLoad&>(load).children();
       });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << "\n";
+  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << ", children " << children << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;
@@ -37,6 +38,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(waits, 0);
   EXPECT_GT(scopes, 0);
   EXPECT_GT(signals, 0);
+  EXPECT_GT(children, 0);
   EXPECT_GT(strides, sum.subjects) << "each is compared with what the long way says";
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);
