@@ -165,7 +165,8 @@ OrRefusal<Json> Answer(const Operation& operation, const ProjectView& view, cons
 void AddReferences(const ApiContext& api, const ProjectView& view, Json& next) {
   const auto needed = next.find("required_context_refs");
   if (needed == next.end() || needed->empty()) return;
-  next["references"] = ToJson(CheckReferences(api.queries, view.id, project::StateWork(view.state), needed->get<std::vector<std::string>>()));
+  next["references"] =
+      ToJson(CheckReferences(api.queries, view.id, project::StateWork(view.state), needed->get<std::vector<std::string>>()));
 }
 
 HttpResponse AnswerReading(const ApiContext& api, const Operation& operation, const HttpRequest& request) {

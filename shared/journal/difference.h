@@ -1,6 +1,6 @@
 #pragma once
-// What two states of one subject differ in, found by the nodes that they share: states that came of each other by a few changes are compared
-// in the time of those changes, whatever they hold. For whoever keeps something made of a state (shared/kernel/command.h, Aid).
+// What two states of one subject differ in, found by the nodes that they share: states that came of each other by a few changes are
+// compared in the time of those changes, whatever they hold. For whoever keeps something made of a state (shared/kernel/command.h, Aid).
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // What a command, the next step and the first look after a restart cost, by the number of open tasks of a project
-// (docs/performance.md, "Projects"): without database and threads; Stored... with both, on a PostgreSQL in which nothing waits for the disk.
-// Run: ./dev bench micro projects
+// (docs/performance.md, "Projects"): without database and threads; Stored... with both, on a PostgreSQL in which nothing waits for the
+// disk. Run: ./dev bench micro projects
 
 #include <benchmark/benchmark.h>
 
@@ -71,8 +71,8 @@ class Remembered {
     Do("add_task", std::move(task));
     if (i % 4 != 0) return;
     Do("update_checkpoint", {{"task_id", TaskName(i)},
-                               {"where_we_left_off", "It stands half done. The other half is written down."},
-                               {"next_step", "Write the other half"}});
+                             {"where_we_left_off", "It stands half done. The other half is written down."},
+                             {"next_step", "Write the other half"}});
   }
 
   const SubjectId subject_{Uuid{{1}}};
@@ -205,12 +205,13 @@ BENCHMARK(StoredTakeNext)->Arg(10)->Arg(10'000)->UseRealTime()->Unit(benchmark::
 // A command of somebody else between, whose time is not counted; `p99_us`: all but one in a hundred take no longer.
 void StoredNext(benchmark::State& bench) {
   Stored project(bench.range(0));
+  const SystemClock clock;
   std::vector<double> micros;
   for (auto _ : bench) {
     project.Do("update_checkpoint", {{"task_id", "t1"}, {"where_we_left_off", "It stands so."}, {"next_step", "Write"}});
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = clock.Steady();
     benchmark::DoNotOptimize(project.Next());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = std::chrono::duration<double>(clock.Steady() - begin).count();
     bench.SetIterationTime(seconds);
     micros.push_back(seconds * 1e6);
   }
