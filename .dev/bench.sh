@@ -19,7 +19,7 @@ run_micro() {
   [ $# -eq 0 ] || shift
   with_lock build-bench bench_locked micro
   case $name in
-    '*' | commit | create | claim)  # need a database
+    '*' | commit | create | claim | projects)  # need a database
       if [ -z "${ACL_TEST_DATABASE_URL:-}" ]; then
         trap "pg remove bench-$$" EXIT
         ACL_TEST_DATABASE_URL=$(pg start "bench-$$")

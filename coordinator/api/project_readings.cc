@@ -131,14 +131,19 @@ Json CheckAll(const Work& work, std::size_t most) {
   return answer;
 }
 
+// Reads nothing but what it says: the answer is asked for all the time.
+Json NextAnswer(const ProjectView& view, const std::string& actor, std::size_t limit) {
+  const auto project = project::FindProject(view.state);
+  return NextToJson(project::StateWork(view.state), project ? project->order : 0, view.Next(actor), limit);
+}
+
 OrRefusal<Json> Answer(const Operation& operation, const ProjectView& view, const Json& arguments) {
-  const Work& work = *view.work;
   const std::string actor = arguments.value("actor", "");
   const auto limit = std::size_t(arguments.value("limit", project::kUsualListed));
-  const auto next = [&] { return ChooseNext(work, view.state.Root(), actor); };
+  if (operation.name == "get_next_step") return NextAnswer(view, actor, limit);
+  const Work& work = view.work();
   if (operation.name == "show_project") return ShowProject(work);
-  if (operation.name == "get_work") return ActiveWork(work, next(), actor, limit);
-  if (operation.name == "get_next_step") return NextToJson(work, next(), limit);
+  if (operation.name == "get_work") return ActiveWork(work, view.Next(actor), actor, limit);
   if (operation.name == "list_goals") return ListGoals(work, arguments);
   if (operation.name == "list_tasks") return ListTasks(work, arguments);
   if (operation.name == "check_tasks") return CheckAll(work, limit);
@@ -160,7 +165,8 @@ OrRefusal<Json> Answer(const Operation& operation, const ProjectView& view, cons
 void AddReferences(const ApiContext& api, const ProjectView& view, Json& next) {
   const auto needed = next.find("required_context_refs");
   if (needed == next.end() || needed->empty()) return;
-  next["references"] = ToJson(CheckReferences(api.queries, view.id, *view.work, needed->get<std::vector<std::string>>()));
+  next["references"] =
+      ToJson(CheckReferences(api.queries, view.id, project::StateWork(view.state), needed->get<std::vector<std::string>>()));
 }
 
 HttpResponse AnswerReading(const ApiContext& api, const Operation& operation, const HttpRequest& request) {

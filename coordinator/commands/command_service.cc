@@ -14,8 +14,6 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kTries = 5, kPage = 1'000;
-// Beyond so many changed entries whoever keeps something made of them makes all of it again.
-constexpr std::size_t kMostChanged = 10'000;
 
 Error Unsettled(const SubjectId& subject, const std::string& why) {
   return {Code::kUnavailable, fmt::format("{}: {}; ask again, under the same request key if it had one", subject.ToString(), why)};
@@ -32,6 +30,7 @@ std::shared_ptr<CommandService::Room> CommandService::RoomOf(const SubjectId& su
   if (!room) {
     room = std::make_shared<Room>();
     room->place = asked_last_.insert(asked_last_.begin(), subject);
+    room->aid = kind_.MakeAid();
   } else {
     asked_last_.splice(asked_last_.begin(), asked_last_, room->place);
   }
@@ -40,7 +39,8 @@ std::shared_ptr<CommandService::Room> CommandService::RoomOf(const SubjectId& su
 
 // The room's mutex is held. Whoever is forgotten here goes on with its room; the next who asks makes another.
 void CommandService::Remember(const SubjectId& subject, Room& room, std::shared_ptr<const Known> known) {
-  const std::size_t bytes = known ? 2 * known->restored.state.stored_bytes() + 1024 : 0;
+  // The state, and as much again and more of what its kind keeps beside it.
+  const std::size_t bytes = known ? 5 * known->restored.state.stored_bytes() + 1024 : 0;
   room.known = std::move(known);
   std::lock_guard lock(mutex_);
   const auto mine = rooms_.find(subject);
@@ -99,7 +99,7 @@ void CommandService::DecideTogether(const SubjectId& subject, Room& room, std::s
   for (const Pending* one : together) {
     if (one->asked != nullptr) asked.push_back(*one->asked);
   }
-  auto replies = Transact(subject, known, asked);
+  auto replies = Transact(subject, known, asked, room.aid.get());
   {
     std::lock_guard lock(room.mutex);
     Remember(subject, room, known);
@@ -119,7 +119,7 @@ void CommandService::DecideTogether(const SubjectId& subject, Room& room, std::s
 }
 
 Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, std::shared_ptr<const Known>& known,
-                                                    std::span<const CommandAsked> asked) {
+                                                    std::span<const CommandAsked> asked, Aid* aid) {
   CommandRequest request;
   request.subject = subject;
   for (const CommandAsked& one : asked) {
@@ -160,7 +160,7 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
         }
       }
       InboxRead inbox = ReadInbox(view.claimed.inbox);
-      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked);
+      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid);
       if (!decided) return decided.error();
       round = std::move(*decided);
       if (round.item && *snapshot) round.item->item.snapshot = **snapshot;
@@ -178,7 +178,6 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
         after.newest = std::move(**snapshot);
         after.newest->inline_state.reset();
       }
-      if (after.changed.size() > kMostChanged) after.changed.clear(), after.all_changed = true;
       known = std::make_shared<const Known>(std::move(after));
       return std::move(round.replies);
     }
@@ -298,7 +297,7 @@ Error CommandService::QuarantineFor(const SubjectId& subject, std::int64_t head_
   return looked ? Error{Code::kCorrupt, damage.message} : looked.error();
 }
 
-Result<CommandService::View> CommandService::Read(const SubjectId& subject, std::int64_t before) {
+Result<CommandService::View> CommandService::Read(const SubjectId& subject) {
   const std::shared_ptr<Room> room = RoomOf(subject);
   std::unique_lock lock(room->mutex);
   std::shared_ptr<const Known> known = room->known;
@@ -308,15 +307,7 @@ Result<CommandService::View> CommandService::Read(const SubjectId& subject, std:
   lock.lock();
   std::shared_ptr<const Known> newest = std::move(*read);
   if (room->known && room->known != known && room->known->restored.head_seq > newest->restored.head_seq) newest = room->known;
-  View view{newest->restored.head_seq, newest->restored.chain, newest->head_at, newest->restored.state, std::nullopt};
-  if (!newest->all_changed && before > 0 && before == room->changed_from) view.changed = newest->changed;
-  if (!newest->changed.empty() || newest->all_changed) {
-    Known noted = *newest;
-    noted.changed.clear();
-    noted.all_changed = false;
-    newest = std::make_shared<const Known>(std::move(noted));
-  }
-  room->changed_from = view.head_seq;
+  View view{newest->restored.head_seq, newest->restored.chain, newest->head_at, newest->restored.state, room->aid};
   if (!room->busy || room->known != newest) Remember(subject, *room, std::move(newest));
   return view;
 }
@@ -345,7 +336,7 @@ Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, st
   }
   if (restored.head_seq == 0)
     return Error{Code::kInvalid, fmt::format("{} was not there yet at {}", subject.ToString(), FormatWallTime(time))};
-  return View{restored.head_seq, restored.chain, at, std::move(restored.state), std::nullopt};
+  return View{restored.head_seq, restored.chain, at, std::move(restored.state), nullptr};
 }
 
 }  // namespace acl::coordinator

@@ -38,11 +38,10 @@ class CommandService {
     Hash256 chain{};
     WallTime head_at;
     Document state;
-    // Entries that changed since the view with head `before`; nullopt: that is not known.
-    std::optional<std::set<std::string>> changed;
+    std::shared_ptr<Aid> aid;  // the kind's, of the subject as it is now; nullptr: none
   };
-  // As it is now. `before`: the head of the view that the caller has; 0: none. Errors as of Execute.
-  Result<View> Read(const SubjectId& subject, std::int64_t before = 0);
+  // As it is now. Errors as of Execute.
+  Result<View> Read(const SubjectId& subject);
   // As it was after that event, or after the last that is not later than `time`. kInvalid if it was not there yet, or what led to it was
   // removed. Reads the journal from its beginning.
   Result<View> ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time = WallTime::max());
@@ -61,7 +60,7 @@ class CommandService {
     std::deque<Pending*> waiting;
     bool busy = false;                   // somebody decides for all who wait
     std::shared_ptr<const Known> known;  // null: nothing is remembered
-    std::int64_t changed_from = 0;       // Known::changed is since this head, or since an earlier one
+    std::shared_ptr<Aid> aid;            // never another
     std::size_t bytes = 0;               // as Remember counted them
     std::list<SubjectId>::iterator place;
   };
@@ -76,7 +75,8 @@ class CommandService {
   Result<Reply> Ask(const SubjectId& subject, const CommandAsked* asked);
   void DecideTogether(const SubjectId& subject, Room& room, std::span<Pending* const> together);
   // What was answered, and what is known after it.
-  Result<std::vector<Reply>> Transact(const SubjectId& subject, std::shared_ptr<const Known>& known, std::span<const CommandAsked> asked);
+  Result<std::vector<Reply>> Transact(const SubjectId& subject, std::shared_ptr<const Known>& known, std::span<const CommandAsked> asked,
+                                      Aid* aid);
   Result<std::optional<Snapshot>> SnapshotOf(const Known& known);
   Result<std::shared_ptr<const Known>> ReadOn(const SubjectId& subject, std::shared_ptr<const Known> known);
   Error QuarantineFor(const SubjectId& subject, std::int64_t head_seq, const Error& damage);

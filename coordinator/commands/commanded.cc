@@ -3,22 +3,11 @@
 #include <algorithm>
 
 #include "shared/base/mutant.h"
-#include "shared/journal/delta.h"
+#include "shared/journal/difference.h"
 #include "shared/kernel/item_builder.h"
 
 namespace acl::coordinator {
 namespace {
-
-// Keys of the entries that an event of ours changes.
-void AddChanged(const Event& event, std::set<std::string>& changed) {
-  auto payload = ParseJson(*event.payload, kStoredJson);
-  if (!payload) return;  // it verified: its text is JSON
-  const auto patch = payload->find(kDeltaKey);
-  if (patch == payload->end()) return;
-  auto delta = Delta::Parse(std::move(*patch));
-  if (!delta) return;
-  for (const DeltaOp& op : delta->ops) changed.insert(op.entry);
-}
 
 std::int64_t HeadOf(const ItemBuilder& made) { return made.item.base_seq + std::int64_t(made.item.events.size()) + (made.open() ? 1 : 0); }
 
@@ -40,13 +29,6 @@ Status GoOn(const SubjectId& subject, const std::vector<Event>& events, const Ch
   if (events.empty()) return {};
   if (Status more = GoOnRestoring(subject, events, read_chunk, known.restored); !more) return more;
   known.head_at = events.back().timestamp;
-  for (const Event& event : events) {
-    if (event.payload && !event.apart) {
-      AddChanged(event, known.changed);
-    } else {
-      known.all_changed = true;
-    }
-  }
   return {};
 }
 
@@ -70,7 +52,7 @@ Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& kn
 }
 
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
-                          std::span<const CommandAsked> asked) {
+                          std::span<const CommandAsked> asked, Aid* aid) {
   const WallTime now = std::max(view.claimed.db_now, view.claimed.head.last_timestamp);
   ItemBuilder made(kind, BaseOf(view.claimed, SessionId{}), known.restored.state);
   for (InboxInput& one : inbox) {
@@ -86,7 +68,7 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
     if (Replay(one, given, reply)) continue;
     Json command = one.command;
     command["head_seq"] = HeadOf(made);
-    Answered answered = kind.Answer(made.state, command, now);
+    Answered answered = kind.Answer(made.state, command, now, aid);
     if (auto taken = made.Take(std::move(answered.decision), now); !taken) return taken.error();
     reply.answer = std::move(answered.answer);
     reply.head_seq = HeadOf(made);
@@ -99,13 +81,10 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
 
   round.after = known;
   Restored& after = round.after.restored;
-  std::set<std::string> changed;
-  for (const Event& event : made.item.events) AddChanged(event, changed);
-  for (const std::string& entry : changed) {
+  for (const std::string& entry : Difference(known.restored.state, made.state)) {
     const Document& shown = Mutant("shown_a_command_late") ? known.restored.state : made.state;
     if (auto row = kind.Show(entry, shown.Find(entry))) item.rows.push_back(std::move(*row));
   }
-  round.after.changed.insert(changed.begin(), changed.end());
   after.head_seq = made.item.base_seq + std::int64_t(made.item.events.size());
   after.chain = made.item.chain;
   after.last_token = made.item.token;

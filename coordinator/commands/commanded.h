@@ -3,7 +3,6 @@
 // restore reads: bring what is remembered up to date, decide what was asked.
 
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +17,6 @@ struct Known {
   Restored restored;               // state, sequence and chain; `replayed`: events since the newest snapshot
   WallTime head_at;                // of the last event
   std::optional<Snapshot> newest;  // snapshot that is stored, without its text
-  // Entries that events have changed since somebody last took note; for whoever keeps something made of them.
-  std::set<std::string> changed;
-  bool all_changed = true;  // the state was read anew: nothing is known of what changed
 };
 
 // Brings it to the view's head. kConflict: what was remembered is not what this journal says (a failover lost the end of it): forget it and
@@ -48,6 +44,6 @@ struct Round {
 
 // First what is unread, then each command in turn on what the one before left. `inbox`: the view's, read. kInternal: a bug of the kind.
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
-                          std::span<const CommandAsked> asked);
+                          std::span<const CommandAsked> asked, Aid* aid = nullptr);
 
 }  // namespace acl::coordinator

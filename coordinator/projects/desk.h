@@ -12,19 +12,39 @@
 #include <vector>
 
 #include "shared/journal/document.h"
+#include "shared/kinds/project/agenda.h"
 #include "shared/kinds/project/decide.h"
 #include "shared/kinds/project/model.h"
 
 namespace acl::coordinator {
 
-// A project as it was when it was looked at; never changes.
-struct ProjectView {
+// The last state of a project that was read as a whole: of another one only what differs is read.
+struct LastRead {
+  std::mutex mutex;
+  Document state;
+  std::shared_ptr<const project::Work> work;
+};
+
+// A project as it was when it was looked at; never changes. From any thread.
+class ProjectView {
+ public:
   ProjectId id;
   std::int64_t head_seq = 0;
   Hash256 chain{};
-  WallTime head_at;                           // of the last event
-  Document state;                             // its Root() is the digest
-  std::shared_ptr<const project::Work> work;  // the same, read
+  WallTime head_at;  // of the last event
+  Document state;    // its Root() is the digest
+
+  // ChooseNext(state, actor).
+  project::NextStep Next(std::string_view actor) const;
+  // The same state, read: made when it is first asked for.
+  const project::Work& work() const;
+
+  std::shared_ptr<project::Agenda> agenda;  // of the project; nullptr: none, and each task is read
+  std::shared_ptr<LastRead> last_read;      // of the project; nullptr: none
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const project::Work> work_;
 };
 
 class ProjectDesk {

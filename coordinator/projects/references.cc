@@ -41,27 +41,26 @@ CheckedReference CheckEvent(Queries& queries, const ProjectId& project, std::str
   return {"", "ok", "it is " + found->front().type};
 }
 
-template <class Map>
-CheckedReference CheckOwn(const Map& all, const std::string& id, const char* what) {
-  const auto found = all.find(id);
-  if (found == all.end()) return {"", "gone", fmt::format("there is no {} {} in this project", what, id)};
-  if (found->second.withdrawn) return {"", "stale", "it was withdrawn"};
-  return {"", "ok", fmt::format("it is {}", NameOf(found->second.status))};
+template <class One>
+CheckedReference CheckOwn(const One* found, const std::string& id, const char* what) {
+  if (found == nullptr) return {"", "gone", fmt::format("there is no {} {} in this project", what, id)};
+  if (found->withdrawn) return {"", "stale", "it was withdrawn"};
+  return {"", "ok", fmt::format("it is {}", NameOf(found->status))};
 }
 
-CheckedReference Check(Queries& queries, const ProjectId& project, const project::Work& work, const std::string& reference) {
+CheckedReference Check(Queries& queries, const ProjectId& project, const project::WorkSource& work, const std::string& reference) {
   const std::string_view kind = project::KindOfReference(reference);
   const std::string rest = reference.size() > kind.size() ? reference.substr(kind.size() + 1) : "";
   if (kind == "run") return CheckRun(queries, project, rest);
   if (kind == "event") return CheckEvent(queries, project, rest);
-  if (kind == "goal") return CheckOwn(work.goals, rest, "goal");
-  if (kind == "task") return CheckOwn(work.tasks, rest, "task");
+  if (kind == "goal") return CheckOwn(work.GoalOf(rest), rest, "goal");
+  if (kind == "task") return CheckOwn(work.TaskOf(rest), rest, "task");
   return {"", "unchecked", "it is outside: whoever reads it sees"};
 }
 
 }  // namespace
 
-std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::Work& work,
+std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::WorkSource& work,
                                               const std::vector<std::string>& references) {
   std::vector<CheckedReference> checked;
   for (const std::string& reference : references) {

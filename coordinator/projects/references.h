@@ -8,7 +8,7 @@
 
 #include "shared/base/json.h"
 #include "shared/kernel/queries.h"
-#include "shared/kinds/project/model.h"
+#include "shared/kinds/project/readiness.h"
 
 namespace acl::coordinator {
 
@@ -19,7 +19,7 @@ struct CheckedReference {
 };
 
 // `project`: runs and events of others are not there for it; those of the default project, which are everybody's, are.
-std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::Work& work,
+std::vector<CheckedReference> CheckReferences(Queries& queries, const ProjectId& project, const project::WorkSource& work,
                                               const std::vector<std::string>& references);
 Json ToJson(const std::vector<CheckedReference>& checked);
 

@@ -6,6 +6,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/limits.h"
+#include "shared/journal/difference.h"
 #include "shared/kernel/fold.h"
 #include "shared/kinds/project/project_kind.h"
 
@@ -31,23 +32,15 @@ CommandAsked AskedOf(const ProjectDesk::Asked& asked) {
   return one;
 }
 
-// What was made of the state before, brought up to the state of now.
-std::shared_ptr<const project::Work> Renew(const project::Work& before, const std::set<std::string>& changed, const Document& state) {
-  auto work = std::make_shared<project::Work>(before);
-  for (const std::string& entry : changed) project::PutEntry(entry, state.Find(entry), *work);
-  return work;
-}
-
-// `before`: the view that `read` says what has changed since; null: none.
-std::shared_ptr<const ProjectView> ViewOf(const ProjectId& project, CommandService::View read, const ProjectView* before) {
+std::shared_ptr<const ProjectView> ViewOf(const ProjectId& project, CommandService::View read, std::shared_ptr<LastRead> last_read) {
   auto view = std::make_shared<ProjectView>();
   view->id = project;
   view->head_seq = read.head_seq;
   view->chain = read.chain;
   view->head_at = read.head_at;
   view->state = std::move(read.state);
-  view->work = before != nullptr && read.changed ? Renew(*before->work, *read.changed, view->state)
-                                                 : std::make_shared<const project::Work>(project::ReadWork(view->state));
+  view->agenda = std::static_pointer_cast<project::Agenda>(std::move(read.aid));
+  view->last_read = std::move(last_read);
   return view;
 }
 
@@ -59,6 +52,26 @@ ProjectDesk::Done TakenAlready(const ProjectName& name) {
 }
 
 }  // namespace
+
+project::NextStep ProjectView::Next(std::string_view actor) const {
+  return agenda ? agenda->Choose(state, actor) : project::ChooseNext(work(), state.Root(), actor);
+}
+
+const project::Work& ProjectView::work() const {
+  std::call_once(once_, [this] {
+    if (!last_read) {
+      work_ = std::make_shared<const project::Work>(project::ReadWork(state));
+      return;
+    }
+    std::lock_guard lock(last_read->mutex);
+    auto work = last_read->work ? std::make_shared<project::Work>(*last_read->work) : std::make_shared<project::Work>();
+    for (const std::string& entry : Difference(last_read->state, state)) project::PutEntry(entry, state.Find(entry), *work);
+    work_ = std::move(work);
+    last_read->state = state;
+    last_read->work = work_;
+  });
+  return *work_;
+}
 
 StoreDesk::StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids)
     : store_(store), queries_(queries), names_(names), kind_(kind), ids_(ids), commands_(store, queries, kind, ids) {}
@@ -127,10 +140,11 @@ Result<std::shared_ptr<const ProjectView>> StoreDesk::Read(const ProjectId& proj
     std::lock_guard lock(mutex_);
     if (const auto known = views_.find(project); known != views_.end()) before = known->second;
   }
-  auto read = commands_.Read(SubjectOf(project), before ? before->head_seq : 0);
+  auto read = commands_.Read(SubjectOf(project));
   if (!read) return read.error();
   if (before && before->head_seq == read->head_seq && before->chain == read->chain) return before;
-  auto view = ViewOf(project, std::move(*read), before.get());
+  const std::shared_ptr<const ProjectView> view =
+      ViewOf(project, std::move(*read), before ? before->last_read : std::make_shared<LastRead>());
   const std::size_t bytes = view->state.stored_bytes();
   std::lock_guard lock(mutex_);
   if (view_bytes_ + bytes > kMostViewBytes) views_.clear(), view_bytes_ = 0;  // each is made again when it is asked for

@@ -7,6 +7,7 @@
 //        |
 //        +--new--> unread inputs, then Answer(state, command) --> events, rows, answer: all of it or nothing
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,11 +70,20 @@ struct Answered {
   Json answer = Json::object();
 };
 
+// What a kind keeps in memory beside one subject so as to answer faster. Made of states alone: it may be thrown away at any time, and no
+// answer depends on it. From any thread.
+class Aid {
+ public:
+  virtual ~Aid() = default;
+};
+
 // A kind whose subjects are commanded.
 class CommandKind : public SubjectKind {
  public:
-  // A refusal is an answer too. Pure.
-  virtual Answered Answer(const Document& state, const Json& command, WallTime now) const = 0;
+  // nullptr: it needs none.
+  virtual std::shared_ptr<Aid> MakeAid() const { return nullptr; }
+  // A refusal is an answer too. Pure. `aid`: one that MakeAid made for this subject, or nullptr.
+  virtual Answered Answer(const Document& state, const Json& command, WallTime now, Aid* aid) const = 0;
   // How an entry of the state is shown; `value` null: it is gone. nullopt: it is not shown.
   virtual std::optional<ShownRow> Show(std::string_view key, const Json* value) const = 0;
 };

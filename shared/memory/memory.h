@@ -2,8 +2,8 @@
 // The external memory of a coordinator: what may go out goes through the gate, what comes back is shown and kept nowhere.
 //
 //   auto memory = memory::OpenMemory(settings, clock);          // an error: settings that cannot work; null: none is configured
-//   auto told = (*memory)->Learn({"fact", text, {}, {project, event_seq}}, *view->work);
-//   auto found = (*memory)->Search({memory::Kind::kDecision, text, 5}, *view->work);
+//   auto told = (*memory)->Learn({"fact", text, {}, {project, event_seq}}, view->work());
+//   auto found = (*memory)->Search({memory::Kind::kDecision, text, 5}, view->work());
 
 #include <memory>
 #include <optional>

@@ -16,8 +16,7 @@ std::string Trimmed(std::string text) {
 }
 
 std::string Dev(const std::vector<std::string>& arguments) {
-  std::vector<std::string> argv;
-  argv.push_back(ACL_SOURCE_DIR "/dev");
+  std::vector<std::string> argv{ACL_SOURCE_DIR "/dev"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   const auto result = RunProgram(argv);
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -140,12 +140,12 @@ Json CountsToJson(const Work& work) {
           {"goals", GoalsInOrder(work).size()}};
 }
 
-Json NextToJson(const Work& work, const NextStep& next, std::size_t most) {
+Json NextToJson(const WorkSource& work, std::int64_t order, const NextStep& next, std::size_t most) {
   Json object = ToJson(next), cut = Json::object();
   PutOpenTasks(next, most, object, cut);
   if (!cut.empty()) object["cut"] = std::move(cut);
-  if (const auto task = work.tasks.find(next.task); task != work.tasks.end()) object["claimable_by_others"] = !task->second.claim;
-  object["as_of_seq"] = work.project.order;
+  if (const Task* task = work.TaskOf(next.task)) object["claimable_by_others"] = !task->claim;
+  object["as_of_seq"] = order;
   return object;
 }
 
@@ -183,7 +183,7 @@ Json ActiveWork(const Work& work, const NextStep& next, std::string_view actor, 
   if (const Checkpoint* latest = LatestCheckpoint(work)) answer["latest_checkpoint"] = ToJson(*latest);
   PutOpenTasks(next, most, answer, cut);
   answer["as_of_seq"] = work.project.order;
-  answer["next"] = NextToJson(work, next, most);
+  answer["next"] = NextToJson(source, work.project.order, next, most);
   for (const char* said : {"open_tasks", "counts", "state_digest", "as_of_seq", "cut"}) answer["next"].erase(said);  // above
   if (!cut.empty()) answer["cut"] = std::move(cut);
   return answer;

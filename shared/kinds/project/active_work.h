@@ -27,8 +27,9 @@ Json CountsToJson(const Work& work);
 // was done last, counts. At most `most` of each list.
 Json ActiveWork(const Work& work, const NextStep& next, std::string_view actor, std::size_t most);
 
-// What is next, and whether somebody else could take it at the same moment ("claimable_by_others"). At most `most` ids of open tasks.
-Json NextToJson(const Work& work, const NextStep& next, std::size_t most);
+// What is next, and whether somebody else could take it at the same moment ("claimable_by_others"). `order`: the project's. At most `most`
+// ids of open tasks.
+Json NextToJson(const WorkSource& work, std::int64_t order, const NextStep& next, std::size_t most);
 
 // Goals with their tasks, each with what it depends on.
 Json TaskTree(const Work& work, std::string_view actor, const std::string& goal, std::size_t most);

@@ -166,9 +166,9 @@ const std::map<std::string_view, Decider::Handler> Decider::kHandlers{
     {"end_run", &Decider::EndRun},
 };
 
-Decided Decide(const Document& state, const Command& command, WallTime now) {
+Decided Decide(const Document& state, const Command& command, WallTime now, Agenda* agenda) {
   try {
-    return Decider(state, command, now).Run();
+    return Decider(state, command, now, agenda).Run();
   } catch (Refused& refused) {
     Decided decided;
     decided.refused = std::move(refused.why);

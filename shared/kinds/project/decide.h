@@ -58,8 +58,11 @@ struct Decided {
   std::optional<Refusal> refused;
 };
 
-// `now`: the time of the events. Pure: the same state, command and time give the same answer.
-Decided Decide(const Document& state, const Command& command, WallTime now);
+class Agenda;
+
+// `now`: the time of the events. Pure: the same state, command and time give the same answer, with an agenda of the project (agenda.h) or
+// without.
+Decided Decide(const Document& state, const Command& command, WallTime now, Agenda* agenda = nullptr);
 
 // Seconds that a claim holds unless it says otherwise, and how many it may ask for.
 inline constexpr int kUsualClaimSeconds = 900, kMostClaimSeconds = 7 * 24 * 3600;

@@ -8,10 +8,15 @@
 #include <set>
 
 #include "shared/base/utf8.h"
+#include "shared/kinds/project/agenda.h"
 #include "shared/kinds/project/forms.h"
 #include "shared/kinds/project/next_step.h"
 
 namespace acl::project {
+
+namespace {
+constexpr std::size_t kMostListedTaking = 10;  // open tasks that the answer of take_next lists, which is kept
+}
 
 void Decider::AddTask() {
   const Goal goal = TheGoal();
@@ -58,7 +63,8 @@ void Decider::StartTask() {
 }
 
 void Decider::TakeNext() {
-  const NextStep next = ChooseNext(state_, command_.by);
+  NextStep next = agenda_ != nullptr ? agenda_->Choose(state_, command_.by, kMostListedTaking) : ChooseNext(state_, command_.by);
+  next.open_tasks.resize(std::min(next.open_tasks.size(), kMostListedTaking));
   if (next.rule == "propose") {
     arguments_.Has("claim_seconds");
     NothingElse();

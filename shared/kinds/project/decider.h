@@ -15,8 +15,8 @@ namespace acl::project {
 
 class Decider {
  public:
-  Decider(const Document& state, const Command& command, WallTime now)
-      : state_(state), source_(state), command_(command), now_(now), arguments_(command.arguments) {}
+  Decider(const Document& state, const Command& command, WallTime now, Agenda* agenda)
+      : state_(state), source_(state), command_(command), now_(now), agenda_(agenda), arguments_(command.arguments) {}
 
   Decided Run();
 
@@ -78,6 +78,7 @@ class Decider {
   const StateWork source_;
   const Command& command_;
   const WallTime now_;
+  Agenda* const agenda_;
   Arguments arguments_;
   Project project_;
   Decided decided_;

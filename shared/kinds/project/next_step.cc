@@ -3,19 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+
+#include "shared/kinds/project/choice.h"
 
 namespace acl::project {
 
 namespace {
 
-constexpr std::size_t kMostRunnersUp = 3, kMostWaiting = 3;
-
-// Smaller goes first.
-struct Candidate {
-  const Task* task = nullptr;
-  std::array<std::int64_t, 5> order{};
-};
 constexpr std::array<const char*, 5> kOrderNames{"rule", "blocked_order", "priority", "goal_priority", "created_order"};
 
 bool OnlyBlocked(const std::vector<Reason>& reasons) {
@@ -27,38 +21,20 @@ std::optional<Candidate> Judge(const AllWork& source, const Task& task, std::str
   const std::vector<Reason> why = ReasonsAgainst(source, task, actor, 0);
   const bool held_by_another = task.claim && task.claim->holder != actor;
   const Goal* goal = source.GoalOf(task.goal);
-  std::int64_t rule = 0;
   switch (task.status) {
-    case TaskStatus::kDoing: {
+    case TaskStatus::kDoing:
       // What is being done goes on even if a dependency was opened again; whoever has it decides.
-      const bool goes_on = goal != nullptr && !goal->withdrawn && goal->status == GoalStatus::kActive;
-      if (!goes_on || (held_by_another && !actor.empty())) return std::nullopt;
-      rule = 0;
+      if (goal == nullptr || !IsActive(*goal) || (held_by_another && !actor.empty())) return std::nullopt;
       break;
-    }
     case TaskStatus::kBlocked:
       if (!OnlyBlocked(why)) return std::nullopt;
-      rule = 1;
       break;
     case TaskStatus::kTodo:
       if (!why.empty()) return std::nullopt;
-      rule = 2;
       break;
     case TaskStatus::kDone: return std::nullopt;
   }
-  return Candidate{
-      &task,
-      {rule, rule == 1 ? -task.blocked_order : 0, task.priority, goal == nullptr ? kLeastUrgent : goal->priority, task.created_order}};
-}
-
-void Count(const Task& task, Counts& counts) {
-  switch (task.status) {
-    case TaskStatus::kTodo: ++counts.todo; break;
-    case TaskStatus::kDoing: ++counts.doing; break;
-    case TaskStatus::kBlocked: ++counts.blocked; break;
-    case TaskStatus::kDone: ++counts.done; return;
-  }
-  ++counts.open;
+  return Candidate{&task, OrderOf(task, goal)};
 }
 
 std::string DecidedBy(const Candidate& winner, const Candidate& loser) {
@@ -87,28 +63,24 @@ void Say(const Work& work, const Task& task, NextStep& next) {
 
 }  // namespace
 
-NextStep ChooseNext(const Document& state, std::string_view actor) { return ChooseNext(ReadWork(state), state.Root(), actor); }
+bool IsActive(const Goal& goal) { return !goal.withdrawn && goal.status == GoalStatus::kActive; }
 
-NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view actor) {
-  const AllWork source(work);
-  NextStep next;
-  next.state_digest = digest;
-  std::vector<const Task*> tasks;
-  for (const auto& [id, task] : work.tasks) {
-    if (!task.withdrawn) tasks.push_back(&task);
+std::array<std::int64_t, 5> OrderOf(const Task& task, const Goal* goal) {
+  const std::int64_t rule = task.status == TaskStatus::kDoing ? 0 : task.status == TaskStatus::kBlocked ? 1 : 2;
+  return {rule, rule == 1 ? -task.blocked_order : 0, task.priority, goal == nullptr ? kLeastUrgent : goal->priority, task.created_order};
+}
+
+void CountTask(const Task& task, int by, Counts& counts) {
+  switch (task.status) {
+    case TaskStatus::kTodo: counts.todo += by; break;
+    case TaskStatus::kDoing: counts.doing += by; break;
+    case TaskStatus::kBlocked: counts.blocked += by; break;
+    case TaskStatus::kDone: counts.done += by; return;
   }
-  std::sort(tasks.begin(), tasks.end(), [](const Task* a, const Task* b) { return a->created_order < b->created_order; });
-  std::vector<Candidate> candidates;
-  for (const Task* task : tasks) {
-    Count(*task, next.counts);
-    if (task->status == TaskStatus::kDone) continue;
-    if (next.open_tasks.size() < kMostOpenListed) next.open_tasks.push_back(task->id);
-    if (auto candidate = Judge(source, *task, actor)) {
-      candidates.push_back(*candidate);
-    } else if (next.waiting.size() < kMostWaiting) {
-      next.waiting.push_back({task->id, ReasonsAgainst(source, *task, actor)});
-    }
-  }
+  counts.open += by;
+}
+
+NextStep Settle(const Work& work, std::vector<Candidate> candidates, NextStep next) {
   if (candidates.empty()) {
     next.rule = "propose";
     next.next_step = next.counts.open == 0 ? "Nothing is open: propose tasks for a goal; none is made by asking."
@@ -122,6 +94,31 @@ NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view ac
   Say(work, *candidates.front().task, next);
   for (std::size_t i = 1; i < shown; ++i) next.runners_up.push_back({candidates[i].task->id, DecidedBy(candidates[0], candidates[i])});
   return next;
+}
+
+NextStep ChooseNext(const Document& state, std::string_view actor) { return ChooseNext(ReadWork(state), state.Root(), actor); }
+
+NextStep ChooseNext(const Work& work, const Hash256& digest, std::string_view actor) {
+  const AllWork source(work);
+  NextStep next;
+  next.state_digest = digest;
+  std::vector<const Task*> tasks;
+  for (const auto& [id, task] : work.tasks) {
+    if (!task.withdrawn) tasks.push_back(&task);
+  }
+  std::sort(tasks.begin(), tasks.end(), [](const Task* a, const Task* b) { return a->created_order < b->created_order; });
+  std::vector<Candidate> candidates;
+  for (const Task* task : tasks) {
+    CountTask(*task, 1, next.counts);
+    if (task->status == TaskStatus::kDone) continue;
+    if (next.open_tasks.size() < kMostOpenListed) next.open_tasks.push_back(task->id);
+    if (auto candidate = Judge(source, *task, actor)) {
+      candidates.push_back(*candidate);
+    } else if (next.waiting.size() < kMostWaiting) {
+      next.waiting.push_back({task->id, ReasonsAgainst(source, *task, actor)});
+    }
+  }
+  return Settle(work, std::move(candidates), std::move(next));
 }
 
 Json ToJson(const NextStep& next) {

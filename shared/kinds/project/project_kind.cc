@@ -4,6 +4,7 @@
 
 #include "shared/base/mutant.h"
 #include "shared/kernel/post.h"
+#include "shared/kinds/project/agenda.h"
 #include "shared/kinds/project/evolve.h"
 
 namespace acl::project {
@@ -92,7 +93,9 @@ class ProjectKind final : public CommandKind {
     return {};  // read, and of no meaning here
   }
 
-  Answered Answer(const Document& state, const Json& command, WallTime now) const override {
+  std::shared_ptr<Aid> MakeAid() const override { return std::make_shared<Agenda>(); }
+
+  Answered Answer(const Document& state, const Json& command, WallTime now, Aid* aid) const override {
     if (command.contains("expected_seq") && command.at("expected_seq") != command.at("head_seq")) {
       const Refusal changed{Code::kConflict,
                             "CHANGED",
@@ -101,7 +104,8 @@ class ProjectKind final : public CommandKind {
                             {{"head_seq", command.at("head_seq")}, {"expected_seq", command.at("expected_seq")}}};
       return {{}, {{"refused", Refused(changed)}}};
     }
-    Decided decided = project::Decide(state, {command.at("name"), command.at("arguments"), command.at("by")}, now);
+    Decided decided =
+        project::Decide(state, {command.at("name"), command.at("arguments"), command.at("by")}, now, static_cast<Agenda*>(aid));
     Json answer = decided.refused ? Json{{"refused", Refused(*decided.refused)}} : Json{{"answer", std::move(decided.answer)}};
     return {DecisionOf(std::move(decided)), std::move(answer)};
   }

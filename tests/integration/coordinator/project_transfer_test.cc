@@ -125,7 +125,7 @@ TEST_P(TransferConformance, TheCopyIsWorkedOnAndItsClaimsRunOut) {
   Advance(milliseconds(601'000));
   ASSERT_GE(store().FireTimers(10)->fired, 1);
   Must(imported->project, "start_task", {{"task_id", "t1"}});
-  EXPECT_EQ((*desk_->Read(imported->project))->work->tasks.at("t1").claim->token, 2);
+  EXPECT_EQ((*desk_->Read(imported->project))->work().tasks.at("t1").claim->token, 2);
 }
 
 TEST_P(TransferConformance, IntoANameThatIsTakenItIsRefusedAndNothingIsWritten) {

@@ -108,8 +108,8 @@ TEST_P(ProjectsConformance, CommandsMoveTheProjectAndAnotherDeskSeesIt) {
   auto view = other->Read(project);
   ASSERT_TRUE(view) << view.error();
   EXPECT_EQ((*view)->head_seq, 6);
-  EXPECT_EQ((*view)->work->tasks.size(), 2u);
-  EXPECT_EQ((*view)->work->checkpoints.at("t1").next_step, "Write page two");
+  EXPECT_EQ((*view)->work().tasks.size(), 2u);
+  EXPECT_EQ((*view)->work().checkpoints.at("t1").next_step, "Write page two");
   auto mine = desk_->Read(project);
   ASSERT_TRUE(mine);
   EXPECT_EQ((*mine)->state.Root(), (*view)->state.Root());
@@ -121,7 +121,7 @@ TEST_P(ProjectsConformance, CommandsMoveTheProjectAndAnotherDeskSeesIt) {
   EXPECT_EQ(refused.head_seq, 8) << "the refusal is an event";
   auto after = desk_->Read(project);
   ASSERT_TRUE(after);
-  EXPECT_EQ((*after)->work->tasks.at("t1").status, project::TaskStatus::kBlocked);
+  EXPECT_EQ((*after)->work().tasks.at("t1").status, project::TaskStatus::kBlocked);
   EXPECT_EQ(project::ChooseNext((*after)->state, "").rule, "blocked");
 }
 
@@ -136,7 +136,7 @@ TEST_P(ProjectsConformance, ARepeatGetsTheFirstAnswer) {
   EXPECT_EQ(again.answer, first.answer);
   EXPECT_EQ(again.head_seq, first.head_seq);
   EXPECT_TRUE(again.replayed);
-  EXPECT_EQ((*desk_->Read(project))->work->tasks.size(), 1u);
+  EXPECT_EQ((*desk_->Read(project))->work().tasks.size(), 1u);
   asked.command.arguments["title"] = "Another";
   EXPECT_EQ(desk_->Execute(project, asked).code(), Code::kInvalid);
   // So does a refusal.
@@ -192,7 +192,7 @@ TEST_P(ProjectsConformance, ManyAtOnceLoseNothingAndTakeEachTaskOnce) {
   EXPECT_EQ(events.size(), std::size_t(2 + 2 * kTasks));
   const auto view = NewDesk()->Read(project);
   ASSERT_TRUE(view);
-  for (const auto& [id, task] : (*view)->work->tasks) EXPECT_EQ(task.status, project::TaskStatus::kDoing) << id;
+  for (const auto& [id, task] : (*view)->work().tasks) EXPECT_EQ(task.status, project::TaskStatus::kDoing) << id;
 }
 
 TEST_P(ProjectsConformance, AClaimThatRanOutIsAnEventWithoutAnybodyAsking) {
@@ -208,7 +208,7 @@ TEST_P(ProjectsConformance, AClaimThatRanOutIsAnEventWithoutAnybodyAsking) {
   EXPECT_EQ(harness().UnreadInbox(SubjectOf(project)), 0);
   const auto view = desk_->Read(project);
   ASSERT_TRUE(view);
-  EXPECT_EQ((*view)->work->tasks.at("t1").status, project::TaskStatus::kTodo);
+  EXPECT_EQ((*view)->work().tasks.at("t1").status, project::TaskStatus::kTodo);
   auto queues = queries().ReadyQueues();
   ASSERT_TRUE(queues);
   EXPECT_THAT(*queues, testing::Not(testing::Contains(project::kProjectQueue))) << "what was read is not ready any more";
@@ -243,7 +243,7 @@ TEST_P(ProjectsConformance, ARunsEndIsAnEventAndTheJournalStillVerifies) {
   ASSERT_TRUE(settle());
   const auto view = NewDesk()->Read(project);
   ASSERT_TRUE(view) << view.error();
-  const auto& runs = (*view)->work->tasks.at("t1").runs;
+  const auto& runs = (*view)->work().tasks.at("t1").runs;
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].status, "COMPLETED");
   EXPECT_EQ(runs[0].head_seq, 12);
@@ -281,10 +281,10 @@ TEST_P(ProjectsConformance, LongHistoriesHaveSnapshotsAndAreReadAsTheyWere) {
   EXPECT_EQ((*now)->state.Root(), (*anew)->state.Root());
   EXPECT_EQ((*now)->chain, (*anew)->chain);
   // The work that was brought up to date is what is read anew.
-  EXPECT_EQ(project::ToJson((*now)->work->tasks.at("t1")), project::ToJson((*anew)->work->tasks.at("t1")));
+  EXPECT_EQ(project::ToJson((*now)->work().tasks.at("t1")), project::ToJson((*anew)->work().tasks.at("t1")));
   const auto before = desk_->ReadAt(project, 12, std::nullopt);
   ASSERT_TRUE(before) << before.error();
-  EXPECT_EQ((*before)->work->tasks.size(), 10u);
+  EXPECT_EQ((*before)->work().tasks.size(), 10u);
   const auto at_time = desk_->ReadAt(project, std::nullopt, (*before)->head_at);
   ASSERT_TRUE(at_time) << at_time.error();
   EXPECT_GE((*at_time)->head_seq, 12);
