@@ -18,6 +18,7 @@ CREATE TABLE deliveries (
   failures int NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL,
   next_attempt_at timestamptz NOT NULL,                   -- while somebody has it: when others may take it up
+  held_until timestamptz,                                 -- the same; null: nobody has it
   ended_at timestamptz,
   last_error text NOT NULL DEFAULT '',
   CHECK ((state = 'pending') = (ended_at IS NULL))
@@ -61,15 +62,17 @@ BEGIN
   RETURN v_taken;
 END $$;
 
--- Those that are due, of every endpoint some, each the first of its subject to its endpoint. They are the caller's for p_lease_ms; whoever dies with one leaves it
+-- What was said since, out of the outbox; then those that are due, of every endpoint some, each the first of its subject to its endpoint. They are the caller's for p_lease_ms; whoever dies with one leaves it
 -- to be taken up then.
 CREATE FUNCTION claim_deliveries(p_max int, p_each int, p_full text[], p_lease_ms bigint) RETURNS SETOF deliveries LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_left int := p_max;
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz;
   v_rows int;
   e record;
 BEGIN
+  PERFORM take_deliveries(256);
+  v_now := clock_timestamp();
   FOR e IN SELECT d.channel, d.endpoint FROM deliveries d WHERE d.state = 'pending' AND d.next_attempt_at <= v_now AND d.endpoint <> ALL (p_full)
            GROUP BY d.channel, d.endpoint ORDER BY min(d.next_attempt_at) LOOP
     EXIT WHEN v_left <= 0;
@@ -80,7 +83,8 @@ BEGIN
         AND NOT EXISTS (SELECT FROM deliveries f WHERE f.state = 'pending' AND f.subject_id = d.subject_id AND f.channel = d.channel
                         AND f.endpoint = d.endpoint AND f.position < d.position)
       ORDER BY d.next_attempt_at, d.position LIMIT least(p_each, v_left) FOR UPDATE SKIP LOCKED)
-    UPDATE deliveries d SET attempts = d.attempts + 1, next_attempt_at = v_now + p_lease_ms * interval '1 millisecond'
+    UPDATE deliveries d SET attempts = d.attempts + 1, next_attempt_at = v_now + p_lease_ms * interval '1 millisecond',
+                            held_until = v_now + p_lease_ms * interval '1 millisecond'
     FROM due WHERE d.position = due.position RETURNING d.*;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     v_left := v_left - v_rows;

@@ -38,6 +38,7 @@ struct Delivery {
   int attempts = 0;  // begun
   int failures = 0;  // recorded since it was said, or since a person had it tried again
   WallTime created_at, next_attempt_at;
+  std::optional<WallTime> held_until;  // somebody sends it
   std::optional<WallTime> ended_at;
   std::string last_error;
 };
@@ -69,8 +70,9 @@ struct ClaimAnswer {
 struct Outcome {
   std::string message_id;
   Attempt attempt;
-  State state = State::kDelivered;  // kPending: again, at next_attempt_at
-  milliseconds again_in{0};         // from when this is recorded
+  State state = State::kDelivered;
+  int failures = 0;          // by now
+  milliseconds again_in{0};  // kPending: from when this is recorded
 };
 
 class DeliveryStore {

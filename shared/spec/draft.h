@@ -59,6 +59,8 @@ void CheckScopes(Reader* reader, Draft* draft);
 void ReadSignal(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // What a step that calls nothing does not have: each is reported, and gone.
 void DropCallKeys(Reader* reader, const Fields& fields, std::string_view kind, StepSpec* step);
+// loader_publish.cc
+void ReadPublish(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_wait.cc
 void ReadWait(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_inputs.cc

@@ -22,6 +22,7 @@ bool RunsCapability(const StepSpec& step) {
 std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
   if (step.wait) return {kWaitOutput};
   if (step.signal) return {"received", "payload"};
+  if (step.publish) return {kPublishOutput};
   if (step.foreach) return {"results", "count", "failed"};
   if (!step.cases.empty()) return {"branch"};
   if (IsScope(step)) return {"order"};
@@ -157,6 +158,7 @@ class ReferenceCheck {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
+      if (step.publish) CheckPublish(step, index);
       if (step.foreach) Check(step.foreach->list, {index, false, "'foreach' of step '" + step.name + "'", step.mark});
       const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
       Check(step.inputs, {index, false, "step '" + named + "'", step.mark, Fails(step.capability)});
@@ -177,6 +179,12 @@ class ReferenceCheck {
     Check(step.signal->name, place);
     if (step.signal->timeout) Check(*step.signal->timeout, place);
     if (step.signal->default_payload) Check(*step.signal->default_payload, place);
+  }
+
+  void CheckPublish(const StepSpec& step, int index) {
+    const Place place{index, false, "'publish' of step '" + step.name + "'", step.mark, spec_.effects_need_values};
+    const PublishSpec& said = *step.publish;
+    Check(Json::array({said.event, said.endpoint, said.topic, said.subject, said.data}), place);
   }
 
   bool Fails(const std::string& capability) const {

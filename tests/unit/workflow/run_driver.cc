@@ -129,6 +129,7 @@ void RunDriver::Decide(const Input& input) {
   for (const std::string& id : decision.timers_cleared) timers.erase(id);
   for (const TimerRow& timer : decision.timers_set) timers[timer.timer_id] = timer.fire_at;
   compensations.insert(compensations.end(), decision.compensations.begin(), decision.compensations.end());
+  outbox.insert(outbox.end(), decision.outbox.begin(), decision.outbox.end());
   cancelled = decision.cancel_steps;
   if (decision.cancel_all) cancelled.emplace_back("*");
   for (const TaskRow& task : decision.tasks) EXPECT_TRUE(tasks.emplace(task.step_id, task).second) << task.step_id << " is out already";

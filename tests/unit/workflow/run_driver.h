@@ -77,6 +77,7 @@ class RunDriver {
   std::map<std::string, int> completions;  // step id -> attempt id
   std::map<std::string, WallTime> timers;
   std::vector<CompensationRow> compensations;
+  std::vector<OutboxRow> outbox;         // all that was said
   std::vector<std::string> calls;        // step ids, in the order their attempts started
   std::map<std::string, TaskRow> tasks;  // that are out, by step id
   std::vector<std::string> wanted_back;  // tasks, by the last decision
