@@ -1,5 +1,7 @@
 // /v1/deliveries: what runs said to the outside (docs/webhooks.md).
-#include "coordinator/api/forms.h"
+#include "coordinator/api/api.h"
+#include "coordinator/api/request.h"
+#include "shared/http/problem.h"
 
 namespace acl::coordinator {
 namespace {

@@ -13,8 +13,6 @@ namespace {
 using delivery::Answer;
 using delivery::Delivery;
 using delivery::State;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 class DeliveriesTest : public ::testing::Test {
  protected:
@@ -69,12 +67,12 @@ TEST_F(DeliveriesTest, OfOneRunToOneEndpointTheNextWaitsForTheFirst) {
   Say("d", "hook", kOther);
   auto one = Coordinator();
   EXPECT_EQ(Turned(*one), (Ids{"a", "c", "d"}));
-  clock_.Advance(seconds(1));
+  clock_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(Turned(*one), Ids{});
   sent_[0].done(Status(503));
   EXPECT_EQ(Turned(*one), Ids{});  // "a" is tried again, and "b" waits
   EXPECT_EQ(Now("a").failures, 1);
-  clock_.Advance(seconds(7));
+  clock_.Advance(std::chrono::seconds(7));
   EXPECT_EQ(Turned(*one), Ids{"a"});
   sent_.back().done(Status(200));
   EXPECT_EQ(Turned(*one), Ids{"b"});
@@ -91,7 +89,7 @@ TEST_F(DeliveriesTest, ADeadLetterHoldsUpNobodyAndMayBeTriedAgain) {
   sent_.back().done(Status(204));
   EXPECT_EQ(Turned(*one), Ids{});
   ASSERT_TRUE(store_.Retry(kDefaultProject, "a").ok());
-  clock_.Advance(seconds(5));
+  clock_.Advance(std::chrono::seconds(5));
   EXPECT_EQ(Turned(*one), Ids{"a"});
   EXPECT_EQ(sent_.back().message.message_id, "a");
 }
@@ -104,7 +102,7 @@ TEST_F(DeliveriesTest, WhatAKilledCoordinatorHadIsTakenUpUnderTheSameId) {
   killed.reset();  // nothing was written down
   auto other = Coordinator();
   EXPECT_EQ(Turned(*other), Ids{});
-  clock_.Advance(minutes(1));
+  clock_.Advance(std::chrono::minutes(1));
   EXPECT_EQ(Turned(*other), Ids{"a"}) << "nobody sends it any more";
   sent_.front().done(Status(200));  // of the killed one: nobody hears it
   sent_.back().done(Status(200));
@@ -117,7 +115,7 @@ TEST_F(DeliveriesTest, AnAnswerThatComesAfterSomebodyElseTookItUpCountsOnlyIfItI
   Say("a");
   auto slow = Coordinator(), other = Coordinator();
   EXPECT_EQ(Turned(*slow), Ids{"a"});
-  clock_.Advance(minutes(1));
+  clock_.Advance(std::chrono::minutes(1));
   EXPECT_EQ(Turned(*other), Ids{"a"});
   sent_[0].done(Status(500));
   EXPECT_EQ(Turned(*slow), Ids{});
@@ -132,9 +130,9 @@ TEST_F(DeliveriesTest, ASlowEndpointLeavesRoomForTheOthers) {
   auto one = Coordinator({.at_once = 3, .each = 2});
   EXPECT_EQ(Turned(*one), (Ids{"slow0", "slow1"}));
   Say("other", "other");
-  clock_.Advance(seconds(1));
+  clock_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(Turned(*one), Ids{"other"});
-  clock_.Advance(seconds(1));
+  clock_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(Turned(*one), Ids{});
 }
 
@@ -151,7 +149,7 @@ TEST_F(DeliveriesTest, AsksOnceInFourSecondsWhileNothingIsSaid) {
   auto one = Coordinator();
   auto wait = one->Turn();
   ASSERT_TRUE(wait.ok());
-  EXPECT_EQ(*wait, seconds(4));
+  EXPECT_EQ(*wait, std::chrono::seconds(4));
 }
 
 TEST(CloudEvents, AreWhatTheirSpecificationSays) {
@@ -167,9 +165,9 @@ TEST(CloudEvents, AreWhatTheirSpecificationSays) {
                           {"id", "msg_1"},
                           {"source", "/v1/workflows/" + message.subject.ToString()},
                           {"type", "org.example.made"},
-                          {"subject", "things/1"},
                           {"time", "2026-11-27T10:00:00.000000Z"},
                           {"datacontenttype", "application/json"},
+                          {"subject", "things/1"},
                           {"data", {{"n", 1}}}}));
 }
 
