@@ -2,6 +2,7 @@
 #include "cli/app.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
+#include "cli/spec_file.h"
 
 namespace acl::cli {
 

@@ -112,6 +112,8 @@ TEST_F(Webhooks, ArriveOnceInOrderWhateverTheReceiverAndTheCoordinatorDo) {
     }
     EXPECT_EQ(heard[n].body.find("\"n\":1") != std::string::npos, n < 4) << heard[n].body;
   }
+  fleet->StartCoordinator(0);  // airun asks this one
+  ASSERT_TRUE(fleet->AwaitReady());
   const auto dead = fleet->Cli({"deliveries", "list", "--state", "dead"});
   EXPECT_NE(dead.out.find("this fleet has no endpoint 'nobody'"), std::string::npos) << dead.out << dead.err;
   EXPECT_NE(dead.out.find("this fleet has no Kafka"), std::string::npos) << dead.out;

@@ -20,6 +20,7 @@ class DeliveryStoreTest : public test::PgStoreTest {
     db().Exec("DELETE FROM deliveries");
     db().Exec("DELETE FROM outbox");
     session_ = OpenSession();
+    deliveries_ = std::make_unique<PgDeliveryStore>(store().pool());
   }
 
   // A run that says so many things in commits of their own, and is given back.
@@ -38,7 +39,7 @@ class DeliveryStoreTest : public test::PgStoreTest {
     return run;
   }
   std::vector<std::string> Due(ClaimRequest request = {}) {
-    auto answer = deliveries_.Claim(request);
+    auto answer = deliveries_->Claim(request);
     EXPECT_TRUE(answer.ok()) << answer.error();
     std::vector<std::string> ids;
     if (answer.ok())
@@ -47,19 +48,19 @@ class DeliveryStoreTest : public test::PgStoreTest {
     return ids;
   }
   bool Ends(const std::string& id, State state, int attempt = 1, milliseconds again = {}) {
-    auto recorded = deliveries_.Record({id, {attempt, {}, milliseconds(7), 503, state == State::kDelivered ? "" : "why"}, state, 1, again});
+    auto recorded = deliveries_->Record({id, {attempt, {}, milliseconds(7), 503, state == State::kDelivered ? "" : "why"}, state, 1, again});
     EXPECT_TRUE(recorded.ok()) << recorded.error();
     return recorded.ok() && *recorded;
   }
   Delivery Now(const std::string& id) {
-    auto got = deliveries_.Get(kDefaultProject, id);
+    auto got = deliveries_->Get(kDefaultProject, id);
     EXPECT_TRUE(got.ok()) << got.error();
     return got.ok() ? *got : Delivery{};
   }
 
   using Ids = std::vector<std::string>;
   SessionId session_;
-  PgDeliveryStore deliveries_{store().pool()};
+  std::unique_ptr<PgDeliveryStore> deliveries_;
 };
 
 TEST_F(DeliveryStoreTest, WhatACommitSaysIsThereOnceAndAsItWasSaid) {
@@ -90,7 +91,7 @@ TEST_F(DeliveryStoreTest, TheNextOfARunToAnEndpointWaitsForTheEndOfTheFirst) {
   EXPECT_TRUE(Ends("a", State::kDead, 2));
   EXPECT_EQ(Due(), Ids{"b"});
   EXPECT_TRUE(Ends("b", State::kDelivered));
-  ASSERT_TRUE(deliveries_.Retry(kDefaultProject, "a").ok());
+  ASSERT_TRUE(deliveries_->Retry(kDefaultProject, "a").ok());
   EXPECT_EQ(Due(), Ids{"a"});
 }
 
@@ -102,7 +103,7 @@ TEST_F(DeliveryStoreTest, AnAttemptIsOnesOwnUntilItsTimeIsOver) {
   EXPECT_EQ(Now("a").attempts, 2);
   EXPECT_TRUE(Ends("a", State::kDelivered, 1)) << "it was delivered, whoever did it";
   EXPECT_FALSE(Ends("a", State::kDelivered, 2));
-  auto log = deliveries_.Attempts("a");
+  auto log = deliveries_->Attempts("a");
   ASSERT_TRUE(log.ok());
   ASSERT_EQ(log->size(), 2u);
   EXPECT_EQ((*log)[0].number, 1);
@@ -115,7 +116,7 @@ TEST_F(DeliveryStoreTest, TheLogKeepsTheNewest) {
     EXPECT_EQ(Due(), Ids{"a"}) << n;
     EXPECT_TRUE(Ends("a", State::kPending, n));
   }
-  auto log = deliveries_.Attempts("a");
+  auto log = deliveries_->Attempts("a");
   ASSERT_TRUE(log.ok());
   EXPECT_EQ(int(log->size()), kAttemptsKept);
   EXPECT_EQ(log->back().number, kAttemptsKept + 5);
@@ -125,26 +126,26 @@ TEST_F(DeliveryStoreTest, PeopleRetryAndDiscardWithinTheirProject) {
   Say({{"a", "hook"}, {"b", "hook"}});
   EXPECT_EQ(Due(), Ids{"a"});
   const ProjectId other{NewUuid7()};
-  EXPECT_EQ(deliveries_.Get(other, "a").code(), Code::kNotFound);
-  EXPECT_EQ(deliveries_.Retry(other, "a").code(), Code::kNotFound);
-  EXPECT_EQ(deliveries_.Discard(other, "a").code(), Code::kNotFound);
-  EXPECT_TRUE(deliveries_.List(other, std::nullopt, 0, 10)->empty());
-  ASSERT_TRUE(deliveries_.Retry(kDefaultProject, "a").ok());
+  EXPECT_EQ(deliveries_->Get(other, "a").code(), Code::kNotFound);
+  EXPECT_EQ(deliveries_->Retry(other, "a").code(), Code::kNotFound);
+  EXPECT_EQ(deliveries_->Discard(other, "a").code(), Code::kNotFound);
+  EXPECT_TRUE(deliveries_->List(other, std::nullopt, 0, 10)->empty());
+  ASSERT_TRUE(deliveries_->Retry(kDefaultProject, "a").ok());
   EXPECT_EQ(Due(), Ids{}) << "somebody sends it just now";
-  auto discarded = deliveries_.Discard(kDefaultProject, "a");
+  auto discarded = deliveries_->Discard(kDefaultProject, "a");
   ASSERT_TRUE(discarded.ok());
   EXPECT_EQ(discarded->state, State::kDiscarded);
   EXPECT_EQ(Due(), Ids{"b"});
   EXPECT_TRUE(Ends("b", State::kDelivered));
-  EXPECT_EQ(deliveries_.Retry(kDefaultProject, "b").code(), Code::kConflict);
-  EXPECT_EQ(deliveries_.Discard(kDefaultProject, "b").code(), Code::kConflict);
-  EXPECT_EQ(deliveries_.List(kDefaultProject, State::kDiscarded, 0, 10)->size(), 1u);
-  auto all = deliveries_.List(kDefaultProject, std::nullopt, 0, 1);
+  EXPECT_EQ(deliveries_->Retry(kDefaultProject, "b").code(), Code::kConflict);
+  EXPECT_EQ(deliveries_->Discard(kDefaultProject, "b").code(), Code::kConflict);
+  EXPECT_EQ(deliveries_->List(kDefaultProject, State::kDiscarded, 0, 10)->size(), 1u);
+  auto all = deliveries_->List(kDefaultProject, std::nullopt, 0, 1);
   ASSERT_EQ(all->size(), 1u);
   EXPECT_EQ(all->front().message_id, "b");
-  EXPECT_EQ(deliveries_.List(kDefaultProject, std::nullopt, all->front().position, 10)->front().message_id, "a");
-  EXPECT_EQ(*deliveries_.Prune(milliseconds(3'600'000), 10), 0);
-  EXPECT_EQ(*deliveries_.Prune(milliseconds(-1'000), 10), 2);
+  EXPECT_EQ(deliveries_->List(kDefaultProject, std::nullopt, all->front().position, 10)->front().message_id, "a");
+  EXPECT_EQ(*deliveries_->Prune(milliseconds(3'600'000), 10), 0);
+  EXPECT_EQ(*deliveries_->Prune(milliseconds(-1'000), 10), 2);
 }
 
 TEST_F(DeliveryStoreTest, OfEveryEndpointSomeAndOfFullOnesNone) {
@@ -202,7 +203,7 @@ TEST_F(DeliveryStoreTest, TwoCoordinatorsAtOnceSendEachOnceInOrderAndTakeUpWhatO
   db().Exec("UPDATE deliveries SET next_attempt_at = now(), held_until = now() WHERE state = 'pending' AND held_until IS NOT NULL");
   work(false, 300);
   EXPECT_EQ(heard, said);
-  EXPECT_EQ(deliveries_.List(kDefaultProject, State::kDelivered, 0, 1'000)->size(), std::size_t(kRuns * kEach));
+  EXPECT_EQ(deliveries_->List(kDefaultProject, State::kDelivered, 0, 1'000)->size(), std::size_t(kRuns * kEach));
 }
 
 }  // namespace
