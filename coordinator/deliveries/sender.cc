@@ -75,7 +75,7 @@ void WebhookSender::Send(const delivery::Delivery& message, OnAnswered done) {
     call.own_headers.emplace_back(webhook::kSignatureHeader, made->signature);
   }
   call.repeatable = true;  // whoever receives webhooks takes an id once
-  call.deadline = std::chrono::steady_clock::now() + timeout_;
+  call.deadline = clock_.Steady() + timeout_;
   (endpoint.is_private ? private_ : public_).Start(std::move(call), [done = std::move(done), &clock = clock_](HttpAnswer got) {
     done(AnswerOf(got, clock.Wall()));
   });
