@@ -51,7 +51,8 @@ void PrintDelivery(Session* session, const Json& one) {
   session->Print("\nattempts");
   Table table({"NUMBER", "ENDED", "STATUS", "TOOK MS", "ERROR"});
   for (const Json& line : log)
-    table.Add({TextOf(line, "attempt"), ShortTime(TextOf(line, "at")), TextOf(line, "status"), TextOf(line, "took_ms"), Cut(TextOf(line, "error"), 100)});
+    table.Add({TextOf(line, "attempt"), ShortTime(TextOf(line, "at")), TextOf(line, "status"), TextOf(line, "took_ms"),
+               Cut(TextOf(line, "error"), 100)});
   session->Write(table.Text());
 }
 

@@ -66,7 +66,7 @@ std::string WhatOf(const Json& step) {
     const std::string failed = TextOf(items, "failed");
     return type + ", " + TextOf(items, "ended") + " of " + TextOf(items, "total") + " items" + (failed == "0" ? "" : ", " + failed + " failed");
   }
-  for (const char* more : {"branch", "signal"})
+  for (const char* more : {"branch", "signal", "child"})
     if (std::string text = TextOf(step, more); !text.empty()) return type + " " + text;
   return type;
 }
@@ -122,6 +122,9 @@ void PrintRun(Session* session, const Json& run) {
   PrintField(session, "run", id);
   PrintField(session, "workflow", TextOf(run, "name") + " " + TextOf(run, "version"));
   const std::string reason = TextOf(run, "reason");
+  if (run.contains("parent"))
+    PrintField(session, "parent", "step " + TextOf(run["parent"], "step_id") + " of run " + TextOf(run["parent"], "run_id"));
+  PrintField(session, "undoes", TextOf(run, "undo_of"));
   PrintField(session, "status", PaintedRunWord(*session, run) + (reason.empty() ? "" : " (" + reason + ")"));
   PrintState(session, run);
   PrintTasks(session, run);

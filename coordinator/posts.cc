@@ -1,5 +1,7 @@
 #include "coordinator/posts.h"
 
+#include "coordinator/children.h"
+
 #include <set>
 
 #include "shared/telemetry/log.h"
@@ -13,9 +15,11 @@ constexpr milliseconds kPostsBusy{300};  // where something is said, more may fo
 
 }  // namespace
 
-Turn PostsTurn(const TurnContext& context, milliseconds period) {
+Turn PostsTurn(const TurnContext& context, const RunMaker& maker, milliseconds period) {
   const Logger log("posts");
-  return [context, period, log]() -> Result<milliseconds> {
+  return [context, maker, period, log]() -> Result<milliseconds> {
+    auto asked = MakeChildren(context, maker, kPostsAtOnce);  // first: what is said to a child waits until it is there
+    if (!asked) return asked.error();
     auto delivered = context.store.DeliverPosts(kPostsAtOnce);
     if (!delivered) return delivered.error();
     std::set<std::string> queues;
@@ -25,7 +29,8 @@ Turn PostsTurn(const TurnContext& context, milliseconds period) {
     for (const std::string& queue : queues) context.ring(queue);
     if (delivered->dropped > 0)
       log.Warn("dropped what was said to subjects that have ended or are not there", {{"posts", delivered->dropped}});
-    return delivered->more ? milliseconds(0) : delivered->posted.empty() ? period : kPostsBusy;
+    if (delivered->more || *asked == kPostsAtOnce) return milliseconds(0);
+    return delivered->posted.empty() && *asked == 0 ? period : kPostsBusy;
   };
 }
 

@@ -24,9 +24,9 @@ struct Deliveries::Ended {
 struct Deliveries::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Ended> ended;              // not written down yet
-  std::map<std::string, int> on_way;    // by endpoint
-  int out = 0;                          // of all
+  std::deque<Ended> ended;            // not written down yet
+  std::map<std::string, int> on_way;  // by endpoint
+  int out = 0;                        // of all
   bool closed = false;
 
   void Add(Ended one) {
@@ -107,7 +107,7 @@ Status Deliveries::WriteEnded() {
       shared_->ended.pop_front();
     }
     if (!*recorded) continue;  // somebody else's by now
-    look_at_ = {};  // the next one of its run may go
+    look_at_ = {};             // the next one of its run may go
     const bool is_dead = verdict.state == delivery::State::kDead;
     (verdict.state == delivery::State::kDelivered ? delivered_ : is_dead ? dead_ : failed_).Add();
     if (is_dead) {
@@ -140,7 +140,7 @@ Status Deliveries::Look() {
     if (Mutant("delivery_marked_before_sent")) {
       const auto marked = store_.Record({message.message_id, {message.attempts, {}, {}, 200, ""}, delivery::State::kDelivered, 0, {}});
       if (!marked) return marked.error();
-        }
+    }
     Begin(message);
   }
   return {};

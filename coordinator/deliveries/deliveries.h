@@ -13,12 +13,12 @@
 namespace acl::coordinator {
 
 struct DeliveriesOptions {
-  int at_once = 32, each = 8;          // attempts on their way; of one endpoint, so that a slow one does not hold up the others
-  milliseconds period{4'000};          // between two looks while there is nothing to send
-  milliseconds busy{200};              // the same while there was
-  milliseconds lease{60'000};          // longer than any attempt takes
-  milliseconds keep{7 * 86'400'000};   // delivered ones
-  milliseconds stop_within{3'000};     // what is on its way when the duty is lost is waited for so long
+  int at_once = 32, each = 8;         // attempts on their way; of one endpoint, so that a slow one does not hold up the others
+  milliseconds period{4'000};         // between two looks while there is nothing to send
+  milliseconds busy{200};             // the same while there was
+  milliseconds lease{60'000};         // longer than any attempt takes
+  milliseconds keep{7 * 86'400'000};  // delivered ones
+  milliseconds stop_within{3'000};    // what is on its way when the duty is lost is waited for so long
 };
 
 class Deliveries {

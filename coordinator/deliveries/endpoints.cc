@@ -39,7 +39,8 @@ std::string ReadLine(std::istringstream& words, const webhook::Keyring& keys, En
   if (key.empty()) return "";
   const auto found = keys.find(key);
   if (found == keys.end()) return "webhook_keys_file has no key of the name behind sign=";
-  if (!HostMatches(checked->host, found->second.hosts)) return "the key behind sign= signs nothing for this host: webhook_keys_file says for which";
+  if (!HostMatches(checked->host, found->second.hosts))
+    return "the key behind sign= signs nothing for this host: webhook_keys_file says for which";
   endpoint.keys = found->second.keys;
   return "";
 }
@@ -60,7 +61,8 @@ Result<Endpoints> ReadEndpoints(const std::string& file, const webhook::Keyring&
     std::string wrong = IsEndpointName(name) ? ReadLine(words, keys, endpoint) : "a name is 1 to 100 letters, digits, '_', '-' and '.'";
     if (wrong.empty() && !endpoints.emplace(name, std::move(endpoint)).second) wrong = "this name is there already";
     if (!wrong.empty())
-      return Error{Code::kInvalid, fmt::format("webhook_endpoints_file {}, line {}: {} (a line is NAME URL [sign=KEY] [private])", file, number, wrong)};
+      return Error{Code::kInvalid,
+                   fmt::format("webhook_endpoints_file {}, line {}: {} (a line is NAME URL [sign=KEY] [private])", file, number, wrong)};
   }
   return endpoints;
 }

@@ -55,9 +55,10 @@ WebhookSender::WebhookSender(Endpoints endpoints, const Clock& clock, std::chron
 void WebhookSender::Send(const delivery::Delivery& message, OnAnswered done) {
   const auto found = endpoints_.find(message.endpoint);
   if (found == endpoints_.end()) {
-    return done(Never(fmt::format("this fleet has no endpoint '{}': add it to webhook_endpoints_file, start the coordinators anew, then "
-                                  "`airun deliveries retry {}`",
-                                  message.endpoint, message.message_id)));
+    return done(
+        Never(fmt::format("this fleet has no endpoint '{}': add it to webhook_endpoints_file, start the coordinators anew, then "
+                          "`airun deliveries retry {}`",
+                          message.endpoint, message.message_id)));
   }
   const Endpoint& endpoint = found->second;
   HttpCall call;
@@ -96,9 +97,10 @@ std::string CloudEventOf(const delivery::Delivery& message) {
 
 void KafkaSender::Send(const delivery::Delivery& message, OnAnswered done) {
   if (producer_ == nullptr) {
-    return done(Never(fmt::format("this fleet has no Kafka (queue_driver is postgres): run it with queue_driver kafka, then `airun deliveries "
-                                  "retry {}`",
-                                  message.message_id)));
+    return done(
+        Never(fmt::format("this fleet has no Kafka (queue_driver is postgres): run it with queue_driver kafka, then `airun deliveries "
+                          "retry {}`",
+                          message.message_id)));
   }
   if (message.endpoint.starts_with(own_prefix_ + "."))
     return done(Never(fmt::format("topic '{}' is the fleet's own: nobody publishes into {}.*", message.endpoint, own_prefix_)));

@@ -19,7 +19,8 @@ using SendMessage = std::function<void(const delivery::Delivery& message, OnAnsw
 // Follows no redirect, keeps nothing of what comes back; to a private address only where the operator's file says so.
 class WebhookSender {
  public:
-  WebhookSender(Endpoints endpoints, const Clock& clock, std::chrono::milliseconds timeout = std::chrono::seconds(20), std::string ca_file = "");
+  WebhookSender(Endpoints endpoints, const Clock& clock, std::chrono::milliseconds timeout = std::chrono::seconds(20),
+                std::string ca_file = "");
   void Send(const delivery::Delivery& message, OnAnswered done);
 
  private:

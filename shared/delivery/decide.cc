@@ -28,14 +28,10 @@ std::optional<Channel> ParseChannel(std::string_view name) {
 
 std::string_view StateName(State state) {
   switch (state) {
-    case State::kPending:
-      return "pending";
-    case State::kDelivered:
-      return "delivered";
-    case State::kDead:
-      return "dead";
-    case State::kDiscarded:
-      return "discarded";
+    case State::kPending: return "pending";
+    case State::kDelivered: return "delivered";
+    case State::kDead: return "dead";
+    case State::kDiscarded: return "discarded";
   }
   return "";
 }

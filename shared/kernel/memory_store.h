@@ -112,6 +112,8 @@ class MemoryStore : public KernelStore {
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
   Result<DeliverAnswer> DeliverPosts(int max) override;
+  Result<std::vector<AskedSubject>> AskedSubjects(int max) override;
+  Status ForgetAsked(std::span<const std::int64_t> outbox_ids) override;
   // `decide` is called under the store's mutex: it must not call the store.
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
@@ -270,7 +272,9 @@ class MemoryStore : public KernelStore {
   struct SentRow {
     SubjectId sender;
     OutboxRow row;
+    std::int64_t id = 0;
   };
+  std::int64_t last_outbox_id_ = 0;
   std::vector<SentRow> outbox_;
   std::optional<WallTime> outbox_since_;
   std::vector<MemoryRecord> records_;

@@ -139,7 +139,7 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
   for (const TimerRow& timer : item.timers_set) subject.timers[timer.timer_id] = timer.fire_at;
   OfferTasks(subject, item);
   if (outbox_.empty() && !item.outbox.empty()) outbox_since_ = clock_.Wall();
-  for (const OutboxRow& row : item.outbox) outbox_.push_back({subject.id, row});
+  for (const OutboxRow& row : item.outbox) outbox_.push_back({subject.id, row, ++last_outbox_id_});
   subject.compensations.insert(subject.compensations.end(), item.compensations.begin(), item.compensations.end());
   for (const InboxId& consumed : item.consumed_inbox) subject.inbox_holder.erase(consumed);
   std::erase_if(subject.inbox, [&](const InboxRow& row) {

@@ -59,7 +59,8 @@ Result<DeliverAnswer> MemoryStore::DeliverPosts(int max) {
   std::lock_guard lock(mutex_);
   DeliverAnswer answer;
   for (auto row = outbox_.begin(); row != outbox_.end();) {
-    if (!row->row.topic.starts_with(kPostTopic)) {
+    const auto asked_for = [&](const SentRow& other) { return other.row.topic.starts_with(kCreateTopic) && other.row.key == row->row.key; };
+    if (!row->row.topic.starts_with(kPostTopic) || std::any_of(outbox_.begin(), outbox_.end(), asked_for)) {
       ++row;
       continue;
     }
@@ -84,6 +85,25 @@ Result<DeliverAnswer> MemoryStore::DeliverPosts(int max) {
     row = outbox_.erase(row);
   }
   return answer;
+}
+
+Result<std::vector<AskedSubject>> MemoryStore::AskedSubjects(int max) {
+  std::lock_guard lock(mutex_);
+  std::vector<AskedSubject> asked;
+  for (const SentRow& sent : outbox_) {
+    if (!sent.row.topic.starts_with(kCreateTopic)) continue;
+    if (int(asked.size()) >= max) break;
+    const auto id = SubjectId::Parse(sent.row.key);
+    if (!id) continue;
+    asked.push_back({sent.id, sent.sender, *id, subjects_.at(sent.sender).project, sent.row.topic.substr(kCreateTopic.size()), sent.row.payload});
+  }
+  return asked;
+}
+
+Status MemoryStore::ForgetAsked(std::span<const std::int64_t> outbox_ids) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(outbox_, [&](const SentRow& sent) { return std::find(outbox_ids.begin(), outbox_ids.end(), sent.id) != outbox_ids.end(); });
+  return {};
 }
 
 Result<FireAnswer> MemoryStore::FireTimers(int max) {

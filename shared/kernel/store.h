@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shared/kernel/command.h"
+#include "shared/kernel/create.h"
 #include "shared/kernel/types.h"
 
 namespace acl {
@@ -70,6 +71,10 @@ class KernelStore {
   virtual Result<PostAnswer> Post(const InboxPost& post) = 0;
   // Posts of subjects to others (post.h), at most `max`: each becomes an inbox row exactly once, in the order in which it was said.
   virtual Result<DeliverAnswer> DeliverPosts(int max) = 0;
+  // Subjects that others asked for (create.h) and that nobody has forgotten, at most `max`, in the order in which they were asked for. Who
+  // makes them makes each once by the request key, then forgets them.
+  virtual Result<std::vector<AskedSubject>> AskedSubjects(int max) = 0;
+  virtual Status ForgetAsked(std::span<const std::int64_t> outbox_ids) = 0;
   // A synchronous command (command.h): mints a token, reads, decides and appends in one transaction, what was unread included; the lease
   // stays free. kConflict if it is held, closed or quarantined; kNotFound. An error of `decide` is passed on, and nothing is written.
   virtual Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) = 0;

@@ -20,6 +20,13 @@ WHERE l.subject_id = $subject::uuid AND l.token = $token::bigint AND l.session_i
                            true);
 const Statement kFire("timers.fire", Statement::Kind::kWrite, "SELECT fired, next_fire, more FROM fire_timers($max::int)", true);
 
+const Statement kAsked("subjects.asked", Statement::Kind::kRead, R"(
+SELECT o.outbox_id, o.subject_id, o.key::uuid, s.project_id, substr(o.topic, 8), o.payload
+FROM outbox o JOIN subjects s ON s.subject_id = o.subject_id WHERE o.topic LIKE 'create/%' ORDER BY o.outbox_id LIMIT $max::int)",
+                       true);
+const Statement kForgetAsked("subjects.forget_asked", Statement::Kind::kWrite,
+                             "DELETE FROM outbox WHERE outbox_id = ANY ($ids::bigint[]) AND topic LIKE 'create/%'", true);
+
 const Statement kDeliver("posts.deliver", Statement::Kind::kWrite,
                          "SELECT to_subject, holder, queue, dropped FROM deliver_posts($max::int)", true);
 
@@ -44,6 +51,27 @@ Result<DeliverAnswer> PgStore::DeliverPosts(int max) {
     }
     return answer;
   });
+}
+
+Result<std::vector<AskedSubject>> PgStore::AskedSubjects(int max) {
+  Params params;
+  auto rows = pg::RunOne(*pool_, kAsked, params.Int32("max", max));
+  if (!rows) return rows.error();
+  return pg::Decoded<std::vector<AskedSubject>>("subjects.asked", [&] {
+    std::vector<AskedSubject> asked;
+    for (int i = 0; i < rows->size(); ++i)
+      asked.push_back({rows->Int(i, 0), SubjectId{rows->Id(i, 1)}, SubjectId{rows->Id(i, 2)}, ProjectId{rows->Id(i, 3)}, rows->Text(i, 4),
+                       rows->Text(i, 5)});
+    return asked;
+  });
+}
+
+Status PgStore::ForgetAsked(std::span<const std::int64_t> outbox_ids) {
+  Params params;
+  pg::Array ids(pg::Oid::kInt8);
+  for (const std::int64_t id : outbox_ids) ids.Int64(id);
+  auto rows = pg::RunOne(*pool_, kForgetAsked, params.List("ids", ids));
+  return rows ? Status() : Status(rows.error());
 }
 
 Result<PostAnswer> PgStore::Post(const InboxPost& post) {

@@ -57,6 +57,9 @@ void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, b
 void CheckScopes(Reader* reader, Draft* draft);
 // loader_signal.cc
 void ReadSignal(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
+// loader_child.cc
+void ReadChild(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
+void CheckChildren(Reader* reader, const WorkflowSpec& spec, const Json& workflows);
 // What a step that calls nothing does not have: each is reported, and gone.
 void DropCallKeys(Reader* reader, const Fields& fields, std::string_view kind, StepSpec* step);
 // loader_publish.cc

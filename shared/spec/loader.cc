@@ -96,7 +96,7 @@ void ReadWorkflow(Reader* reader, const SourceNode& root, const CapabilityRegist
   Fields fields(reader, root, "the workflow",
                 {"name", "version", "description", "workflow_id", "metadata", "initial_state", "inputs", "steps", "policy",
                  "global_compensation_steps", "max_execution_time_seconds", "enable_auto_rollback", "queue", "priority",
-                 "lenient_templates", "$schema"});
+                 "lenient_templates", "workflows", "$schema"});
   ReadNames(reader, &fields, &spec);
   if (const SourceNode* node = fields.Get("metadata")) ReadMetadata(reader, *node, &spec);
   fields.Map("initial_state", &spec.initial_state);
@@ -130,6 +130,38 @@ std::string FormatFinding(const std::string& file, const Finding& finding) {
 
 namespace {
 
+// All that is looked at once a workflow was read.
+void CheckWorkflow(Reader* reader, const SourceNode& root, const std::string& text, const CapabilityRegistry& capabilities, Draft* draft) {
+  CheckGraph(reader, draft);
+  CheckCapabilities(reader, root, capabilities, *draft);
+  SettleTimeouts(capabilities, &draft->spec);
+  CheckReferences(reader, capabilities, *draft);
+  CheckTemplates(reader, root, text, draft->spec);
+}
+
+// `workflows`: what CHILD steps of the file start. Each is a workflow like the file itself, but for workflows of its own.
+void ReadWorkflows(Reader* reader, const SourceNode& root, const std::string& text, const CapabilityRegistry& capabilities, WorkflowSpec* spec) {
+  const SourceEntry* map = root.Find("workflows");
+  if (!map || !reader->IsMap(map->value, "'workflows'")) return;
+  std::vector<Draft> children;
+  for (const SourceEntry& entry : map->value.entries) {
+    if (auto wrong = BadName(entry.key, 200)) reader->Error(entry.key_mark, "bad-name", "the name of a workflow " + *wrong);
+    if (!reader->IsMap(entry.value, "'" + entry.key + "' of 'workflows'")) continue;
+    Draft& child = children.emplace_back();
+    child.spec.name = entry.key;
+    child.spec.lenient_templates = spec->lenient_templates;
+    ReadWorkflow(reader, entry.value, capabilities, &child);
+    if (const SourceEntry* nested = entry.value.Find("workflows"))
+      reader->Error(nested->key_mark, "misplaced-workflows", "only the file itself has 'workflows': write them all there; they may start each other");
+    CheckWorkflow(reader, entry.value, text, capabilities, &child);
+    const WorkflowSpec& read = child.spec;
+    child.spec.strict_templates = reader->options().strict_templates;
+    child.spec.effects_need_values = !read.strict_templates && !read.lenient_templates && EffectsNeedValues(capabilities, read);
+    spec->workflows[entry.key] = SpecToJson(read);
+  }
+  for (const Draft& child : children) CheckChildren(reader, child.spec, spec->workflows);
+}
+
 Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
   Loaded out;
   Reader reader(options, &out.findings);
@@ -138,11 +170,9 @@ Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, con
   if (auto root = ReadSource(text, options, &out.findings)) {
     if (reader.IsMap(*root, "a workflow file")) {
       ReadWorkflow(&reader, *root, capabilities, &draft);
-      CheckGraph(&reader, &draft);
-      CheckCapabilities(&reader, *root, capabilities, draft);
-      SettleTimeouts(capabilities, &draft.spec);
-      CheckReferences(&reader, capabilities, draft);
-      CheckTemplates(&reader, *root, text, draft.spec);
+      ReadWorkflows(&reader, *root, text, capabilities, &draft.spec);
+      CheckWorkflow(&reader, *root, text, capabilities, &draft);
+      CheckChildren(&reader, draft.spec, draft.spec.workflows);
     }
   }
   auto place = [](const Finding& finding) { return std::tuple(finding.mark.line, finding.mark.column, finding.severity); };

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kPublishForm = "must be a map: {event: TYPE, to: ENDPOINT, data: {...}}, or with 'kafka: TOPIC' instead of 'to'";
 
 // A text that is not empty; what it may hold is known when its templates are expanded.
-std::string ReadPublishText(Reader* reader, const Fields& fields, std::string_view key, bool (*is_good)(std::string_view), std::string_view forms) {
+std::string ReadPublishText(Reader* reader, const Fields& fields, std::string_view key, bool (*is_good)(std::string_view),
+                            std::string_view forms) {
   const SourceNode* node = fields.Get(key);
   if (!node) return "";
   auto text = reader->String(*node, fields.What(key));
@@ -33,7 +34,8 @@ void ReadPublish(Reader* reader, const Fields& fields, const std::string& owner,
   const SourceNode* node = fields.Get("publish");
   PublishSpec& said = step->publish.emplace();
   const std::string what = fields.What("publish");
-  if (!node) reader->Error(fields.map().mark, "missing-publish", owner + " is PUBLISH and has no 'publish', which " + std::string(kPublishForm));
+  if (!node)
+    reader->Error(fields.map().mark, "missing-publish", owner + " is PUBLISH and has no 'publish', which " + std::string(kPublishForm));
   if (node && !node->is_map()) reader->Error(node->mark, "bad-publish", what + " " + std::string(kPublishForm));
   if (node && node->is_map()) {
     Fields own(reader, *node, what, {"event", "to", "kafka", "subject", "data"});

@@ -1,6 +1,7 @@
 // What templates name. Steps overlap as soon as their dependencies are done, so a reference is sound only if the step waits for what it
 // names: through its dependencies and theirs, whatever the plan order says.
 #include "shared/spec/draft.h"
+#include "shared/spec/expression.h"
 #include "shared/spec/suggest.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
@@ -23,6 +24,7 @@ std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
   if (step.wait) return {kWaitOutput};
   if (step.signal) return {"received", "payload"};
   if (step.publish) return {kPublishOutput};
+  if (step.child) return {};
   if (step.foreach) return {"results", "count", "failed"};
   if (!step.cases.empty()) return {"branch"};
   if (IsScope(step)) return {"order"};
@@ -115,7 +117,8 @@ struct Place {
   bool own = false;  // the compensation of the step: its own outputs are there too
   std::string owner;
   SourceMark mark;
-  bool fails = false;  // a reference that nothing answers fails the call: it has an effect
+  bool fails = false;       // a reference that nothing answers fails the call: it has an effect
+  bool expression = false;  // or the step: it stands in an expression
 };
 
 class ReferenceCheck {
@@ -159,7 +162,8 @@ class ReferenceCheck {
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
       if (step.publish) CheckPublish(step, index);
-      if (step.foreach) Check(step.foreach->list, {index, false, "'foreach' of step '" + step.name + "'", step.mark});
+      if (step.child) Check(step.child->inputs, {index, false, "'child' of step '" + step.name + "'", step.mark, !spec_.lenient_templates});
+      CheckExpressions(step, index);
       const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
       Check(step.inputs, {index, false, "step '" + named + "'", step.mark, Fails(step.capability)});
       if (step.compensation)
@@ -174,6 +178,24 @@ class ReferenceCheck {
   }
 
  private:
+  void CheckExpressions(const StepSpec& step, int index) {
+    const auto check = [&](const std::string& text, const char* key) {
+      const Place place{index, false, std::string("'") + key + "' of step '" + step.name + "'", step.mark, false, true};
+      const auto expression = ParseExpression(text);
+      if (!expression) return;  // reported
+      for (const ExpressionReference& one : expression->References())
+        if (!one.may_miss) CheckReference({one.path, false}, place);
+    };
+    if (!step.when.empty()) check(step.when, "when");
+    for (const std::string& test : step.cases)
+      if (!test.empty()) check(test, "if");
+    if (!step.foreach) return;
+    if (step.foreach->list.is_string())
+      check(step.foreach->list.get<std::string>(), "foreach");
+    else
+      Check(step.foreach->list, {index, false, "'foreach' of step '" + step.name + "'", step.mark});
+  }
+
   void CheckSignal(const StepSpec& step, int index) {
     const Place place{index, false, "'wait_for_signal' of step '" + step.name + "'", step.mark};
     Check(step.signal->name, place);
@@ -182,7 +204,7 @@ class ReferenceCheck {
   }
 
   void CheckPublish(const StepSpec& step, int index) {
-    const Place place{index, false, "'publish' of step '" + step.name + "'", step.mark, spec_.effects_need_values};
+    const Place place{index, false, "'publish' of step '" + step.name + "'", step.mark, !spec_.lenient_templates};
     const PublishSpec& said = *step.publish;
     Check(Json::array({said.event, said.endpoint, said.topic, said.subject, said.data}), place);
   }
@@ -223,18 +245,20 @@ class ReferenceCheck {
   }
 
   void Check(const Json& inputs, const Place& place) {
-    for (const TemplateReference& reference : References(inputs)) {
-      const std::string token(FirstToken(reference.path));
-      if (auto step = steps_.find(token); step != steps_.end()) {
-        if (Done(step->second, place) && !IsFarBody(step->second, place))
-          CheckOutput(reference, token, step->second, place);
-        else if (!Answered(token, place))
-          ReportOrder(reference, token, step->second, place);
-      } else if (token == kInputs) {
-        CheckInput(reference, place);
-      } else if (!Answered(token, place)) {
-        ReportUnknown(reference, token, place);
-      }
+    for (const TemplateReference& reference : References(inputs)) CheckReference(reference, place);
+  }
+
+  void CheckReference(const TemplateReference& reference, const Place& place) {
+    const std::string token(FirstToken(reference.path));
+    if (auto step = steps_.find(token); step != steps_.end()) {
+      if (Done(step->second, place) && !IsFarBody(step->second, place))
+        CheckOutput(reference, token, step->second, place);
+      else if (!Answered(token, place))
+        ReportOrder(reference, token, step->second, place);
+    } else if (token == kInputs) {
+      CheckInput(reference, place);
+    } else if (!Answered(token, place)) {
+      ReportUnknown(reference, token, place);
     }
   }
 
@@ -267,11 +291,16 @@ class ReferenceCheck {
   void Report(const TemplateReference& reference, const Place& place, const char* code, const std::string& what) {
     // A reference with a default is never left as text.
     const bool strict = reader_->options().strict_templates && !reference.has_default;
-    reader_->Strictly(strict, place.mark, code, "{{" + reference.path.substr(0, 80) + "}} in " + place.owner + " " + what);
+    const std::string shown = place.expression ? "'" + reference.path.substr(0, 80) + "'" : "{{" + reference.path.substr(0, 80) + "}}";
+    reader_->Strictly(strict, place.mark, code, shown + " in " + place.owner + " " + what);
   }
 
-  static std::string Would(const Place& place) { return place.fails ? "the call would fail" : "it would stay as literal text"; }
-  static std::string May(const Place& place) { return place.fails ? "the call may fail" : "it may stay as literal text"; }
+  static std::string Would(const Place& place) {
+    return place.expression ? "the step would fail" : place.fails ? "the call would fail" : "it would stay as literal text";
+  }
+  static std::string May(const Place& place) {
+    return place.expression ? "the step may fail" : place.fails ? "the call may fail" : "it may stay as literal text";
+  }
 
   void ReportOrder(const TemplateReference& reference, const std::string& token, int step, const Place& place) {
     if (step == place.step) return Report(reference, place, "template-order", "names the step itself, which has no outputs yet");

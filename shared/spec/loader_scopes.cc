@@ -1,7 +1,9 @@
 // Steps that hold others: PARALLEL, SEQUENCE, CONDITION, FOREACH. What they say of themselves, and what the graph may not do across them.
 #include <unordered_map>
 
+#include "shared/base/utf8.h"
 #include "shared/spec/draft.h"
+#include "shared/spec/expression.h"
 #include "shared/spec/template.h"
 
 namespace acl {
@@ -171,7 +173,15 @@ std::vector<ChildList> ChildListsOf(const SourceNode& step) {
 
 std::optional<std::string> ReadExpression(Reader* reader, const SourceNode& node, const std::string& what) {
   if (node.scalar.is_boolean()) return std::string(node.scalar.get<bool>() ? "true" : "false");
-  return reader->String(node, what);
+  auto text = reader->String(node, what);
+  if (!text) return std::nullopt;
+  ExpressionMistake mistake;
+  if (ParseExpression(*text, &mistake)) return text;
+  const std::size_t from = mistake.offset < 20 ? 0 : mistake.offset - 20;
+  reader->Error(node.mark, "bad-expression",
+                what + ", at character " + std::to_string(mistake.offset + 1) + ": " + mistake.what + " (near `" +
+                    StorableText(std::string_view(*text).substr(from, 40)) + "`)");
+  return std::nullopt;
 }
 
 void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, bool nested, StepSpec* step) {

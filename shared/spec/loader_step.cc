@@ -185,7 +185,7 @@ class StepReader {
     const StepSpec& scope = draft_->spec.steps[static_cast<std::size_t>(place)];
     if (!scope.foreach || !scope.foreach->plain) return;
     StepSpec body = scope;
-    body.type = StepType::kAction;
+    body.type = scope.child ? StepType::kChild : StepType::kAction;
     body.name += "[]";
     body.parent = place;
     body.branch = 0;
@@ -198,6 +198,7 @@ class StepReader {
     outer.capability.clear();
     outer.inputs = Json::object();
     outer.compensation.reset();
+    outer.child.reset();
     outer.queue.reset();
     outer.band.reset();
     outer.step_timeout.reset();
@@ -260,18 +261,19 @@ class StepReader {
   void CheckKind(Fields& fields, const std::string& owner, StepSpec* step) {
     const SourceNode* children = fields.Get("steps");
     if (const SourceNode* node = fields.Get("approval_config")) step->extra["approval_config"] = ToJson(*node);
-    if (const SourceNode* node = fields.Get("child")) step->extra["child"] = ToJson(*node);
     Misplaced(fields, owner, *step);
     if (step->type == StepType::kWait) return ReadWait(reader_, fields, owner, step);
     if (step->type == StepType::kPublish) return ReadPublish(reader_, fields, owner, step);
     if (step->type == StepType::kSignal) return ReadSignal(reader_, fields, owner, step);
+    if (step->type == StepType::kChild) return ReadChild(reader_, fields, owner, step);
     ReadScope(reader_, fields, owner, children != nullptr, step);
-    if (step->type == StepType::kHumanApproval || step->type == StepType::kChild) {
+    if (step->type == StepType::kHumanApproval) {
       const SourceNode* type = fields.Get("step_type");
       Later(reader_, type ? type->mark : fields.map().mark, "the kind " + std::string(StepTypeName(step->type)) + " of " + owner);
       return;
     }
     const bool beside = step->type == StepType::kParallel && !children;
+    if (step->foreach && step->foreach->plain && fields.Get("child")) return ReadChild(reader_, fields, owner, step);
     const bool calls = !IsScope(*step) || beside || (step->foreach && step->foreach->plain);
     if (calls && step->capability.empty() && !NamesCapability(fields))
       reader_->Error(fields.map().mark, "missing-capability",
@@ -296,6 +298,7 @@ class StepReader {
          "a PARALLEL, SEQUENCE or FOREACH step",
          {StepType::kParallel, StepType::kSequence, StepType::kForeach},
          "give it one of these kinds, or take the steps out"},
+        {"child", "misplaced-child", "a CHILD step", {StepType::kChild, StepType::kForeach}, "let a step of its own start it"},
         {"foreach", "misplaced-foreach", "a FOREACH step", {StepType::kForeach}, "remove its 'step_type', or the list"},
         {"if", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
         {"condition", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},

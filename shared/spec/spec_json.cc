@@ -117,6 +117,7 @@ void AddScopes(const StepSpec& step, Json& out) {
     if (!step.publish->subject.empty()) said["subject"] = step.publish->subject;
     out["publish"] = std::move(said);
   }
+  if (step.child) out["child"] = {{"workflow", step.child->workflow}, {"inputs", step.child->inputs}};
   if (step.max_concurrent > 0) out["max_concurrent"] = step.max_concurrent;
   if (step.fail_wait) out["fail_wait"] = true;
 }
@@ -185,6 +186,8 @@ void ScopesFrom(const Json& json, StepSpec* out) {
   if (out->type == StepType::kForeach) out->foreach = ForeachFrom(json.at("foreach"));
   if (out->type == StepType::kSignal) out->signal = SignalFrom(json.at("signal"));
   if (out->type == StepType::kPublish) out->publish = PublishFrom(json.at("publish"));
+  if (out->type == StepType::kChild)
+    out->child = ChildSpec{json.at("child").at("workflow").get<std::string>(), TakeJson(json.at("child"), "inputs", Json::object())};
   out->max_concurrent = Take(json, "max_concurrent", 0);
   out->fail_wait = Take(json, "fail_wait", false);
 }
@@ -259,6 +262,7 @@ WorkflowSpec SpecFrom(const Json& json) {
   out.max_execution_time = std::chrono::seconds(json.at("max_execution_time_s").get<std::int64_t>());
   out.enable_auto_rollback = Take(json, "enable_auto_rollback", true);
   out.policy = TakeJson(json, "policy", Json::array());
+  out.workflows = TakeJson(json, "workflows", Json::object());
   out.queue = Take<std::string>(json, "queue", "default");
   out.band = Take(json, "band", 1);
   out.strict_templates = Take(json, "strict_templates", false);
@@ -273,7 +277,7 @@ namespace {
 // The oldest version that can say it: programs that know no newer one read it too.
 int VersionOf(const WorkflowSpec& spec) {
   const bool flat = std::all_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && step.type != StepType::kParallel;
+    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child && step.type != StepType::kParallel;
   });
   return flat ? 2 : kSpecSchemaVersion;
 }
@@ -311,6 +315,7 @@ Json SpecToJson(const WorkflowSpec& spec) {
   out["max_execution_time_s"] = spec.max_execution_time.count();
   out["enable_auto_rollback"] = spec.enable_auto_rollback;
   value("policy", spec.policy);
+  value("workflows", spec.workflows);
   out["queue"] = spec.queue;
   out["band"] = spec.band;
   if (spec.strict_templates) out["strict_templates"] = true;

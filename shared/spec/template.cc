@@ -71,21 +71,10 @@ class Expander {
     return value;
   }
 
-  // The value at a dotted path; nullptr if it is missing or null. A map is searched from its front.
+  // nullptr also for null.
   Result<const Json*> Look(std::string_view path) {
-    std::string_view first = FirstToken(path);
-    const Json* at = first.empty() ? nullptr : scope_(first);
-    std::string_view rest = path.substr(first.size());
-    while (at && !rest.empty()) {
-      rest.remove_prefix(1);
-      std::string_view key = FirstToken(rest);
-      rest.remove_prefix(key.size());
-      if (!at->is_object()) return nullptr;
-      if (Status spent = budget_.SpendWork(at->size()); !spent) return spent.error();
-      auto it = at->find(std::string(key));
-      at = it == at->end() ? nullptr : &*it;
-    }
-    return at && !at->is_null() ? at : nullptr;
+    auto looked = LookUp(scope_, path, budget_);
+    return looked && *looked && (*looked)->is_null() ? Result<const Json*>(nullptr) : looked;
   }
 
   static constexpr std::size_t kShownBytes = 200;
@@ -121,6 +110,22 @@ class Collector {
 };
 
 }  // namespace
+
+Result<const Json*> LookUp(const TemplateScope& scope, std::string_view path, TemplateBudget& budget) {
+  std::string_view first = FirstToken(path);
+  const Json* at = first.empty() ? nullptr : scope(first);
+  std::string_view rest = path.substr(first.size());
+  while (at && !rest.empty()) {
+    rest.remove_prefix(1);
+    std::string_view key = FirstToken(rest);
+    rest.remove_prefix(key.size());
+    if (!at->is_object()) return nullptr;
+    if (Status spent = budget.SpendWork(at->size()); !spent) return spent.error();
+    auto it = at->find(std::string(key));
+    at = it == at->end() ? nullptr : &*it;
+  }
+  return at;
+}
 
 Result<Expanded> ExpandTemplates(const Json& value, const TemplateScope& scope, const TemplateLimits& limits) {
   Expander expander(scope, limits);

@@ -18,19 +18,25 @@ bool ReferenceParser::Parse(TemplatePiece* out) {
   if (at_ == from) return false;
   out->path = text_.substr(from, at_ - from);
   Space();
-  while (Eat('|')) {
-    if (out->filters.size() == kMostFilters) {
+  if (!Filters(&out->filters)) return false;
+  part_ = Part::kEnd;
+  return Eat('}') && Eat('}');
+}
+
+bool ReferenceParser::Filters(std::vector<TemplateFilter>* out) {
+  while (at_ < text_.size() && text_[at_] == '|' && !(alone_ && text_.substr(at_, 2) == "||")) {
+    ++at_;
+    if (out->size() == kMostFilters) {
       part_ = Part::kFilterCount;
       return false;
     }
     Space();
     TemplateFilter filter;
     if (!Filter(&filter)) return false;
-    out->filters.push_back(std::move(filter));
+    out->push_back(std::move(filter));
     Space();
   }
-  part_ = Part::kEnd;
-  return Eat('}') && Eat('}');
+  return true;
 }
 
 void ReferenceParser::Space() {

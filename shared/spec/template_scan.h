@@ -45,9 +45,18 @@ std::vector<TemplateMistake> TemplateMistakes(std::string_view text);
 class ReferenceParser {
  public:
   ReferenceParser(std::string_view text, std::size_t begin) : text_(text), at_(begin + 2) {}
+  // Of filters alone, which begin there.
+  static ReferenceParser AtFilters(std::string_view text, std::size_t begin) {
+    ReferenceParser parser(text, 0);
+    parser.at_ = begin;
+    parser.alone_ = true;
+    return parser;
+  }
 
   // False: not of the grammar.
   bool Parse(TemplatePiece* out);
+  // `| filter | filter(arg)` from here on, up to what is none; false: one does not fit.
+  bool Filters(std::vector<TemplateFilter>* out);
   // Where reading ended: behind the braces, or at what does not fit.
   std::size_t end() const { return at_; }
 
@@ -67,6 +76,7 @@ class ReferenceParser {
   std::string_view text_;
   std::size_t at_;
   Part part_ = Part::kPath;
+  bool alone_ = false;  // in an expression, where || is something else
 };
 
 // ---- template_filters.cc
@@ -90,6 +100,9 @@ class TemplateBudget {
   const std::size_t output_, work_;
   std::size_t output_left_, work_left_;
 };
+
+// The value at a dotted path; nullptr if it is missing. A map is searched from its front. (template.cc)
+Result<const Json*> LookUp(const TemplateScope& scope, std::string_view path, TemplateBudget& budget);
 
 // What a reference comes to: a value that stands elsewhere (the state, the template's text), or one that filters made.
 struct Referred {

@@ -102,6 +102,13 @@ inline constexpr int kForeachItems = 10'000;        // in a list
 inline constexpr int kForeachAtOnce = 64;           // unless the step says `max_concurrent`
 inline constexpr int kMostAtOnce = 1'000;           // that a step may say
 
+// What a CHILD step starts: a run of its own, of a workflow that stands in the same file under `workflows`.
+struct ChildSpec {
+  std::string workflow;
+  Json inputs = Json::object();  // of that run; may hold templates
+};
+inline constexpr int kDeepestChild = 8;  // children of children
+
 struct StepSpec {
   std::string name;
   StepType type = StepType::kAction;
@@ -127,6 +134,7 @@ struct StepSpec {
   std::optional<ForeachSpec> foreach; // of a FOREACH step, always
   std::optional<SignalSpec> signal;   // of a SIGNAL step, always
   std::optional<PublishSpec> publish; // of a PUBLISH step, always
+  std::optional<ChildSpec> child;     // of a CHILD step, always
   int max_concurrent = 0;             // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
   bool fail_wait = false;             // of the same: what else runs in it ends first when one of them fails
   Json extra = Json::object();       // kinds that come later: their keys as written
@@ -150,6 +158,7 @@ struct WorkflowSpec {
   std::chrono::seconds max_execution_time{3600};
   bool enable_auto_rollback = true;
   Json policy = Json::array();
+  Json workflows = Json::object();  // that CHILD steps start, by name: each as SpecToJson gives it
   std::string queue = "default";
   int band = 1;
   bool time_limit_stated = false;  // the file states max_execution_time: then it counts from the run's creation while nobody begins it

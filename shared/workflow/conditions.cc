@@ -1,27 +1,34 @@
 #include "shared/workflow/conditions.h"
 
+#include "shared/spec/expression.h"
+
 namespace acl::workflow {
 
 std::vector<std::string> ReferencesOf(const std::string& expression) {
   std::vector<std::string> paths;
-  for (const TemplateReference& reference : References(Json("{{" + expression + "}}"))) paths.push_back(reference.path);
+  const auto parsed = ParseExpression(expression);
+  if (!parsed) return paths;
+  for (ExpressionReference& reference : parsed->References()) paths.push_back(std::move(reference.path));
   return paths;
 }
 
 Result<bool> IsTrue(const std::string& expression, const TemplateScope& scope) {
-  if (expression == "true" || expression == "false") return expression == "true";
-  auto expanded = ExpandTemplates(Json(expression.find("{{") == std::string::npos ? "{{" + expression + "}}" : expression), scope);
-  if (!expanded) return expanded.error();
-  if (!expanded->value.is_boolean()) return Error{Code::kInvalid, "it is not true or false"};
-  return expanded->value.get<bool>();
+  const auto parsed = ParseExpression(expression);
+  return parsed ? EvaluateCondition(*parsed, scope) : parsed.error();
 }
 
 Result<Json> ItemsOf(const Json& list, const TemplateScope& scope) {
-  const bool text = list.is_string();
-  auto expanded = ExpandTemplates(text && list.get_ref<const std::string&>().find("{{") == std::string::npos ? Json("{{" + list.get<std::string>() + "}}") : list, scope);
-  if (!expanded) return expanded.error();
-  if (!expanded->value.is_array()) return Error{Code::kInvalid, "it is no list"};
-  return std::move(expanded->value);
+  Result<Json> items = Json();
+  if (list.is_string()) {
+    const auto parsed = ParseExpression(list.get_ref<const std::string&>());
+    items = parsed ? Evaluate(*parsed, scope) : Result<Json>(parsed.error());
+  } else {
+    auto expanded = ExpandTemplates(list, scope);
+    items = expanded ? Result<Json>(std::move(expanded->value)) : Result<Json>(expanded.error());
+  }
+  if (!items) return items;
+  if (!items->is_array()) return Error{Code::kInvalid, "it must be a list, and is " + DumpJson(*items).substr(0, 200)};
+  return items;
 }
 
 }  // namespace acl::workflow

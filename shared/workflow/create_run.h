@@ -23,6 +23,13 @@ struct CreateRequest {
     std::string task_id;
   };
   std::optional<Task> task;
+  // The run of which it does a CHILD step, or undoes one: its end is said to it (shared/kernel/create.h).
+  struct Parent {
+    SubjectId run;
+    std::string step_id;
+    int depth = 0;  // 1: the parent has none
+  };
+  std::optional<Parent> parent;
   std::string session_id;  // value of {{session_id}}; empty: the run's id
   TraceContext trace;      // of the request and its span, for logs and traces; may be empty
   Json labels = Json::object();

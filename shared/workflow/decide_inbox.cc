@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/kernel/create.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
@@ -21,6 +22,11 @@ void Decider::On(const InboxInput& input) {
   }
   if (input.kind == kTaskResultKind && !closed) return TaskEnded(input);
   if (closed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
+  if (input.kind == kChildEndedPost) return ChildEnded(input);
+  if (input.kind == kParentStopsPost) {
+    const Json* said = MemberOf(&input.payload, "said");
+    return Cancel({input.id, input.kind, said ? *said : Json::object()});
+  }
   if (input.kind == "cancel") return Cancel(input);
   if (input.kind == "pause") return Pause(input);
   if (input.kind == "resume") return Resume(input);

@@ -38,7 +38,8 @@ void Decider::Publish(const Instance& instance) {
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
   const Json& given = resolved.inputs;
-  if (const std::string wrong = WrongIn(given, said); !wrong.empty()) return FailedByItself(instance, std::move(facts), "publish: " + wrong);
+  if (const std::string wrong = WrongIn(given, said); !wrong.empty())
+    return FailedByItself(instance, std::move(facts), "publish: " + wrong);
   const std::string run_id(Run().run_id), event = given["event"], id = MessageIdOf(run_id, instance.step_id);
   if (said.topic.empty()) {
     const Json body = {{"type", event}, {"timestamp", FormatWallTime(now_)}, {"data", given["data"]}};

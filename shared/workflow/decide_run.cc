@@ -30,7 +30,9 @@ void Decider::Settle() {
     }
     if (run.phase == Phase::kClosed) return;
     // Stopping: first everything that runs ends, then compensations, one after another.
-    if (!progress.open.empty() || !progress.tasks.empty() || !progress.settle.empty() || !progress.uncertain.empty()) return;
+    if (!progress.open.empty() || !progress.tasks.empty() || !progress.settle.empty() || !progress.uncertain.empty() ||
+        progress.children > 0)
+      return;
     if (run.rollback) {
       if (!progress.undo.empty()) {
         if (!UndoWithoutCall(progress)) return;  // WhatNext starts it
@@ -53,6 +55,7 @@ void Decider::CompleteRun(const Json* outputs) {
   List(RunStatus::kCompleted);
   decision_.listing->completed_at = now_;
   TellItsTask();
+  TellItsParent(outputs);
 }
 
 void Decider::Fail(const std::string& reason, const std::string& error, const std::string& failed_step, bool rollback, Json extra) {
@@ -65,6 +68,7 @@ void Decider::Fail(const std::string& reason, const std::string& error, const st
   decision_.cancel_all = true;
   for (const std::string& step_id : progress.open) decision_.cancel_steps.push_back(step_id);
   for (const std::string& step_id : progress.tasks) WantBack(step_id);
+  if (progress.children > 0) StopChildren(rollback);
   List(RunStatus::kFailed, error);
   for (const std::string& step_id : progress.uncertain) {
     const auto instance = spec_.Find(step_id);
@@ -78,6 +82,7 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
   if (!forward) return false;
   const Instance instance = spec_.UndoOf(*forward);
   StepRecord record = ReadStep(State(), progress.undo);
+  if (const std::string child = TextOf(record.undo, "child"); !child.empty()) return UndoChild(instance, child);
   std::string error = TextOf(record.undo, kCallError);
   const Json* files = MemberOf(record.undo, "files");
   if (!error.empty()) {
@@ -123,6 +128,7 @@ void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
   }
   decision_.listing->completed_at = now_;
   TellItsTask();
+  TellItsParent(nullptr);
 }
 
 // The project of which it does a task hears how it ended, in the same commit.

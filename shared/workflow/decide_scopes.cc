@@ -66,6 +66,7 @@ void Decider::Begin(const Instance& instance) {
   if (step.wait) return BeginWait(instance);
   if (step.signal) return BeginSignal(instance);
   if (step.publish) return Publish(instance);
+  if (step.child) return BeginChild(instance);
   if (step.foreach) return OpenItems(instance);
   Open(instance);
 }
@@ -160,10 +161,13 @@ std::string Decider::WhyScopeFailed(const Instance& instance, const ScopeRecord&
                      step.foreach->max_failures, step.foreach->in_percent ? "%" : "", first);
 }
 
-void Decider::CompletedByItself(const Instance& instance, Json facts, Json outputs, WallTime since) {
+void Decider::CompletedByItself(const Instance& instance, Json facts, Json outputs, WallTime since, Json undo) {
   decision_.attempts.push_back({instance.step_id, 1, Token{}, since});
   decision_.completions.push_back({instance.step_id, 1, now_, CanonicalHash(outputs), std::int64_t(decision_.events.size()) + 1});
-  Emit(event::kStepCompleted, std::move(facts), Json{{"outputs", std::move(outputs)}});
+  Json carried = ObjectFor(2);
+  AddMember(carried, "outputs", std::move(outputs));
+  if (!undo.is_null()) AddMember(carried, "undo", std::move(undo));
+  Emit(event::kStepCompleted, std::move(facts), std::move(carried));
 }
 
 void Decider::FailedByItself(const Instance&, Json facts, const std::string& error) {

@@ -76,9 +76,17 @@ class Decider {
   Json OutputsOfItems(const Instance& instance, const ScopeRecord& scope);
   std::string WhyScopeFailed(const Instance& instance, const ScopeRecord& scope);
   // A step that nobody ran: its rows, and the event of its completion.
-  void CompletedByItself(const Instance& instance, Json facts, Json outputs, WallTime since);
+  void CompletedByItself(const Instance& instance, Json facts, Json outputs, WallTime since, Json undo = Json());
   void FailedByItself(const Instance& instance, Json facts, const std::string& error);
   std::string NameOf(const Instance& instance) const;  // for people
+
+  // -- children (decide_child.cc)
+  void BeginChild(const Instance& instance);
+  void ChildEnded(const InboxInput& input);
+  void ChildUndone(const InboxInput& input, const Instance& instance, const Json& said);
+  bool UndoChild(const Instance& instance, const std::string& child);  // true: it ended at once
+  void StopChildren(bool compensate);
+  void TellItsParent(const Json* outputs);
 
   // -- signals (decide_signal.cc)
   void Signal(const InboxInput& input);
@@ -150,6 +158,7 @@ inline constexpr std::string_view kDeadlineTimer = "deadline";
 inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";
 inline constexpr std::string_view kSignalTimerPrefix = "signal:";
+inline constexpr std::size_t kMostChildOutputs = 1024 * 1024;  // bytes that a child gives its parent
 inline constexpr std::size_t kMostSignals = 1'000;  // of a run, that no step has taken
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 

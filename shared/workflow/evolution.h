@@ -67,6 +67,7 @@ class Evolution {
   void CompensationEnded(bool succeeded);
 
   // -- scopes (evolve_scopes.cc)
+  void ChildStarted();
   void Opened();
   void OpenItems();
   void OpenItem(const Instance& each, int number);

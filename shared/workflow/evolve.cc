@@ -150,6 +150,13 @@ Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft&
   for (auto it = variables.begin(); it != variables.end(); ++it) delta.Add(VarKey(it.key()), it.value());
   const Json& files = draft.carried["files"];
   for (auto it = files.begin(); it != files.end(); ++it) delta.Add(FileKey(it.key()), it.value());
+  if (const Json* entries = MemberOf(&draft.carried, "entries")) {  // of a run that undoes another: what that one did
+    for (auto it = entries->begin(); it != entries->end(); ++it) {
+      if (it.key() == kProgressKey) delta.ops.erase(delta.ops.begin() + 3);
+      delta.Add(it.key(), it.value());
+    }
+    return delta;
+  }
   Frontier frontier(state, spec);
   for (int index = 0; index < spec.steps(); ++index) {
     if (spec.parent(index) >= 0 || spec.dependencies(index) > 0) continue;

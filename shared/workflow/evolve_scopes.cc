@@ -54,6 +54,16 @@ void Evolution::Due(const Instance& scope) {
 
 // ---- what begins
 
+// A run of its own goes on with it.
+void Evolution::ChildStarted() {
+  GoStep(StepStatus::kRunning);
+  LeaveReady();
+  step_json_["started_at"] = At();
+  step_json_["child"] = Fact("child");
+  for (auto key : {"waits", "met"}) step_json_.erase(key);
+  ++progress_.children;
+}
+
 void Evolution::Opened() {
   GoStep(StepStatus::kRunning);
   LeaveReady();
@@ -285,7 +295,7 @@ void Evolution::LeaveOutAll(const Instance& beside, const std::vector<int>& step
 // True if it has not begun, and will not.
 bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
   const StepRecord record = RecordOf(instance);
-  if (record.status == StepStatus::kRunning && !spec_.Calls(instance.step)) {
+  if (record.status == StepStatus::kRunning && IsScope(spec_.step(instance.step))) {
     Json& scope = Touch(instance);
     if (!scope.contains("failed")) scope["failed"] = failed;
     const ScopeRecord known = ReadScope(&scope);

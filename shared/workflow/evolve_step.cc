@@ -54,6 +54,8 @@ void Evolution::StepEvent(const std::string& type) {
     Ended(StepStatus::kCancelled);
   } else if (type == event::kStepOpened) {
     Opened();
+  } else if (type == event::kChildStarted) {
+    ChildStarted();
   } else if (type == event::kStepConditionMet) {
     ConditionMet();
   } else if (type == event::kStepSkipped) {
@@ -213,6 +215,7 @@ void Evolution::Ended(StepStatus status) {
   if (const Json* error = MemberOf(facts_, "error")) step_json_["error"] = *error;
   step_json_["completed_at"] = At();
   for (auto key : {"attempt", "call", "waits", "losses", "died", "met"}) step_json_.erase(key);
+  if (record_.status == StepStatus::kRunning && step_json_.contains("child")) --progress_.children;
   if (!spec_.has_own() || instance_->undo || spec_.Calls(instance_->step)) return;
   for (auto key : {"left", "active", "next", "ended"}) step_json_.erase(key);
   std::erase(progress_.due, instance_->step_id);

@@ -24,6 +24,8 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
   if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
   if (std::string parent = FormatTraceparent(request.trace); !parent.empty()) run["traceparent"] = std::move(parent);
   if (request.task) run["task"] = {{"project_id", request.task->project.ToString()}, {"task_id", request.task->task_id}};
+  if (request.parent)
+    run["parent"] = {{"run_id", request.parent->run.ToString()}, {"step_id", request.parent->step_id}, {"depth", request.parent->depth}};
   run["status"] = Name(RunStatus::kPending);
   return run;
 }

@@ -46,6 +46,7 @@ class Shown {
 void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& view) {
   if (step.capability.empty()) view.type = StepTypeName(step.type);
   view.signal = TextOf(record.json, "signal");
+  view.child = TextOf(record.json, "child");
   const ScopeRecord scope = ReadScope(record.json);
   if (!step.cases.empty() && scope.branch >= 0)
     view.branch = scope.branch == 0                                 ? "then"
@@ -70,7 +71,7 @@ StepView ViewStep(const Document& state, const StepSpec& step, std::string step_
   StepRecord record = ReadStep(state, view.step_id);
   // Of a run that stops or is closed nothing is tried again, and no scope goes on.
   const bool would_go_on = record.status == StepStatus::kRetryWait || record.status == StepStatus::kWaiting ||
-                           (record.status == StepStatus::kRunning && step.capability.empty());
+                           (record.status == StepStatus::kRunning && IsScope(step));
   view.status = Name(stops && would_go_on ? StepStatus::kCancelled : record.status);
   view.attempts = record.attempts;
   view.attempts_lost = record.lost;
@@ -227,6 +228,7 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   bool could_run = std::any_of(view.steps.begin(), view.steps.end(),
                                [](const StepView& step) { return step.status == "RUNNING" && step.type.empty(); });
   if (retrying && !could_run) return "retry";
+  if (progress.children > 0 && progress.open.empty() && !could_run) return "child";
   if (progress.waiting == 0 || !progress.open.empty() || could_run) return "";
   return progress.waiting > progress.signals ? "timer" : "signal";
 }
@@ -261,6 +263,9 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.owner = TextOf(run->json, "owner");
   view.project_id = TextOf(MemberOf(run->json, "task"), "project_id");
   view.task_id = TextOf(MemberOf(run->json, "task"), "task_id");
+  view.parent_id = TextOf(MemberOf(run->json, "parent"), "run_id");
+  view.parent_step = TextOf(MemberOf(run->json, "parent"), "step_id");
+  view.undo_of = TextOf(run->json, "undo_of");
   view.trace_id = TextOf(run->json, "trace_id");
   view.status = Name(run->status);
   view.closed = run->phase == Phase::kClosed;
@@ -317,6 +322,7 @@ Json StepJson(const StepView& step) {
   json["status"] = step.status;
   AddText(json, "branch", step.branch);
   AddText(json, "signal", step.signal);
+  AddText(json, "child", step.child);
   if (step.items >= 0)
     json["items"] = {{"total", step.items}, {"begun", step.items_begun}, {"ended", step.items_ended}, {"failed", step.items_failed}};
   if (step.ready) json["ready"] = true;
@@ -357,6 +363,8 @@ Json ViewToJson(const RunView& view) {
   Json json = {{"name", view.name}, {"version", view.version}, {"owner", view.owner}, {"status", view.status}, {"closed", view.closed}};
   if (view.rolling_back) json["rolling_back"] = true;
   if (!view.task_id.empty()) json["task"] = {{"project_id", view.project_id}, {"task_id", view.task_id}};
+  if (!view.parent_id.empty()) json["parent"] = {{"run_id", view.parent_id}, {"step_id", view.parent_step}};
+  AddText(json, "undo_of", view.undo_of);
   AddText(json, "trace_id", view.trace_id);
   AddText(json, "reason", view.reason);
   AddText(json, "error", view.error);

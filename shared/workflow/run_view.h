@@ -24,6 +24,7 @@ struct StepView {
   std::optional<WallTime> next_retry, started_at, completed_at;
   std::optional<WallTime> due_at;  // of a step that waits, if its time is limited
   std::string signal;              // of a SIGNAL step, while it waits: the name
+  std::string child;               // of a CHILD step that has begun: the run that does it
   std::string branch;              // of a CONDITION that has begun: the case that was taken
   // Of a FOREACH that has begun: its items, those that have begun, ended and failed.
   int items = -1, items_begun = 0, items_ended = 0, items_failed = 0;
@@ -58,6 +59,8 @@ struct CompensationView {
 struct RunView {
   std::string name, version, owner;
   std::string project_id, task_id;  // of the task that it is of; empty: of none
+  std::string parent_id, parent_step;  // the run of which it does a step, or undoes one; empty: of none
+  std::string undo_of;                 // the run that it takes back
   std::string trace_id;             // of the request that submitted it; may be empty
   std::string status;               // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
   bool closed = false;              // nothing will happen any more
@@ -77,7 +80,7 @@ struct RunView {
   Json inputs = Json::object();
   std::size_t outputs_cut = 0, inputs_cut = 0;  // their bytes, if they are too large to stand here
   // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT
-  // step's time); empty if it could run or is closed.
+  // step's time), "signal", "child" (a run of its own); empty if it could run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve
   std::vector<std::string> warnings;   // what went on all the same but was hardly meant: one line each

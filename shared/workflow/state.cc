@@ -155,6 +155,8 @@ Progress ReadProgress(const Document& state) {
       progress.items = int(Number(value));
     } else if (key == "skipped") {
       progress.skipped = int(Number(value));
+    } else if (key == "children") {
+      progress.children = int(Number(value));
     } else if (key == "signals") {
       progress.signals = int(Number(value));
     } else if (key == "due") {
@@ -207,6 +209,7 @@ Json ToJson(const Progress& progress) {
   };
   number("items", progress.items);
   number("skipped", progress.skipped);
+  number("children", progress.children);
   list("due", progress.due);
   list("open", progress.open);
   list("tasks", progress.tasks);

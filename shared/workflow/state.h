@@ -81,6 +81,7 @@ struct Progress {
   int done = 0;                        // completed forward steps; the last execution_order
   int items = 0;                       // those of them that were an item's
   int skipped = 0;                     // steps of the run that were skipped, or that a failed branch left out
+  int children = 0;                    // CHILD steps, and their compensations, whose run has not ended
   int signals = 0;                     // of `waiting`: those that wait for a signal
   std::vector<std::string> due;        // scopes in which all has ended, or too much failed: to be ended
   std::vector<std::string> open;       // journaled attempts that run here, forward and compensation

@@ -264,7 +264,8 @@ bool Rest(const Document& state, const StepFinishedInput& input, WallTime at, St
 bool End(const Document& state, const StepFinishedInput& input, WallTime at, Standing& standing, Stride& stride) {
   const CompiledSpec& spec = *standing.spec;
   const int step = standing.step;
-  if (MemberOf(Lookup(state, kRunKey), "task") != nullptr) return false;  // its end is said to a project
+  const Json* record = Lookup(state, kRunKey);
+  if (MemberOf(record, "task") != nullptr || MemberOf(record, "parent") != nullptr) return false;  // its end is said to others
   if (!spec.EndsAlone(step) || !CompleteAlone(state, input, at, standing, std::nullopt, stride)) return false;
 
   Telling ends;

@@ -79,6 +79,7 @@ class Chooser {
     if (!progress_.uncertain.empty()) return Wait("uncertain", wake);
     if (!progress_.tasks.empty()) return Wait("task", wake);
     if (progress_.retrying > 0) return Wait("retry", wake);
+    if (progress_.children > 0) return Wait("child", wake);
     if (progress_.waiting > progress_.signals) return Wait("timer", wake);
     if (progress_.signals > 0) Wait("signal", wake);
   }
@@ -92,6 +93,7 @@ class Chooser {
     if (!progress_.uncertain.empty()) return Wait("uncertain", std::nullopt);
     if (!progress_.tasks.empty()) return Wait("task", std::nullopt);
     if (!progress_.open.empty() || !progress_.settle.empty()) return;  // their results come
+    if (progress_.children > 0) return Wait("child", std::nullopt);
     const auto undo = CurrentUndo();
     if (!undo) return;
     StepRecord record = ReadStep(state_, undo->step_id);

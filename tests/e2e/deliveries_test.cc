@@ -1,5 +1,5 @@
-// Messages to the outside on real processes: a receiver that fails, breaks off, is slow while the coordinator is killed, and then takes them;
-// and the example's receiver, which verifies and shows a message with buttons.
+// Messages to the outside on real processes: a receiver that fails, breaks off, is slow while the coordinator is killed, and then takes
+// them; and the example's receiver, which verifies and shows a message with buttons.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -81,8 +81,9 @@ TEST_F(Webhooks, ArriveOnceInOrderWhateverTheReceiverAndTheCoordinatorDo) {
       "  - {name: without_kafka, publish: {event: deploy.done, kafka: deploys}}\n");
   ASSERT_TRUE(fleet->AwaitStatus(run, "COMPLETED"));
   const auto failed = [&](int attempts) {
-    return Ask(*fleet, "SELECT count(*) FROM deliveries WHERE event = 'deploy.begun' AND held_until IS NULL AND state = 'pending' AND attempts = " +
-                           std::to_string(attempts)) == "1";
+    return Ask(*fleet,
+               "SELECT count(*) FROM deliveries WHERE event = 'deploy.begun' AND held_until IS NULL AND state = 'pending' AND attempts = " +
+                   std::to_string(attempts)) == "1";
   };
   ASSERT_TRUE(WaitUntil([&] { return failed(1); })) << fleet->Logs();
   const std::string first = Ask(*fleet, "SELECT message_id FROM deliveries WHERE event = 'deploy.begun'");
@@ -145,7 +146,9 @@ TEST_F(Webhooks, TheExampleShowsAMessageWithButtonsOnce) {
   EXPECT_EQ((*message)["blocks"][1]["elements"].size(), 2u);
   EXPECT_EQ((*message)["blocks"][1]["elements"][0]["type"], "button");
   HttpAsk forged{"POST", url + "/", "{}", {}, kHttpPatience};
-  forged.headers = {{"webhook-id", "m1"}, {"webhook-timestamp", std::to_string(MicrosOf(SystemClock().Wall()) / 1'000'000)}, {"webhook-signature", "v1,AAAA"}};
+  forged.headers = {{"webhook-id", "m1"},
+                    {"webhook-timestamp", std::to_string(MicrosOf(SystemClock().Wall()) / 1'000'000)},
+                    {"webhook-signature", "v1,AAAA"}};
   EXPECT_EQ(Http(forged).body, "signed by nobody known\n");
 }
 

@@ -62,6 +62,7 @@ TEST_F(Examples, EachDoesWhatItSays) {
   const std::vector<Example> examples = {
       {"cooling-off.yaml", {"-i", "delay=0.2s"}, "COMPLETED", "letter.txt", "(slept on until 20"},
       {"exec.yaml", {"-i", "numbers=[3, 1, 2]"}, "COMPLETED", "sorted.txt", "1\n2\n3\n"},
+      {"fan-out.yaml", {"--files", fleet.folder() / "mine"}, "COMPLETED", "sums/b.txt.sha256", "  /workspace/in/b.txt"},
       {"files-report.yaml",
        {"--files", fleet.folder() / "mine/in", "-i", "main=main.md", "-i", "title=Mine"},
        "COMPLETED",
@@ -71,7 +72,9 @@ TEST_F(Examples, EachDoesWhatItSays) {
       {"folder-report.yaml", {"--files", fleet.folder() / "mine", "-i", "main=in/main.md"}, "COMPLETED", "out/report.md", "Words: 7"},
       {"http-local.yaml", {"-i", "url=" + url}, "COMPLETED", "note.txt", "answered 200, then 201: {\"number\": 1, \"note\""},
       {"nightly.yaml", {"-i", "scheduled_time=2026-11-22T01:30:00Z"}, "COMPLETED", "at.txt", "2026-11-22T01:30:00Z"},
+      {"payment.yaml", {"-i", "patience=0.2s"}, "COMPLETED", "letter.txt", "We are still waiting."},
       {"saga-rollback.yaml", {}, "ROLLED_BACK", "cancelled.txt", "room booked for A-1001"},
+      {"trip.yaml", {}, "ROLLED_BACK", "cancelled/hotel.txt", "room 7"},
       {"two-queues.yaml", {}, "COMPLETED", "sorted.txt", "7\n19\n42\n"},
       {"webhook.yaml", {"-i", "url=" + hooks_url}, "COMPLETED", "answer.txt", "200: taken\n"},
   };
@@ -102,6 +105,31 @@ TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
   for (std::string line; std::getline(lines, line); ++looked_at)
     EXPECT_NE(example.find(line.substr(line.find_first_not_of(' '))), std::string::npos) << line;
   EXPECT_EQ(looked_at, 7);
+}
+
+// What the guide shows of steps in steps, conditions, items and signals, as it stands there.
+TEST_F(Examples, TheGuidesSectionsRun) {
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
+  const std::map<std::string, std::pair<std::string, std::string>> sections = {{"### Steps in steps", {"report.txt", ""}},
+                                                                               {"### Conditions", {"told.txt", "else_if[0]"}},
+                                                                               {"### For each", {"copy/c.txt", "number 2"}},
+                                                                               {"### Signals", {"receipt.txt", "0"}},
+                                                                               {"### Child workflows", {"report.txt", "2 were"}}};
+  for (const auto& [title, file] : sections) {
+    SCOPED_TRACE(title);
+    const auto section = guide.find(title + "\n");
+    ASSERT_NE(section, std::string::npos);
+    const auto begin = guide.find("```yaml\n", section) + 8, end = guide.find("```", begin);
+    const std::string path = fleet.folder() / "section.yaml";
+    WriteFile(path, "name: section\n" + guide.substr(begin, end - begin));
+    const auto result = fleet.Cli({"workflow", "run", path, "--strict", "--wait", "--timeout", "60", "-o", "json"});
+    ASSERT_EQ(result.exit_code, 0) << result.out << result.err << fleet.Logs();
+    const auto run = ParseJson(result.out);
+    const auto made = fleet.Api("GET", "/v1/workflows/" + (*run)["id"].get<std::string>() + "/files/" + file.first);
+    EXPECT_EQ(made.status, 200) << made.body;
+    EXPECT_NE(made.body.find(file.second), std::string::npos) << made.body;
+  }
+  fleet.ExpectVerified();
 }
 
 // Document 002's tables answer what a person asks of a run: each attempt with what went in, what came out, what went wrong.

@@ -19,6 +19,52 @@ const std::vector<std::string>& CapabilityIds() {
   return ids;
 }
 
+// What a scope says of itself; how many lists of steps it holds.
+int MakeScope(StepSpec& scope, Random& random) {
+  const StepType types[] = {StepType::kParallel, StepType::kSequence, StepType::kCondition, StepType::kForeach};
+  scope.type = types[random.Below(4)];
+  scope.fail_wait = random.Below(2) == 0;
+  if (scope.type == StepType::kParallel || scope.type == StepType::kForeach) scope.max_concurrent = int(random.Below(3));
+  if (scope.type == StepType::kForeach) {
+    scope.foreach.emplace();
+    scope.foreach->list = Json::array();
+    for (std::uint64_t n = random.Below(5); n > 0; --n) scope.foreach->list.push_back(random.Below(100));
+    scope.foreach->max_failures = int(random.Below(3));
+  }
+  if (scope.type != StepType::kCondition) return 1;
+  scope.cases = {random.Below(2) == 0 ? "true" : "false", ""};
+  return 2;
+}
+
+// Runs of the same steps, in which some stand in others: two deep at most.
+void PutIntoScopes(WorkflowSpec& spec, Random& random) {
+  std::vector<StepSpec> flat = std::exchange(spec.steps, {});
+  int outer = -1, outer_left = 0;
+  for (std::size_t i = 0; i < flat.size();) {
+    if (outer_left == 0) outer = -1;
+    int parent = outer;
+    if (random.Below(3) == 0 && i + 2 < flat.size()) {
+      StepSpec scope;
+      scope.name = fmt::format("scope{}", i);
+      scope.agent_name = "sim";
+      scope.parent = outer;
+      const int lists = MakeScope(scope, random);
+      parent = int(spec.steps.size());
+      spec.steps.push_back(std::move(scope));
+      for (int list = 1; list < lists; ++list) {
+        flat[i].parent = parent;
+        flat[i].branch = list;
+        spec.steps.push_back(flat[i++]);
+      }
+      if (outer < 0 && random.Below(2) == 0) outer = parent, outer_left = 3;
+    }
+    flat[i].parent = parent;
+    if (random.Below(8) == 0) flat[i].when = random.Below(2) == 0 ? "true" : "false";
+    spec.steps.push_back(flat[i++]);
+    if (outer_left > 0) --outer_left;
+  }
+}
+
 }  // namespace
 
 WorkflowLoad::WorkflowLoad() {
@@ -70,10 +116,16 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
       wait.agent_name = "sim";
       wait.type = StepType::kWait;
       wait.wait = WaitSpec{false, Json(double(random.Below(4'000)) / 1'000)};
+      if (random.Below(2) == 0) {
+        wait.type = StepType::kSignal;
+        wait.wait.reset();
+        wait.signal = SignalSpec{"n", Json("3s"), random.Below(2) == 0 ? std::optional(Json("nobody")) : std::nullopt};
+      }
       step = std::move(wait);
     }
     spec.steps.push_back(std::move(step));
   }
+  if (!graph && !chain && random.Below(2) == 0) PutIntoScopes(spec, random);
   workflow::CreateRequest request;
   request.subject = id;
   request.submitter = "sim";
@@ -169,13 +221,16 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
     violated(fmt::format("the listing says {}, the state {}", subject.listing->status, view->status));
   }
   for (const Event& event : subject.events) {
+    scopes_ += event.type == workflow::event::kStepOpened;
     if (event.type != workflow::event::kStepCompleted) continue;
     const Json payload = *ParseJson(*event.payload);
+    signals_ += payload.contains("signal");
     if (!payload.contains("due_at")) continue;
     ++waits_;
     if (*ParseWallTime(payload["due_at"].get<std::string>()) > event.timestamp) violated("a wait ended early");
   }
-  if (view->status == "COMPLETED" && view->steps_completed != view->steps_total) violated("COMPLETED with steps left");
+  const auto skipped = std::count_if(view->steps.begin(), view->steps.end(), [](const auto& step) { return step.status == "SKIPPED"; });
+  if (view->status == "COMPLETED" && view->steps_completed + skipped != view->steps_total) violated("COMPLETED with steps left");
   if (view->status == "ROLLED_BACK") {
     for (const auto& compensation : view->compensations) {
       if (compensation.status == "FAILED") violated("ROLLED_BACK though " + compensation.step_id + " failed");

@@ -23,7 +23,9 @@ class WorkflowLoad : public SimLoad {
 
   // How runs ended, by status: every way must be met.
   const std::map<std::string, int>& ended() const { return ended_; }
-  int waits() const { return waits_; }  // WAIT steps whose time came
+  int waits() const { return waits_; }      // WAIT steps whose time came
+  int scopes() const { return scopes_; }    // steps that hold others, begun
+  int signals() const { return signals_; }  // SIGNAL steps whose signal or time came
   int strides() const { return int(watched_->strides.size()); }
 
  protected:
@@ -35,7 +37,7 @@ class WorkflowLoad : public SimLoad {
   std::shared_ptr<const SubjectKind> kind_;
   KindRegistry kinds_;
   std::map<std::string, int> ended_;
-  int waits_ = 0;
+  int waits_ = 0, scopes_ = 0, signals_ = 0;
   std::shared_ptr<const WatchedKind> watched_;
 };
 

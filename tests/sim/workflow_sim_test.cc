@@ -12,7 +12,7 @@ namespace {
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
   std::map<std::string, int> ended;
-  int waits = 0, strides = 0;
+  int waits = 0, strides = 0, scopes = 0, signals = 0;
   SimOptions large;
   large.subjects = 8;
   const SimReport sum = RunSeeds(
@@ -21,10 +21,12 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
         for (const auto& [status, times] : static_cast<WorkflowLoad&>(load).ended()) ended[status] += times;
         waits += static_cast<WorkflowLoad&>(load).waits();
         strides += static_cast<WorkflowLoad&>(load).strides();
+        scopes += static_cast<WorkflowLoad&>(load).scopes();
+        signals += static_cast<WorkflowLoad&>(load).signals();
       });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << ", waits " << waits << ", strides " << strides << "\n";
+  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;
@@ -33,6 +35,8 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(ended["FAILED"], 0);
   EXPECT_GT(ended["ROLLED_BACK"], 0);
   EXPECT_GT(waits, 0);
+  EXPECT_GT(scopes, 0);
+  EXPECT_GT(signals, 0);
   EXPECT_GT(strides, sum.subjects) << "each is compared with what the long way says";
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);

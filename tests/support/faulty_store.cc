@@ -89,6 +89,14 @@ Result<KernelStore::InboxView> FaultyStore::ReadInbox(const SubjectId& subject, 
 Result<PostAnswer> FaultyStore::Post(const InboxPost& post) {
   return Through<Result<PostAnswer>>("Post", true, [&] { return inner_.Post(post); });
 }
+Result<std::vector<AskedSubject>> FaultyStore::AskedSubjects(int max) {
+  return Through<Result<std::vector<AskedSubject>>>("AskedSubjects", false, [&] { return inner_.AskedSubjects(max); });
+}
+
+Status FaultyStore::ForgetAsked(std::span<const std::int64_t> outbox_ids) {
+  return Through<Status>("ForgetAsked", true, [&] { return inner_.ForgetAsked(outbox_ids); });
+}
+
 Result<DeliverAnswer> FaultyStore::DeliverPosts(int max) {
   return Through<Result<DeliverAnswer>>("DeliverPosts", true, [&] { return inner_.DeliverPosts(max); });
 }

@@ -51,6 +51,8 @@ class FaultyStore : public KernelStore {
   Result<InboxView> ReadInbox(const SubjectId& subject, Token token) override;
   Result<PostAnswer> Post(const InboxPost& post) override;
   Result<DeliverAnswer> DeliverPosts(int max) override;
+  Result<std::vector<AskedSubject>> AskedSubjects(int max) override;
+  Status ForgetAsked(std::span<const std::int64_t> outbox_ids) override;
   Result<CommitOutcome> Command(const CommandRequest& request, const CommandDecider& decide) override;
   Result<PostAnswer> FinishTask(const TaskReport& report) override;
   Result<SettleAnswer> SettleTasks(const std::optional<SubjectId>& subject, int max) override;

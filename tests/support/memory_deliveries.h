@@ -34,7 +34,8 @@ class MemoryDeliveries final : public delivery::DeliveryStore {
       const std::string target = std::string(delivery::ChannelName(row.channel)) + row.endpoint;
       const bool first = !std::exchange(seen[row.subject.ToString() + target], true);
       const bool full = std::count(request.full_endpoints.begin(), request.full_endpoints.end(), row.endpoint) > 0;
-      if (!first || full || row.next_attempt_at > answer.now || taken[target] >= request.each || int(answer.due.size()) >= request.max) continue;
+      if (!first || full || row.next_attempt_at > answer.now || taken[target] >= request.each || int(answer.due.size()) >= request.max)
+        continue;
       ++taken[target];
       ++row.attempts;
       row.next_attempt_at = answer.now + request.lease;
@@ -87,7 +88,8 @@ class MemoryDeliveries final : public delivery::DeliveryStore {
   }
   Result<delivery::Delivery> Retry(const ProjectId& project, const std::string& message_id) override {
     return Change(project, message_id, [&](delivery::Delivery& row) {
-      if (row.state != delivery::State::kPending || !row.held_until || *row.held_until <= clock_.Wall()) row.next_attempt_at = clock_.Wall();
+      if (row.state != delivery::State::kPending || !row.held_until || *row.held_until <= clock_.Wall())
+        row.next_attempt_at = clock_.Wall();
       row.state = delivery::State::kPending;
       row.failures = 0;
       row.ended_at.reset();

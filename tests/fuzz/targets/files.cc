@@ -1,5 +1,6 @@
 // Workflow files and templates.
 #include "shared/base/check.h"
+#include "shared/spec/expression.h"
 #include "shared/spec/loader.h"
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
@@ -48,6 +49,30 @@ void FuzzTemplate(std::string_view bytes) {
   if (!expanded) return;
   ACL_CHECK(CheckStorable(expanded->value).ok(), "what comes out can be stored");
   if (named.empty()) ACL_CHECK(expanded->value == *text, "a text without references is left alone");
+}
+
+void FuzzExpression(std::string_view bytes) {
+  ExpressionMistake mistake;
+  const auto parsed = ParseExpression(bytes, &mistake);
+  if (!parsed) {
+    ACL_CHECK(mistake.offset <= bytes.size() && !mistake.what.empty(), "a mistake says where and what");
+    return;
+  }
+  const std::string one_form = parsed->Canonical();
+  if (one_form.size() <= kMostExpressionBytes) {
+    const auto again = ParseExpression(one_form, &mistake);
+    ACL_CHECK(again && again->Canonical() == one_form, "the one form is the same expression");
+  }
+  std::set<std::string> named;
+  for (const auto& reference : parsed->References()) named.insert(std::string(FirstToken(reference.path)));
+  static const Json values = *ParseJson(R"({"a":{"b":[1,2.5,"x",null,true],"c":"{{ a.b }}"},"n":1e300,"t":" Text "})");
+  const TemplateScope scope = [&](std::string_view name) -> const Json* {
+    ACL_CHECK(named.contains(std::string(name)), "nothing is looked up that References does not name");
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : &*found;
+  };
+  const auto value = Evaluate(*parsed, scope, {.max_output_bytes = 4096, .max_work_bytes = 1 << 20});
+  if (value) ACL_CHECK(DumpJson(*value).size() < 64 * 1024, "and what it comes to is bounded");
 }
 
 }  // namespace acl::fuzz

@@ -30,8 +30,9 @@ class DeliveryStoreTest : public test::PgStoreTest {
     EXPECT_EQ(claimed.subject, run);
     for (const auto& [id, endpoint] : messages) {
       CommitItem item = Append(claimed, session_);
-      item.outbox.push_back(endpoint == "kafka" ? CloudEventMessage(run.ToString(), id, "org.example.made", "things", {{"n", 1}}, "things/1")
-                                                : WebhookMessage(run.ToString(), id, "deploy.done", endpoint, {{"z", 1}, {"a", "ü\n"}}));
+      item.outbox.push_back(endpoint == "kafka"
+                                ? CloudEventMessage(run.ToString(), id, "org.example.made", "things", {{"n", 1}}, "things/1")
+                                : WebhookMessage(run.ToString(), id, "deploy.done", endpoint, {{"z", 1}, {"a", "ü\n"}}));
       EXPECT_EQ(CommitOne(item).kind, CommitOutcome::Kind::kCommitted);
     }
     CommitItem last = Append(claimed, session_, 1, Disposition::kClose);
@@ -48,7 +49,8 @@ class DeliveryStoreTest : public test::PgStoreTest {
     return ids;
   }
   bool Ends(const std::string& id, State state, int attempt = 1, milliseconds again = {}) {
-    auto recorded = deliveries_->Record({id, {attempt, {}, milliseconds(7), 503, state == State::kDelivered ? "" : "why"}, state, 1, again});
+    auto recorded =
+        deliveries_->Record({id, {attempt, {}, milliseconds(7), 503, state == State::kDelivered ? "" : "why"}, state, 1, again});
     EXPECT_TRUE(recorded.ok()) << recorded.error();
     return recorded.ok() && *recorded;
   }
@@ -183,8 +185,12 @@ TEST_F(DeliveryStoreTest, TwoCoordinatorsAtOnceSendEachOnceInOrderAndTakeUpWhatO
   SystemClock clock;
   SystemRandom random;
   Metrics metrics;
-  const coordinator::DeliveriesOptions options{.at_once = 4, .each = 4, .period = milliseconds(1), .busy = milliseconds(1),
-                                               .lease = milliseconds(60'000), .stop_within = milliseconds(0)};
+  const coordinator::DeliveriesOptions options{.at_once = 4,
+                                               .each = 4,
+                                               .period = milliseconds(1),
+                                               .busy = milliseconds(1),
+                                               .lease = milliseconds(60'000),
+                                               .stop_within = milliseconds(0)};
   const auto work = [&](bool first, int turns) {
     PgDeliveryStore mine(store().pool());
     Deliveries one(mine, hear(first), clock, random, metrics, options);

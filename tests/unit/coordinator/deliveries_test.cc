@@ -24,8 +24,11 @@ class DeliveriesTest : public ::testing::Test {
   std::unique_ptr<Deliveries> Coordinator(DeliveriesOptions options = {}) {
     options.stop_within = milliseconds(0);
     return std::make_unique<Deliveries>(
-        store_, [this](const Delivery& message, OnAnswered done) { sent_.push_back({message, std::move(done)}); }, clock_, random_, metrics_,
-        options);
+        store_,
+        [this](const Delivery& message, OnAnswered done) {
+          sent_.push_back({message, std::move(done)});
+        },
+        clock_, random_, metrics_, options);
   }
   void Say(const std::string& id, const std::string& endpoint = "hook", SubjectId run = kRun) {
     Delivery said;

@@ -32,7 +32,8 @@ Endpoint PrivateAt(const std::string& url) { return {url, {*webhook::Key::Parse(
 
 TEST(WebhookSenders, WhateverIsAnsweredIsTheAnswerAndNoRedirectIsFollowed) {
   std::string answer;
-  SmallServer server([&](const std::string&) -> std::optional<std::string> { return answer.empty() ? std::nullopt : std::optional(answer); });
+  SmallServer server(
+      [&](const std::string&) -> std::optional<std::string> { return answer.empty() ? std::nullopt : std::optional(answer); });
   answer = SmallServer::Answer("202 Accepted", "ok");
   EXPECT_EQ(Attempt(PrivateAt(server.Url())).status, 202);
   answer = SmallServer::Answer("200 OK", std::string(200'000, 'x'));
@@ -86,7 +87,9 @@ class EndpointsFile : public ::testing::Test {
 };
 
 TEST_F(EndpointsFile, SaysWhereTheyAre) {
-  const auto read = Read("# a comment\nhooks https://hooks.example.com/x?y=1 sign=billing\n\nlocal http://127.0.0.1:9000/ sign=billing private\nopen https://example.org/\n");
+  const auto read = Read(
+      "# a comment\nhooks https://hooks.example.com/x?y=1 sign=billing\n\nlocal http://127.0.0.1:9000/ sign=billing private\nopen "
+      "https://example.org/\n");
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(read->size(), 3u);
   EXPECT_EQ(read->at("hooks").keys.size(), 1u);
@@ -96,13 +99,14 @@ TEST_F(EndpointsFile, SaysWhereTheyAre) {
 }
 
 TEST_F(EndpointsFile, NamesTheLineAndQuotesNothingOfIt) {
-  for (const auto& [line, why] : std::map<std::string, std::string>{{"hooks", "no URL"},
-                                                                    {"ho/oks https://example.org/", "a name is"},
-                                                                    {"hooks http://topsecret.example.org/", "plain http only with 'private'"},
-                                                                    {"hooks ftp://topsecret.example.org/ private", "not an http or https URL"},
-                                                                    {"hooks https://topsecret.example.org/ sign=nobody", "has no key"},
-                                                                    {"hooks https://topsecret.example.org/ sign=billing", "signs nothing for this host"},
-                                                                    {"hooks https://topsecret.example.org/ twice", "neither sign=KEY"}}) {
+  for (const auto& [line, why] :
+       std::map<std::string, std::string>{{"hooks", "no URL"},
+                                          {"ho/oks https://example.org/", "a name is"},
+                                          {"hooks http://topsecret.example.org/", "plain http only with 'private'"},
+                                          {"hooks ftp://topsecret.example.org/ private", "not an http or https URL"},
+                                          {"hooks https://topsecret.example.org/ sign=nobody", "has no key"},
+                                          {"hooks https://topsecret.example.org/ sign=billing", "signs nothing for this host"},
+                                          {"hooks https://topsecret.example.org/ twice", "neither sign=KEY"}}) {
     const auto read = Read("\n" + line + "\n");
     ASSERT_FALSE(read.ok()) << line;
     EXPECT_THAT(read.message(), HasSubstr(why)) << line;

@@ -22,9 +22,10 @@ WorkflowSpec PublishingSpec(const std::string& steps, const std::string& more = 
 }
 
 TEST(Publish, SaysItInTheCommitThatCompletesIt) {
-  RunDriver run(PublishingSpec("  - {name: a, capability: do.pure}\n"
-                               "  - {name: tell, publish: {event: deploy.done, to: hooks, data: {what: '{{a.v}}', n: 1}}}\n"
-                               "  - {name: b, capability: do.effect}\n"));
+  RunDriver run(
+      PublishingSpec("  - {name: a, capability: do.pure}\n"
+                     "  - {name: tell, publish: {event: deploy.done, to: hooks, data: {what: '{{a.v}}', n: 1}}}\n"
+                     "  - {name: b, capability: do.effect}\n"));
   run.Claim();
   run.Pump();
   run.Finish("a", Ok({{"v", "x"}}));
@@ -56,8 +57,9 @@ TEST(Publish, ACloudEventGoesIntoItsTopic) {
 }
 
 TEST(Publish, EachItemSaysItsOwnUnderItsOwnId) {
-  RunDriver run(PublishingSpec("  - name: each\n    foreach: [x, y]\n    steps:\n"
-                               "      - {name: tell, publish: {event: e, to: hooks, data: '{{item}}'}}\n"));
+  RunDriver run(
+      PublishingSpec("  - name: each\n    foreach: [x, y]\n    steps:\n"
+                     "      - {name: tell, publish: {event: e, to: hooks, data: '{{item}}'}}\n"));
   run.Claim();
   ASSERT_EQ(run.outbox.size(), 2u);
   EXPECT_NE(Json::parse(run.outbox[0].payload)["id"], Json::parse(run.outbox[1].payload)["id"]);
@@ -65,11 +67,11 @@ TEST(Publish, EachItemSaysItsOwnUnderItsOwnId) {
 }
 
 TEST(Publish, WhatMakesNoMessageFailsTheStep) {
-  for (const auto& [said, why] : std::map<std::string, std::string>{
-           {"{event: '{{e}}', to: hooks}", "'event' is \"no good\""},
-           {"{event: e, to: '{{to}}'}", "'to' is 7; it must be"},
-           {"{event: e, to: hooks, data: '{{long}}'}", "send where it lies instead"},
-           {"{event: e, to: hooks, data: '{{nobody}}'}", "nobody"}}) {
+  for (const auto& [said, why] :
+       std::map<std::string, std::string>{{"{event: '{{e}}', to: hooks}", "'event' is \"no good\""},
+                                          {"{event: e, to: '{{to}}'}", "'to' is 7; it must be"},
+                                          {"{event: e, to: hooks, data: '{{long}}'}", "send where it lies instead"},
+                                          {"{event: e, to: hooks, data: '{{nobody}}'}", "nobody"}}) {
     WorkflowSpec spec = PublishingSpec("  - {name: tell, publish: " + said + "}\n",
                                        "initial_state: {e: no good, to: 7, long: '" + std::string(kMostPublishedBytes, 'x') + "'}\n");
     spec.effects_need_values = true;  // as it is submitted
@@ -82,15 +84,15 @@ TEST(Publish, WhatMakesNoMessageFailsTheStep) {
 }
 
 TEST(Publish, TheLoaderSaysWhatIsWrong) {
-  for (const auto& [said, why] : std::map<std::string, std::string>{
-           {"publish: {event: e}", "needs 'to' or 'kafka', and not both"},
-           {"publish: {event: e, to: a, kafka: b}", "needs 'to' or 'kafka', and not both"},
-           {"publish: {to: a}", "has no 'event'"},
-           {"publish: {event: 'a b', to: a}", "must be 1 to 200 letters"},
-           {"publish: {event: e, kafka: 'a/b'}", "must be 1 to 100 letters"},
-           {"publish: everything", "must be a map"},
-           {"step_type: PUBLISH", "has no 'publish'"},
-           {"wait: 1s, publish: {event: e, to: a}", "only a PUBLISH step has 'publish'"}}) {
+  for (const auto& [said, why] :
+       std::map<std::string, std::string>{{"publish: {event: e}", "needs 'to' or 'kafka', and not both"},
+                                          {"publish: {event: e, to: a, kafka: b}", "needs 'to' or 'kafka', and not both"},
+                                          {"publish: {to: a}", "has no 'event'"},
+                                          {"publish: {event: 'a b', to: a}", "must be 1 to 200 letters"},
+                                          {"publish: {event: e, kafka: 'a/b'}", "must be 1 to 100 letters"},
+                                          {"publish: everything", "must be a map"},
+                                          {"step_type: PUBLISH", "has no 'publish'"},
+                                          {"wait: 1s, publish: {event: e, to: a}", "only a PUBLISH step has 'publish'"}}) {
     const Loaded loaded = Publishes("  - {name: tell, " + said + "}\n");
     std::string all;
     for (const Finding& finding : loaded.findings)

@@ -80,18 +80,24 @@ StepResult Ends(StepResult::Outcome outcome) {
 SubjectId RunDriver::RunId() { return *SubjectId::Parse("01890000-0000-7000-8000-000000000001"); }
 
 RunDriver::RunDriver(WorkflowSpec spec, CreateRequest request) : kind(MakeWorkflowKind(TestCapabilities())) {
-  request.subject = RunId();
+  if (request.subject == SubjectId{}) request.subject = RunId();
   auto item = MakeCreateItem(*kind, spec, std::move(request));
   if (!item) {
     ADD_FAILURE() << item.error();
     return;
   }
-  created = *item;
-  events = item->events;
+  Begin(std::move(*item));
+}
+
+RunDriver::RunDriver(CreateItem item) : kind(MakeWorkflowKind(TestCapabilities())) { Begin(std::move(item)); }
+
+void RunDriver::Begin(CreateItem item) {
+  created = std::move(item);
+  events = created.events;
   Json payload = *ParseJson(*events[0].payload);
   EXPECT_TRUE(state.Apply(payload["state_delta"]).ok());
   EXPECT_EQ(ToHex(state.Root()), payload["state_root"]);
-  EXPECT_EQ(state.Root(), item->state_root);
+  EXPECT_EQ(state.Root(), created.state_root);
   replayed_ = state;
 }
 
@@ -129,7 +135,6 @@ void RunDriver::Decide(const Input& input) {
   for (const std::string& id : decision.timers_cleared) timers.erase(id);
   for (const TimerRow& timer : decision.timers_set) timers[timer.timer_id] = timer.fire_at;
   compensations.insert(compensations.end(), decision.compensations.begin(), decision.compensations.end());
-  outbox.insert(outbox.end(), decision.outbox.begin(), decision.outbox.end());
   cancelled = decision.cancel_steps;
   if (decision.cancel_all) cancelled.emplace_back("*");
   for (const TaskRow& task : decision.tasks) EXPECT_TRUE(tasks.emplace(task.step_id, task).second) << task.step_id << " is out already";
@@ -139,6 +144,7 @@ void RunDriver::Decide(const Input& input) {
     EXPECT_TRUE(tasks.contains(task.step_id) && tasks[task.step_id].attempt_id == task.attempt_id) << task.step_id << " is not out";
   }
   if (decision.listing) listing = decision.listing;
+  outbox.insert(outbox.end(), decision.outbox.begin(), decision.outbox.end());
 }
 
 int RunDriver::NextAttempt(const std::string& step_id) { return ++attempt_counts_[step_id]; }

@@ -39,6 +39,7 @@ struct Started {
 class RunDriver {
  public:
   explicit RunDriver(WorkflowSpec spec, CreateRequest request = {});
+  explicit RunDriver(CreateItem item);
   static SubjectId RunId();
 
   // -- what happens to the run
@@ -77,15 +78,16 @@ class RunDriver {
   std::map<std::string, int> completions;  // step id -> attempt id
   std::map<std::string, WallTime> timers;
   std::vector<CompensationRow> compensations;
-  std::vector<OutboxRow> outbox;         // all that was said
   std::vector<std::string> calls;        // step ids, in the order their attempts started
   std::map<std::string, TaskRow> tasks;  // that are out, by step id
   std::vector<std::string> wanted_back;  // tasks, by the last decision
   std::vector<std::string> cancelled;    // what the last decision wanted stopped; "*" for everything
   std::optional<ListingChange> listing;
+  std::vector<OutboxRow> outbox;  // all that was said
   CreateItem created;
 
  private:
+  void Begin(CreateItem item);
   void Decide(const Input& input);
   void Append(const EventDraft& draft);
   int NextAttempt(const std::string& step_id);

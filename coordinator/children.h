@@ -1,0 +1,13 @@
+#pragma once
+// Makes the runs that other runs ask for (shared/kernel/create.h): children of CHILD steps, and runs that undo such children. What cannot be
+// made is said to who asked, as the end of the child.
+
+#include "coordinator/duties.h"
+#include "coordinator/run_maker.h"
+
+namespace acl::coordinator {
+
+// One look: how many were asked for. An error of one that may go away leaves it for the next look.
+Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int max);
+
+}  // namespace acl::coordinator
