@@ -99,6 +99,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddWorkflowStatus(workflow, session);
   AddWorkflowActs(workflow, session);
   AddScheduleCommands(app.get(), session);
+  AddDeliveryCommands(app.get(), session);
   AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);

@@ -21,7 +21,7 @@ struct DevOptions {
   bool no_migrate = false;
 };
 
-using Settings = std::map<std::string, std::string>;
+using ServerSettings = std::map<std::string, std::string>;
 
 // The children share one process group of their own: a Ctrl-C of the terminal reaches only us, so that each child gets one signal and
 // drains (a second one would stop it at once).
@@ -34,7 +34,7 @@ class ChildProcesses {
   }
   ~ChildProcesses() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-  Status Start(const std::string& name, const std::string& program, const Settings& settings) {
+  Status Start(const std::string& name, const std::string& program, const ServerSettings& settings) {
     SpawnOptions options;
     options.argv = {program};
     options.environment = settings;
@@ -117,11 +117,11 @@ void RunDev(Session* session, const DevOptions& options) {
   }
   const std::filesystem::path folder = std::filesystem::path(session->world.executable).parent_path();
   const std::string api = "127.0.0.1:" + std::to_string(options.port), bell = "127.0.0.1:" + std::to_string(options.port + 1);
-  const Settings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
+  const ServerSettings common = {{"ACL_DATABASE_URL", database}, {"ACL_DEV_MODE", "true"}};
   // As ./dev up has it, unless the environment says otherwise.
-  const Settings programs = ::getenv("ACL_ALLOWED_PROGRAMS") ? Settings() : Settings{{"ACL_ALLOWED_PROGRAMS", "@dev"}};
+  const ServerSettings programs = ::getenv("ACL_ALLOWED_PROGRAMS") ? ServerSettings() : ServerSettings{{"ACL_ALLOWED_PROGRAMS", "@dev"}};
   ChildProcesses children;
-  auto with = [&](Settings more) {
+  auto with = [&](ServerSettings more) {
     more.insert(common.begin(), common.end());
     return more;
   };
@@ -131,7 +131,7 @@ void RunDev(Session* session, const DevOptions& options) {
   const bool ready = started.ok() && AwaitReady(session, &children, "http://" + api, &ended);
   for (int n = 1; ready && started.ok() && n <= options.workers; ++n) {
     const std::string name = "dev-worker-" + std::to_string(n);
-    Settings own = {{"ACL_WORKER_NAME", name},
+    ServerSettings own = {{"ACL_WORKER_NAME", name},
                     {"ACL_COORDINATORS", bell},
                     {"ACL_WORK_DIR", (std::filesystem::path(options.work_dir) / name).string()},
                     {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};

@@ -114,6 +114,10 @@ struct App::Parts {
   std::unique_ptr<HttpServer> server;
   std::unique_ptr<LoopLeases> leases;
   std::unique_ptr<kafka::RelaySender> sender;  // queue_driver kafka
+  std::unique_ptr<kafka::Producer> events;     // the same, for CloudEvents
+  std::unique_ptr<WebhookSender> webhooks;
+  std::unique_ptr<KafkaSender> cloud_events;
+  std::unique_ptr<Deliveries> deliveries;
   std::vector<std::unique_ptr<Duty>> duties;
   Duty* schedules = nullptr;  // of `duties`: looks at once when a schedule is new or changed here
   Duty* projects = nullptr;   // of `duties`: looks when something was posted to one
@@ -176,7 +180,8 @@ struct App::Parts {
                          metrics.counter(names::kRunsCreated),
                          &served,
                          desk.get(),
-                         transfers.get()};
+                         transfers.get(),
+                         backend.deliveries.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -237,8 +242,24 @@ struct App::Parts {
     const std::string client_id = "acl-coordinator";
     auto client = kafka::MakeClientSettings(fleet, client_id);
     if (!client) return client.error();
+    events = std::make_unique<kafka::Producer>(kafka::Producer::Options{.settings = *client, .max_queued = 1'000});
+    if (auto status = events->Start(); !status) return status;
     sender = std::make_unique<kafka::RelaySender>(fleet, std::move(*client), clock, kafka::HopSpans(tracer, clock, client_id));
     return sender->Start();
+  }
+
+  Status MakeDeliveries() {
+    if (!backend.deliveries) return {};
+    auto endpoints = OpenEndpoints(settings.webhook_endpoints_file, settings.webhook_keys_file);
+    if (!endpoints) return endpoints.error();
+    webhooks = std::make_unique<WebhookSender>(std::move(*endpoints), clock);
+    cloud_events = std::make_unique<KafkaSender>(events.get(), settings.kafka_prefix);
+    const auto send = [this](const delivery::Delivery& message, OnAnswered done) {
+      if (message.channel == delivery::Channel::kKafka) return cloud_events->Send(message, std::move(done));
+      webhooks->Send(message, std::move(done));
+    };
+    deliveries = std::make_unique<Deliveries>(*backend.deliveries, send, clock, random, metrics);
+    return {};
   }
 
   void MakeDuties() {
@@ -253,6 +274,7 @@ struct App::Parts {
     DutyPlan plan{settings.timers,        settings.reap,
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
                   settings.content_grace, {}};
+    plan.deliveries = deliveries.get();
     if (desk) plan.projects = &desk->commands();
     if (sender) {
       plan.send = [this](const StepMessage& message, int times, bool alone, RelayOptions::Done done) {
@@ -323,6 +345,7 @@ struct App::Parts {
     for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();
     if (sender) sender->Stop();
+    if (events) events->Stop();
     feed.Stop();  // streams end and whoever waits is answered, so that the server can
     creator.Stop();
     ends.Stop();
@@ -349,6 +372,10 @@ Status App::Start() {
   if (auto status = parts.StartSender(); !status) {
     parts.StopAll();
     return Error{status.code(), "queue: " + status.message()};
+  }
+  if (auto status = parts.MakeDeliveries(); !status) {
+    parts.StopAll();
+    return status;
   }
   parts.MakeDuties();
   if (auto status = parts.creator.Start(); !status) return status;

@@ -7,6 +7,7 @@
 
 #include "coordinator/database_watch.h"
 #include "shared/config/settings.h"
+#include "shared/delivery/store.h"
 #include "shared/kernel/project_names.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
@@ -24,6 +25,7 @@ struct Backend {
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
   std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
+  std::unique_ptr<delivery::DeliveryStore> deliveries;  // as queries; null: nothing is sent to the outside
   std::unique_ptr<ProjectNames> project_names;         // as queries; null: there are no projects
   std::unique_ptr<CoordinatorStore> coordinators;      // as queries; null: this one is not announced
   std::unique_ptr<memory::Memory> memory;              // null: none is configured
@@ -37,6 +39,7 @@ struct Backend {
     coordinators.reset();
     keys.reset();
     schedules.reset();
+    deliveries.reset();
     project_names.reset();
     queries.reset();
   }

@@ -17,6 +17,9 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   duties.push_back({"ready", std::move(ready.turn), std::move(ready.forget)});
   duties.push_back({"bookkeeper", BookkeeperTurn(context, schedules.maker.kind, plan.unserved), {}});
   duties.push_back({"posts", PostsTurn(context, schedules.maker, plan.posts), {}});
+  if (plan.deliveries != nullptr) {
+    duties.push_back({"deliveries", [all = plan.deliveries] { return all->Turn(); }, [all = plan.deliveries] { all->Lost(); }});
+  }
   if (plan.projects != nullptr) {
     duties.push_back(
         {kProjectsDuty, SettleTurn(context, *plan.projects, std::string(project::kKindName), project::kProjectQueue, plan.settle), {}});

@@ -2,6 +2,7 @@
 // Which duties a coordinator has, and their turns: one list for the process (app.cc) and for the simulator.
 
 #include "coordinator/commands/command_service.h"
+#include "coordinator/deliveries/deliveries.h"
 #include "coordinator/relay.h"
 #include "coordinator/schedules.h"
 
@@ -18,6 +19,7 @@ struct DutyPlan {
   CommandService* projects = nullptr;
   milliseconds settle{3'000};
   milliseconds posts{3'000};  // how often to look for what subjects say to each other
+  Deliveries* deliveries = nullptr;  // null: nothing is sent to the outside
 };
 
 struct PlannedDuty {

@@ -16,6 +16,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
+  AddDeliveryRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);
   if (api.projects != nullptr) AddProjectRoutes(router, api);

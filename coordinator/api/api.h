@@ -8,6 +8,7 @@
 
 #include "shared/base/uuid7.h"
 #include "shared/capability/capability.h"
+#include "shared/delivery/store.h"
 #include "shared/http/router.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
@@ -64,6 +65,7 @@ struct ApiContext {
   QueueWatch* queues = nullptr;                                  // null: nobody says which queues have workers
   ProjectDesk* projects = nullptr;                               // null: there are none
   ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
+  delivery::DeliveryStore* deliveries = nullptr;                 // null: nothing is sent to the outside
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
@@ -80,6 +82,7 @@ void AddActionRoutes(Router& router, const ApiContext& api);           // cancel
 void AddJournalRoutes(Router& router, const ApiContext& api);          // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);          // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);         // /v1/schedules
+void AddDeliveryRoutes(Router& router, const ApiContext& api);         // /v1/deliveries
 void AddTaskRunRoutes(Router& router, const ApiContext& api);          // /v1/projects/{project}/tasks/{task_id}/runs
 void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/projects
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import

@@ -323,6 +323,9 @@ class HttpClient::Loop {
 
   void OnEnded(HttpExchange& exchange, CURLcode code) {
     if (exchange.too_large) {
+      long status = 0;
+      ::curl_easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE, &status);
+      exchange.answer.status = int(status);
       EndWith(exchange, End::kTooLarge,
               fmt::format("the answer is larger than allowed ({} bytes of body, {} of headers)", config_.max_body_bytes,
                           config_.max_header_bytes));

@@ -40,7 +40,7 @@ struct HttpAnswer {
     kStopped,
     kTooLarge,  // an answer over the caps
   } end = End::kAnswered;
-  int status = 0;
+  int status = 0;       // of kTooLarge too, if it is known
   HttpHeaders headers;  // of the last answer, in order; repeated ones joined with ", "
   std::string body;
   std::string error;  // of every end but kAnswered

@@ -58,6 +58,8 @@ struct Settings {
   std::string jaeger_url;  // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
+  std::string webhook_endpoints_file;  // empty: there are none
+  std::string webhook_keys_file;       // of workers too; empty: none
   std::string memory_url;         // empty: no external memory
   std::string memory_token_file;  // empty: no token is sent
   std::string memory_ca_file;     // empty: the system's
@@ -81,7 +83,6 @@ struct Settings {
   std::vector<std::string> http_allowed_hosts;  // empty: every public one
   std::string http_ca_file;                     // empty: the system's
   std::int64_t http_max_body_bytes = 4 << 20;
-  std::string webhook_keys_file;          // empty: none
   std::int64_t exec_memory_bytes = 0;     // 0: no limit
   int exec_at_once = 0;                   // 0: four for each processor
   std::vector<std::string> readable_env;  // empty: the standard list

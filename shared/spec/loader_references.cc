@@ -23,6 +23,7 @@ bool RunsCapability(const StepSpec& step) {
 std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
   if (step.wait) return {kWaitOutput};
   if (step.signal) return {"received", "payload"};
+  if (step.publish) return {kPublishOutput};
   if (step.child) return {};
   if (step.foreach) return {"results", "count", "failed"};
   if (!step.cases.empty()) return {"branch"};
@@ -160,6 +161,7 @@ class ReferenceCheck {
       const StepSpec& step = spec_.steps[static_cast<std::size_t>(index)];
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
+      if (step.publish) CheckPublish(step, index);
       if (step.child) Check(step.child->inputs, {index, false, "'child' of step '" + step.name + "'", step.mark, !spec_.lenient_templates});
       CheckExpressions(step, index);
       const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;
@@ -199,6 +201,12 @@ class ReferenceCheck {
     Check(step.signal->name, place);
     if (step.signal->timeout) Check(*step.signal->timeout, place);
     if (step.signal->default_payload) Check(*step.signal->default_payload, place);
+  }
+
+  void CheckPublish(const StepSpec& step, int index) {
+    const Place place{index, false, "'publish' of step '" + step.name + "'", step.mark, !spec_.lenient_templates};
+    const PublishSpec& said = *step.publish;
+    Check(Json::array({said.event, said.endpoint, said.topic, said.subject, said.data}), place);
   }
 
   bool Fails(const std::string& capability) const {

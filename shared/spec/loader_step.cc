@@ -77,6 +77,7 @@ StepType ReadType(Reader* reader, const Fields& fields) {
   if (fields.Get("child")) return StepType::kChild;
   if (fields.Get("wait")) return StepType::kWait;
   if (fields.Get("wait_for_signal")) return StepType::kSignal;
+  if (fields.Get("publish")) return StepType::kPublish;
   if (fields.Get("steps")) return StepType::kParallel;
   for (std::string_view key : {"if", "condition", "then"})
     if (fields.Get(key)) return StepType::kCondition;
@@ -119,7 +120,8 @@ const std::vector<std::string_view>& StepKeys() {
                                                      "fail",
                                                      "child",
                                                      "wait",
-                                                     "wait_for_signal"};
+                                                     "wait_for_signal",
+                                                     "publish"};
   return keys;
 }
 
@@ -261,6 +263,7 @@ class StepReader {
     if (const SourceNode* node = fields.Get("approval_config")) step->extra["approval_config"] = ToJson(*node);
     Misplaced(fields, owner, *step);
     if (step->type == StepType::kWait) return ReadWait(reader_, fields, owner, step);
+    if (step->type == StepType::kPublish) return ReadPublish(reader_, fields, owner, step);
     if (step->type == StepType::kSignal) return ReadSignal(reader_, fields, owner, step);
     if (step->type == StepType::kChild) return ReadChild(reader_, fields, owner, step);
     ReadScope(reader_, fields, owner, children != nullptr, step);
@@ -289,6 +292,7 @@ class StepReader {
     static const Rule kRules[] = {
         {"wait", "misplaced-wait", "a WAIT step", {StepType::kWait}, "let a step of its own wait, before or behind it"},
         {"wait_for_signal", "misplaced-signal", "a SIGNAL step", {StepType::kSignal}, "let a step of its own wait, before or behind it"},
+        {"publish", "misplaced-publish", "a PUBLISH step", {StepType::kPublish}, "let a step of its own say it, before or behind it"},
         {"steps",
          "misplaced-steps",
          "a PARALLEL, SEQUENCE or FOREACH step",

@@ -110,6 +110,13 @@ void AddScopes(const StepSpec& step, Json& out) {
     if (step.signal->default_payload) signal["default"] = *step.signal->default_payload;
     out["signal"] = std::move(signal);
   }
+  if (step.publish) {
+    Json said = {{"event", step.publish->event}, {"data", step.publish->data}};
+    if (!step.publish->endpoint.empty()) said["to"] = step.publish->endpoint;
+    if (!step.publish->topic.empty()) said["kafka"] = step.publish->topic;
+    if (!step.publish->subject.empty()) said["subject"] = step.publish->subject;
+    out["publish"] = std::move(said);
+  }
   if (step.child) out["child"] = {{"workflow", step.child->workflow}, {"inputs", step.child->inputs}};
   if (step.max_concurrent > 0) out["max_concurrent"] = step.max_concurrent;
   if (step.fail_wait) out["fail_wait"] = true;
@@ -161,6 +168,16 @@ SignalSpec SignalFrom(const Json& json) {
   return out;
 }
 
+PublishSpec PublishFrom(const Json& json) {
+  PublishSpec out;
+  out.event = json.at("event").get<std::string>();
+  out.endpoint = Take<std::string>(json, "to", "");
+  out.topic = Take<std::string>(json, "kafka", "");
+  out.subject = Take<std::string>(json, "subject", "");
+  out.data = json.at("data");
+  return out;
+}
+
 void ScopesFrom(const Json& json, StepSpec* out) {
   out->parent = Take(json, "parent", -1);
   out->branch = Take(json, "branch", 0);
@@ -168,6 +185,7 @@ void ScopesFrom(const Json& json, StepSpec* out) {
   out->cases = Take<std::vector<std::string>>(json, "cases", {});
   if (out->type == StepType::kForeach) out->foreach = ForeachFrom(json.at("foreach"));
   if (out->type == StepType::kSignal) out->signal = SignalFrom(json.at("signal"));
+  if (out->type == StepType::kPublish) out->publish = PublishFrom(json.at("publish"));
   if (out->type == StepType::kChild)
     out->child = ChildSpec{json.at("child").at("workflow").get<std::string>(), TakeJson(json.at("child"), "inputs", Json::object())};
   out->max_concurrent = Take(json, "max_concurrent", 0);
@@ -259,7 +277,7 @@ namespace {
 // The oldest version that can say it: programs that know no newer one read it too.
 int VersionOf(const WorkflowSpec& spec) {
   const bool flat = std::all_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.child && step.type != StepType::kParallel;
+    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child && step.type != StepType::kParallel;
   });
   return flat ? 2 : kSpecSchemaVersion;
 }

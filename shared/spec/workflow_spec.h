@@ -27,10 +27,11 @@ enum class StepType {
   kWait,
   kSequence,
   kSignal,
+  kPublish,
 };
 inline constexpr StepType kStepTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
                                           StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait,
-                                          StepType::kSequence,     StepType::kSignal};
+                                          StepType::kSequence,     StepType::kSignal,        StepType::kPublish};
 std::string_view StepTypeName(StepType type);  // "ACTION", "HUMAN_APPROVAL" ...
 
 // 1-based place in the file; 0 = none.
@@ -76,6 +77,19 @@ struct SignalSpec {
   std::optional<Json> default_payload;     // what it goes on with when the time has passed; none: it fails then
 };
 
+// What a PUBLISH step says to the outside: by a webhook to an endpoint that the fleet's operator named, or as a CloudEvent into a topic.
+struct PublishSpec {                // all of it may hold templates
+  std::string event;                // its type
+  std::string endpoint, topic;      // one of them
+  std::string subject;              // of a CloudEvent; empty: none
+  Json data = Json::object();
+};
+inline constexpr std::string_view kPublishOutput = "message_id";
+inline constexpr std::string_view kEventTypeForms = "must be 1 to 200 letters, digits, '.', '_', '-', '/' and ':'";
+inline constexpr std::string_view kEndpointForms = "must be 1 to 100 letters, digits, '.', '_' and '-'";
+bool IsEventType(std::string_view text);
+bool IsEndpointOrTopic(std::string_view text);
+
 // What a FOREACH step does once for each item. Its body is the steps whose `parent` it is.
 struct ForeachSpec {
   Json list;                 // a list, a template, or an expression that gives one (expression.h)
@@ -119,6 +133,7 @@ struct StepSpec {
   std::vector<std::string> cases;     // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
   std::optional<ForeachSpec> foreach; // of a FOREACH step, always
   std::optional<SignalSpec> signal;   // of a SIGNAL step, always
+  std::optional<PublishSpec> publish; // of a PUBLISH step, always
   std::optional<ChildSpec> child;     // of a CHILD step, always
   int max_concurrent = 0;             // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
   bool fail_wait = false;             // of the same: what else runs in it ends first when one of them fails

@@ -44,6 +44,10 @@ inline const MetricDef kRunsCreated{"acl_runs_created_total", "runs that this pr
 inline const MetricDef kRunsEnded{"acl_runs_ended_total",
                                   "runs whose end this process committed, by how they ended: completed failed rolled_back cancelled"};
 inline const MetricDef kOutboxOldest{"acl_outbox_oldest_seconds", "how long the oldest unsent message has waited in the outbox, seconds"};
+inline const MetricDef kDeliveries{"acl_deliveries_total", "attempts to send messages to the outside by outcome: delivered failed dead"};
+inline const MetricDef kDeliveriesNow{"acl_deliveries", "messages to the outside by state: pending, or dead (at most 10000 are counted)"};
+inline const MetricDef kDeliveriesOldest{"acl_deliveries_oldest_seconds",
+                                         "how long the oldest message to the outside that is not delivered has waited, seconds"};
 inline const MetricDef kSuspects{
     "acl_suspects",
     "runs and tasks that died with two workers or more without progress, by state: waiting for a worker of their own, or held"};
@@ -124,6 +128,9 @@ inline std::vector<const MetricDef*> All() {
           &kRunsCreated,
           &kRunsEnded,
           &kOutboxOldest,
+          &kDeliveries,
+          &kDeliveriesNow,
+          &kDeliveriesOldest,
           &kSuspects,
           &kSteps,
           &kStepTime,

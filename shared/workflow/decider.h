@@ -94,6 +94,9 @@ class Decider {
   void SignalTimer(const InboxInput& input, const std::string& step_id, std::optional<WallTime> fire_at);
   void TakeSignal(const Instance& instance, const std::string& name, std::int64_t number, Json facts);
 
+  // -- PUBLISH steps (decide_publish.cc)
+  void Publish(const Instance& instance);
+
   // -- WAIT steps (decide_wait.cc)
   // Those among `steps` that an older program left among the ready ones.
   void BeginWaits(const std::vector<int>& steps);

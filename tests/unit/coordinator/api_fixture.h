@@ -21,6 +21,7 @@
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/memory_project_names.h"
+#include "tests/support/memory_deliveries.h"
 #include "tests/support/memory_schedules.h"
 
 namespace acl::coordinator {
@@ -60,6 +61,7 @@ class ApiFixture : public ::testing::Test {
                                                    {},
                                                    bell,
                                                    metrics_.counter({"hits", "help"})});
+    api_->deliveries = &deliveries_;
     api_->projects = &projects_;
     api_->transfers = &transfers_;
     AddApiRoutes(router_, *api_);
@@ -169,6 +171,7 @@ class ApiFixture : public ::testing::Test {
   RunCreator creator_{store_, [this](const std::string& queue) { bell_.RingWork(queue); }};
   EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
+  test::MemoryDeliveries deliveries_{clock_};
   test::MemoryProjectNames project_names_{queries_, clock_};
   std::shared_ptr<const CommandKind> project_kind_ = project::MakeProjectKind();
   StoreDesk projects_{store_, queries_, project_names_, *project_kind_, ids_};
