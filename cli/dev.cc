@@ -132,9 +132,9 @@ void RunDev(Session* session, const DevOptions& options) {
   for (int n = 1; ready && started.ok() && n <= options.workers; ++n) {
     const std::string name = "dev-worker-" + std::to_string(n);
     ServerSettings own = {{"ACL_WORKER_NAME", name},
-                    {"ACL_COORDINATORS", bell},
-                    {"ACL_WORK_DIR", (std::filesystem::path(options.work_dir) / name).string()},
-                    {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
+                          {"ACL_COORDINATORS", bell},
+                          {"ACL_WORK_DIR", (std::filesystem::path(options.work_dir) / name).string()},
+                          {"ACL_ALLOW_PRIVATE_NETWORKS", "true"}};
     own.insert(programs.begin(), programs.end());
     started = children.Start(name, (folder / "acl-worker").string(), with(std::move(own)));
   }

@@ -64,7 +64,8 @@ std::string WhatOf(const Json& step) {
   if (step.contains("items")) {
     const Json& items = step["items"];
     const std::string failed = TextOf(items, "failed");
-    return type + ", " + TextOf(items, "ended") + " of " + TextOf(items, "total") + " items" + (failed == "0" ? "" : ", " + failed + " failed");
+    return type + ", " + TextOf(items, "ended") + " of " + TextOf(items, "total") + " items" +
+           (failed == "0" ? "" : ", " + failed + " failed");
   }
   for (const char* more : {"branch", "signal", "child"})
     if (std::string text = TextOf(step, more); !text.empty()) return type + " " + text;
@@ -108,8 +109,8 @@ bool PrintSteps(Session* session, const Json& run) {
     const std::string ended = TextOf(step, "completed_at"), error = TextOf(step, "error");
     errors |= !error.empty();
     assumed |= step.value("activity", Json::object()).value("assumed", false);
-    table.Add({std::string(std::size_t(2 * depth), ' ') + Cut(label, 40), Cell(word, session->Paint(StatusColour(word), word)), attempts, token, ShortTime(ended),
-               Took(TextOf(step, "started_at"), ended), WhatOf(step), Cut(error, 70)});
+    table.Add({std::string(std::size_t(2 * depth), ' ') + Cut(label, 40), Cell(word, session->Paint(StatusColour(word), word)), attempts,
+               token, ShortTime(ended), Took(TextOf(step, "started_at"), ended), WhatOf(step), Cut(error, 70)});
   }
   if (!table.empty()) session->Write("\n" + table.Text());
   if (assumed)

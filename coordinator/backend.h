@@ -24,11 +24,11 @@ struct Backend {
   std::unique_ptr<KernelStore> store;
   std::unique_ptr<Queries> queries;  // may read through the store: destroyed first
   std::unique_ptr<KeyStore> keys;
-  std::unique_ptr<schedule::ScheduleStore> schedules;  // as queries
+  std::unique_ptr<schedule::ScheduleStore> schedules;   // as queries
   std::unique_ptr<delivery::DeliveryStore> deliveries;  // as queries; null: nothing is sent to the outside
-  std::unique_ptr<ProjectNames> project_names;         // as queries; null: there are no projects
-  std::unique_ptr<CoordinatorStore> coordinators;      // as queries; null: this one is not announced
-  std::unique_ptr<memory::Memory> memory;              // null: none is configured
+  std::unique_ptr<ProjectNames> project_names;          // as queries; null: there are no projects
+  std::unique_ptr<CoordinatorStore> coordinators;       // as queries; null: this one is not announced
+  std::unique_ptr<memory::Memory> memory;               // null: none is configured
   DatabaseWatch::Probe probe;
   Status sound;  // an error: the settings cannot work, do not start
 

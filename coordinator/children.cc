@@ -30,7 +30,8 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
   workflow::CreateRequest request = RequestOf(asked, *said);
   if (const auto undone = SubjectId::Parse(said->value("undo_of", ""))) {
     request.labels["undo_of"] = undone->ToString();
-    auto state = ReadStateOf(context.queries, context.store, *undone, [](std::size_t) { return Status(); }, [](std::size_t) {});
+    auto state = ReadStateOf(
+        context.queries, context.store, *undone, [](std::size_t) { return Status(); }, [](std::size_t) {});
     if (!state) return state.error();
     return workflow::MakeUndoItem(maker.kind, *state, std::move(request));
   }
@@ -49,8 +50,9 @@ bool IsFinal(Code code) { return code == Code::kInvalid || code == Code::kNotFou
 
 Status TellAsker(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const std::string& why) {
   const auto said = ParseJson(asked.payload, kStoredJson);
-  const Json ended = {{"from", asked.subject.ToString()},
-                      {"said", {{"step_id", said ? said->value("step_id", "") : ""}, {"status", "FAILED"}, {"error", "it could not be made: " + why}}}};
+  const Json ended = {
+      {"from", asked.subject.ToString()},
+      {"said", {{"step_id", said ? said->value("step_id", "") : ""}, {"status", "FAILED"}, {"error", "it could not be made: " + why}}}};
   InboxPost post;
   post.subject = asked.sender;
   post.id = maker.ids.New<InboxId>();
@@ -74,11 +76,14 @@ Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int 
     Status made = item ? Status() : Status(item.error());
     if (item) {
       auto created = context.store.Create({&*item, 1});
-      if (!created) made = created.error();
-      else if (created->front().kind == CreateOutcome::Kind::kCreated) queues.insert(item->queue);
+      if (!created)
+        made = created.error();
+      else if (created->front().kind == CreateOutcome::Kind::kCreated)
+        queues.insert(item->queue);
     }
     if (!made && IsFinal(made.code())) {
-      log.Warn("a run that another asked for cannot be made", {{"run", one.subject.ToString()}, {"parent", one.sender.ToString()}, {"why", made.message()}});
+      log.Warn("a run that another asked for cannot be made",
+               {{"run", one.subject.ToString()}, {"parent", one.sender.ToString()}, {"why", made.message()}});
       made = TellAsker(context, maker, one, made.message());
     }
     if (!made) {

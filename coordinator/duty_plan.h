@@ -18,7 +18,7 @@ struct DutyPlan {
   // Of projects, and how often to look for what was posted to them. Null: there are none.
   CommandService* projects = nullptr;
   milliseconds settle{3'000};
-  milliseconds posts{3'000};  // how often to look for what subjects say to each other
+  milliseconds posts{3'000};         // how often to look for what subjects say to each other
   Deliveries* deliveries = nullptr;  // null: nothing is sent to the outside
 };
 

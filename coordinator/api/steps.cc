@@ -105,8 +105,7 @@ HttpResponse GetStep(const ApiContext& api, const HttpRequest& request) {
   if (!run) return ProblemOf(run.error());
   const bool of_item = request.Param("step_id").find('[') != std::string::npos;  // whichever: it may be one that a view leaves out
   const workflow::ViewLimits shown{of_item ? kForeachItems * 10 : 0, limits::kViewOutputBytes, limits::kViewOutputsBytes};
-  auto view = run->damage.empty() ? workflow::ViewOf(run->state, shown)
-                                  : Result<workflow::RunView>(Code::kCorrupt, run->damage);
+  auto view = run->damage.empty() ? workflow::ViewOf(run->state, shown) : Result<workflow::RunView>(Code::kCorrupt, run->damage);
   if (!view) return ProblemOf(view.error());
   Json whole = SubjectToJson(run->listed);
   whole.update(workflow::ViewToJson(*view));

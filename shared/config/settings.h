@@ -60,9 +60,9 @@ struct Settings {
   std::string create_api_key;
   std::string webhook_endpoints_file;  // empty: there are none
   std::string webhook_keys_file;       // of workers too; empty: none
-  std::string memory_url;         // empty: no external memory
-  std::string memory_token_file;  // empty: no token is sent
-  std::string memory_ca_file;     // empty: the system's
+  std::string memory_url;              // empty: no external memory
+  std::string memory_token_file;       // empty: no token is sent
+  std::string memory_ca_file;          // empty: the system's
   std::chrono::milliseconds memory_timeout{2'000};
   bool memory_allow_private_networks = false;
   // -- worker

@@ -321,7 +321,8 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("http_ca_file", kWorker, &Settings::http_ca_file, "FILE", "certificates that net.http trusts; the system's unless set"),
       Bytes("http_max_body_bytes", kWorker, &Settings::http_max_body_bytes, 1, "largest answer that net.http takes, decompressed"),
       Text("webhook_keys_file", kServers, &Settings::webhook_keys_file, "FILE",
-           "keys by which webhooks are signed (sign_with of net.http, sign= of webhook_endpoints_file), lines NAME HOST... = whsec_... [whsec_...]; only its reader may read it"),
+           "keys by which webhooks are signed (sign_with of net.http, sign= of webhook_endpoints_file), lines NAME HOST... = whsec_... "
+           "[whsec_...]; only its reader may read it"),
       Bytes("exec_memory_bytes", kWorker, &Settings::exec_memory_bytes, 0,
             "address space of a program that sys.exec.run starts; 0 = no limit"),
       Number("exec_at_once", kWorker, &Settings::exec_at_once, 0, 10'000,

@@ -95,7 +95,8 @@ Result<std::vector<AskedSubject>> MemoryStore::AskedSubjects(int max) {
     if (int(asked.size()) >= max) break;
     const auto id = SubjectId::Parse(sent.row.key);
     if (!id) continue;
-    asked.push_back({sent.id, sent.sender, *id, subjects_.at(sent.sender).project, sent.row.topic.substr(kCreateTopic.size()), sent.row.payload});
+    asked.push_back(
+        {sent.id, sent.sender, *id, subjects_.at(sent.sender).project, sent.row.topic.substr(kCreateTopic.size()), sent.row.payload});
   }
   return asked;
 }

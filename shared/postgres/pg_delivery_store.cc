@@ -11,8 +11,9 @@ using pg::Params;
 using pg::Rows;
 using pg::Statement;
 
-#define ACL_DELIVERY                                                                                                                \
-  "d.position, d.message_id, d.project_id, d.subject_id, d.channel, d.endpoint, d.event, d.body, d.about, d.state, d.attempts, d.failures, " \
+#define ACL_DELIVERY                                                                                                             \
+  "d.position, d.message_id, d.project_id, d.subject_id, d.channel, d.endpoint, d.event, d.body, d.about, d.state, d.attempts, " \
+  "d.failures, "                                                                                                                 \
   "d.created_at, d.next_attempt_at, d.held_until, d.ended_at, d.last_error"
 
 // What an idle fleet asks every few seconds. The counts are of before it, and exact up to what is worth counting.

@@ -20,7 +20,8 @@ constexpr std::string_view kAttempts = "the number of attempts stands in 'max_re
 constexpr std::string_view kTimeout = "the time of one attempt stands in 'timeout_seconds'";
 constexpr std::string_view kWait = "a step of its own waits: 'wait: 90s'";
 constexpr std::string_view kLoop = "a step that runs once for each item of a list says 'foreach: LIST'";
-constexpr std::string_view kOverlap = "steps overlap as far as their 'depends_on' lets them; the steps of a PARALLEL step go together, as many as its 'max_concurrent'";
+constexpr std::string_view kOverlap =
+    "steps overlap as far as their 'depends_on' lets them; the steps of a PARALLEL step go together, as many as its 'max_concurrent'";
 constexpr std::string_view kSchedule = "a workflow is started at times by 'airun schedule create'";
 constexpr std::string_view kApproval = "a HUMAN_APPROVAL step asks a person, and is not supported yet";
 
@@ -31,9 +32,8 @@ const std::map<std::string_view, std::string_view>& Table() {
       for (std::string_view key : keys) out.emplace(key, instead);
     };
     add(kCondition,
-        {"if",          "unless",  "conditions", "run_if",  "only_if",     "not_if",  "only_when", "skip",   "elif",
-         "skip_if",     "skip_when", "skip_unless", "enabled", "disabled",   "switch",  "choice",    "assert", "guard",
-         "when",        "condition", "else"});
+        {"if",          "unless",  "conditions", "run_if", "only_if", "not_if", "only_when", "skip", "elif",      "skip_if", "skip_when",
+         "skip_unless", "enabled", "disabled",   "switch", "choice",  "assert", "guard",     "when", "condition", "else"});
     add(kOrder, {"needs", "requires", "depends", "dependencies", "dependency", "after", "before", "upstream", "downstream", "wait_for"});
     add(kUndo, {"rollback", "undo", "compensate", "on_rollback", "revert"});
     add(kFailure,

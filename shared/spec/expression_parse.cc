@@ -130,7 +130,7 @@ class ExpressionParser {
   }
 
   std::optional<Op> ComparisonOp() {
-    static constexpr std::pair<std::string_view, Op> kOps[] = {{"==", Op::kEqual},    {"!=", Op::kUnequal}, {"<=", Op::kAtMost},
+    static constexpr std::pair<std::string_view, Op> kOps[] = {{"==", Op::kEqual},   {"!=", Op::kUnequal}, {"<=", Op::kAtMost},
                                                                {">=", Op::kAtLeast}, {"<", Op::kLess},     {">", Op::kGreater}};
     for (const auto& [text, op] : kOps)
       if (Eat(text)) return op;
@@ -309,7 +309,9 @@ class ExpressionParser {
       const std::string near = name.size() < 3 ? "" : NearestSpelling(name, kFunctions);
       const bool filter = IsFilter(name);
       Fail(offset, "no function is named '" + name + "' (there are exists and length)" +
-                       (filter ? "; it is a filter: x | " + name : near.empty() ? "" : "; did you mean '" + near + "'?"));
+                       (filter         ? "; it is a filter: x | " + name
+                        : near.empty() ? ""
+                                       : "; did you mean '" + near + "'?"));
     }
     ++at_;
     const Deeper deeper(*this);
@@ -322,7 +324,8 @@ class ExpressionParser {
 
   struct Deeper {
     explicit Deeper(ExpressionParser& parser) : parser_(parser) {
-      if (++parser_.depth_ > kDeepestExpression) Fail(parser_.at_, "it is nested more than " + std::to_string(kDeepestExpression) + " deep");
+      if (++parser_.depth_ > kDeepestExpression)
+        Fail(parser_.at_, "it is nested more than " + std::to_string(kDeepestExpression) + " deep");
     }
     ~Deeper() { --parser_.depth_; }
     ExpressionParser& parser_;

@@ -108,7 +108,9 @@ class Evaluator {
   Result<Json> Reference(const Node& node) {
     auto looked = LookUp(scope_, node.path, budget_);
     if (!looked) return looked.error();
-    if (!*looked) return Fails(node, "nothing answers '" + node.path + "'; ask exists(" + node.path + ") first, or give it a default: " + node.path + " | default(0)");
+    if (!*looked)
+      return Fails(node, "nothing answers '" + node.path + "'; ask exists(" + node.path + ") first, or give it a default: " + node.path +
+                             " | default(0)");
     if (Status spent = budget_.SpendWork(SizeOf(**looked, budget_.output_left())); !spent) return spent.error();
     return **looked;
   }
@@ -136,7 +138,8 @@ class Evaluator {
     auto filtered = ApplyFilters(node.filters, value, budget_);
     if (!filtered) return Fails(node, filtered.message());
     const Json* answer = filtered->get();
-    if (!answer && of.op == Op::kReference) return Fails(of, "nothing answers '" + of.path + "'; give it a default: " + of.path + " | default(0)");
+    if (!answer && of.op == Op::kReference)
+      return Fails(of, "nothing answers '" + of.path + "'; give it a default: " + of.path + " | default(0)");
     return answer ? *answer : Json();
   }
 
@@ -180,12 +183,14 @@ class Evaluator {
     auto left = Value(*node.of[0]);
     if (!left) return left;
     if (!left->is_boolean())
-      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its left side is " + std::string(expression::TypeName(*left)));
+      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its left side is " +
+                             std::string(expression::TypeName(*left)));
     if (left->get<bool>() == (node.op == Op::kOr)) return left;
     auto right = Value(*node.of[1]);
     if (!right) return right;
     if (!right->is_boolean())
-      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its right side is " + std::string(expression::TypeName(*right)));
+      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its right side is " +
+                             std::string(expression::TypeName(*right)));
     return right;
   }
 
@@ -306,7 +311,8 @@ int RankOf(Op op) {
 std::string Written(const Node& node) {
   const auto part = [&](std::size_t n) {
     const Node& of = *node.of[n];
-    const bool whole = of.op == Op::kLiteral || of.op == Op::kReference || of.op == Op::kExists || of.op == Op::kLength || of.op == Op::kList;
+    const bool whole =
+        of.op == Op::kLiteral || of.op == Op::kReference || of.op == Op::kExists || of.op == Op::kLength || of.op == Op::kList;
     return whole ? Written(of) : "(" + Written(of) + ")";
   };
   switch (node.op) {

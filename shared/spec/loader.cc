@@ -140,7 +140,8 @@ void CheckWorkflow(Reader* reader, const SourceNode& root, const std::string& te
 }
 
 // `workflows`: what CHILD steps of the file start. Each is a workflow like the file itself, but for workflows of its own.
-void ReadWorkflows(Reader* reader, const SourceNode& root, const std::string& text, const CapabilityRegistry& capabilities, WorkflowSpec* spec) {
+void ReadWorkflows(Reader* reader, const SourceNode& root, const std::string& text, const CapabilityRegistry& capabilities,
+                   WorkflowSpec* spec) {
   const SourceEntry* map = root.Find("workflows");
   if (!map || !reader->IsMap(map->value, "'workflows'")) return;
   std::vector<Draft> children;
@@ -152,7 +153,8 @@ void ReadWorkflows(Reader* reader, const SourceNode& root, const std::string& te
     child.spec.lenient_templates = spec->lenient_templates;
     ReadWorkflow(reader, entry.value, capabilities, &child);
     if (const SourceEntry* nested = entry.value.Find("workflows"))
-      reader->Error(nested->key_mark, "misplaced-workflows", "only the file itself has 'workflows': write them all there; they may start each other");
+      reader->Error(nested->key_mark, "misplaced-workflows",
+                    "only the file itself has 'workflows': write them all there; they may start each other");
     CheckWorkflow(reader, entry.value, text, capabilities, &child);
     const WorkflowSpec& read = child.spec;
     child.spec.strict_templates = reader->options().strict_templates;

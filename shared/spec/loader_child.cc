@@ -26,8 +26,8 @@ void ReadChild(Reader* reader, const Fields& fields, const std::string& owner, S
   }
   // It is undone by its own compensations, unless the step has one.
   const std::optional<CompensationSpec> compensation = step->compensation;
-  for (std::string_view key :
-       {"capability", "capability_name", "inputs", "max_retries", "retry", "timeout_seconds", "step_timeout_seconds", "on_unknown_outcome", "queue", "priority"}) {
+  for (std::string_view key : {"capability", "capability_name", "inputs", "max_retries", "retry", "timeout_seconds", "step_timeout_seconds",
+                               "on_unknown_outcome", "queue", "priority"}) {
     if (const SourceNode* ignored = fields.Get(key))
       reader->Warning(ignored->mark, "ignored-key", fields.What(key) + " has no effect on a CHILD step: its workflow says it; remove it");
   }
@@ -45,7 +45,8 @@ void CheckChildren(Reader* reader, const WorkflowSpec& spec, const Json& workflo
     if (!step.child || step.child->workflow.empty() || workflows.contains(step.child->workflow)) continue;
     reader->Error(step.mark, "unknown-workflow",
                   "step '" + step.name.substr(0, 80) + "' starts '" + step.child->workflow.substr(0, 80) +
-                      "', and no workflow of that name stands under 'workflows' of the file" + reader->DidYouMean(step.child->workflow, names));
+                      "', and no workflow of that name stands under 'workflows' of the file" +
+                      reader->DidYouMean(step.child->workflow, names));
   }
 }
 

@@ -75,7 +75,8 @@ class Closure {
     if (!scopes) return waits;
     for (std::size_t i = 0; i < waits.size(); ++i) {
       const std::vector<int> own = waits[i];
-      for (int on : own) waits[i].insert(waits[i].end(), held[static_cast<std::size_t>(on)].begin(), held[static_cast<std::size_t>(on)].end());
+      for (int on : own)
+        waits[i].insert(waits[i].end(), held[static_cast<std::size_t>(on)].begin(), held[static_cast<std::size_t>(on)].end());
     }
     for (std::size_t i = 0; i < waits.size(); ++i) {  // a scope stands before what it holds
       const int parent = spec.steps[i].parent;
@@ -231,8 +232,9 @@ class ReferenceCheck {
       const StepSpec& other = spec_.steps[static_cast<std::size_t>(by->second.front())];
       reader_->Warning(spec_.steps[i].mark, "name-collision",
                        "step '" + shown + "' has the name of an output of step '" + other.name.substr(0, 80) + "' (" +
-                           (other.capability.empty() ? std::string(StepTypeName(other.type)) : other.capability) + "): {{" + shown + "}} is all outputs of step '" + shown +
-                           "'; the one output is {{" + other.name.substr(0, 80) + "." + shown + "}}");
+                           (other.capability.empty() ? std::string(StepTypeName(other.type)) : other.capability) + "): {{" + shown +
+                           "}} is all outputs of step '" + shown + "'; the one output is {{" + other.name.substr(0, 80) + "." + shown +
+                           "}}");
       outputs_.erase(by);
     }
   }
@@ -307,8 +309,8 @@ class ReferenceCheck {
     if (const int body = BodyOf(spec_, step); IsFarBody(step, place)) {
       const std::string each = spec_.steps[static_cast<std::size_t>(body)].name.substr(0, 80);
       return Report(reference, place, "template-order",
-                    "names a step that runs once for each item of '" + each + "'; " + Would(place) + ": what they gave stands in {{" + each +
-                        ".results}}");
+                    "names a step that runs once for each item of '" + each + "'; " + Would(place) + ": what they gave stands in {{" +
+                        each + ".results}}");
     }
     if (place.step >= 0 && before_.Before(place.step, step))
       return Report(reference, place, "template-order",

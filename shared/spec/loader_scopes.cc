@@ -10,8 +10,8 @@ namespace acl {
 
 namespace {
 
-constexpr int kDeepest = 8;                      // scopes in scopes
-constexpr std::size_t kLongestInForeach = 60;    // bytes of the names that make the id of an item's step, one behind the other
+constexpr int kDeepest = 8;                    // scopes in scopes
+constexpr std::size_t kLongestInForeach = 60;  // bytes of the names that make the id of an item's step, one behind the other
 constexpr std::string_view kCaseForms = "must be a list of maps, each with 'if' and 'then'";
 
 const SourceNode* NodeAt(const SourceNode& map, std::string_view key) {
@@ -73,8 +73,9 @@ void ReadMaxFailures(Reader* reader, const SourceNode& node, const std::string& 
 void ReadForeachList(Reader* reader, const SourceNode& node, const std::string& what, ForeachSpec* each) {
   if (node.is_list()) {
     if (node.items.size() > kForeachItems)
-      reader->Error(node.mark, "too-many-items", what + " has " + std::to_string(node.items.size()) + " items; at most " +
-                                                     std::to_string(kForeachItems) + " are taken: let several runs share them");
+      reader->Error(node.mark, "too-many-items",
+                    what + " has " + std::to_string(node.items.size()) + " items; at most " + std::to_string(kForeachItems) +
+                        " are taken: let several runs share them");
     each->list = ToJson(node);
   } else if (auto text = ReadExpression(reader, node, what)) {
     each->list = std::move(*text);

@@ -277,7 +277,8 @@ namespace {
 // The oldest version that can say it: programs that know no newer one read it too.
 int VersionOf(const WorkflowSpec& spec) {
   const bool flat = std::all_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child && step.type != StepType::kParallel;
+    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child &&
+           step.type != StepType::kParallel;
   });
   return flat ? 2 : kSpecSchemaVersion;
 }

@@ -2,7 +2,6 @@
 
 #include <unordered_set>
 
-
 namespace acl {
 
 std::string_view StepTypeName(StepType type) {

@@ -72,16 +72,16 @@ inline constexpr std::string_view kWaitOutput = "due_at";  // the one output of 
 
 // What a SIGNAL step waits for: the next signal of that name which no other step has taken, those sent before included.
 struct SignalSpec {
-  std::string name;                        // may hold templates
-  std::optional<Json> timeout;             // a length of time, may hold templates; none: it waits for ever
-  std::optional<Json> default_payload;     // what it goes on with when the time has passed; none: it fails then
+  std::string name;                     // may hold templates
+  std::optional<Json> timeout;          // a length of time, may hold templates; none: it waits for ever
+  std::optional<Json> default_payload;  // what it goes on with when the time has passed; none: it fails then
 };
 
 // What a PUBLISH step says to the outside: by a webhook to an endpoint that the fleet's operator named, or as a CloudEvent into a topic.
-struct PublishSpec {                // all of it may hold templates
-  std::string event;                // its type
-  std::string endpoint, topic;      // one of them
-  std::string subject;              // of a CloudEvent; empty: none
+struct PublishSpec {            // all of it may hold templates
+  std::string event;            // its type
+  std::string endpoint, topic;  // one of them
+  std::string subject;          // of a CloudEvent; empty: none
   Json data = Json::object();
 };
 inline constexpr std::string_view kPublishOutput = "message_id";
@@ -92,15 +92,15 @@ bool IsEndpointOrTopic(std::string_view text);
 
 // What a FOREACH step does once for each item. Its body is the steps whose `parent` it is.
 struct ForeachSpec {
-  Json list;                 // a list, a template, or an expression that gives one (expression.h)
-  std::string as = "item";   // what templates of the body call the item; its number, from 0, is `<as>_index`
-  int max_failures = 0;      // items that may fail: more, and the step fails
-  bool in_percent = false;   // of all items, 0 to 100, instead
-  bool plain = false;        // the body is the step's own call, which has no name of its own
+  Json list;                // a list, a template, or an expression that gives one (expression.h)
+  std::string as = "item";  // what templates of the body call the item; its number, from 0, is `<as>_index`
+  int max_failures = 0;     // items that may fail: more, and the step fails
+  bool in_percent = false;  // of all items, 0 to 100, instead
+  bool plain = false;       // the body is the step's own call, which has no name of its own
 };
-inline constexpr int kForeachItems = 10'000;        // in a list
-inline constexpr int kForeachAtOnce = 64;           // unless the step says `max_concurrent`
-inline constexpr int kMostAtOnce = 1'000;           // that a step may say
+inline constexpr int kForeachItems = 10'000;  // in a list
+inline constexpr int kForeachAtOnce = 64;     // unless the step says `max_concurrent`
+inline constexpr int kMostAtOnce = 1'000;     // that a step may say
 
 // What a CHILD step starts: a run of its own, of a workflow that stands in the same file under `workflows`.
 struct ChildSpec {
@@ -127,17 +127,17 @@ struct StepSpec {
   std::optional<int> band;           // `priority`, if it is another than the run's: the same
   std::optional<WaitSpec> wait;      // of a WAIT step, always
   // -- steps in steps. A scope (PARALLEL with steps of its own, SEQUENCE, CONDITION, FOREACH) stands before them in WorkflowSpec::steps.
-  int parent = -1;                    // index of the scope it stands in
-  int branch = 0;                     // of a CONDITION's: the case it belongs to
-  std::string when;                   // an expression (expression.h): not true, and the step is skipped; empty: none
-  std::vector<std::string> cases;     // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
-  std::optional<ForeachSpec> foreach; // of a FOREACH step, always
-  std::optional<SignalSpec> signal;   // of a SIGNAL step, always
-  std::optional<PublishSpec> publish; // of a PUBLISH step, always
-  std::optional<ChildSpec> child;     // of a CHILD step, always
-  int max_concurrent = 0;             // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
-  bool fail_wait = false;             // of the same: what else runs in it ends first when one of them fails
-  Json extra = Json::object();       // kinds that come later: their keys as written
+  int parent = -1;                     // index of the scope it stands in
+  int branch = 0;                      // of a CONDITION's: the case it belongs to
+  std::string when;                    // an expression (expression.h): not true, and the step is skipped; empty: none
+  std::vector<std::string> cases;      // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
+  std::optional<ForeachSpec> foreach;  // of a FOREACH step, always
+  std::optional<SignalSpec> signal;    // of a SIGNAL step, always
+  std::optional<PublishSpec> publish;  // of a PUBLISH step, always
+  std::optional<ChildSpec> child;      // of a CHILD step, always
+  int max_concurrent = 0;              // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
+  bool fail_wait = false;              // of the same: what else runs in it ends first when one of them fails
+  Json extra = Json::object();         // kinds that come later: their keys as written
   SourceMark mark;
 };
 

@@ -14,8 +14,8 @@ namespace acl::workflow {
 
 // What a template sees: variables, then `inputs`, then the built-ins workflow_id, run_id and session_id.
 TemplateScope ScopeOf(const Document& state);
-// The same of a step in an item: before all, the item by the name that its FOREACH gives it, its number, and what the body's other steps gave
-// out for that item; then the same of the items around it. All three must outlive the scope.
+// The same of a step in an item: before all, the item by the name that its FOREACH gives it, its number, and what the body's other steps
+// gave out for that item; then the same of the items around it. All three must outlive the scope.
 TemplateScope ScopeOf(const Document& state, const CompiledSpec& spec, const Instance& instance);
 
 // What a reference that nothing answers does: it stays as text, or the call is not made, because the run was submitted with strict

@@ -100,13 +100,13 @@ void CompiledSpec::Link() {
       children_[std::size_t(named.parent)].push_back(int(i));
       if (!step(named.parent).foreach) ++dependencies_[i];
     }
-    const bool calls = !IsScope(named) && !named.wait && !named.signal && !named.publish && !named.child && named.type != StepType::kHumanApproval;
+    const bool calls =
+        !IsScope(named) && !named.wait && !named.signal && !named.publish && !named.child && named.type != StepType::kHumanApproval;
     calls_.push_back(calls);
     own_.push_back(!calls || !named.when.empty());
     has_own_ |= own_.back();
     has_signals_ |= named.signal.has_value();
-    constant_.push_back(!HasTemplate(named.inputs) &&
-                        ExpandTemplates(named.inputs, [](std::string_view) { return nullptr; }).ok());
+    constant_.push_back(!HasTemplate(named.inputs) && ExpandTemplates(named.inputs, [](std::string_view) { return nullptr; }).ok());
     Mention(named.inputs);
     if (named.compensation) Mention(named.compensation->inputs);
     if (named.wait) Mention(named.wait->time);

@@ -1,5 +1,5 @@
-// CHILD steps: a run of its own does the step, with a lease and a journal of its own. It is asked for in the commit that begins the step, and
-// its end comes as an input; in between nobody holds this run. What completed is undone, in its place in the order, by another run that
+// CHILD steps: a run of its own does the step, with a lease and a journal of its own. It is asked for in the commit that begins the step,
+// and its end comes as an input; in between nobody holds this run. What completed is undone, in its place in the order, by another run that
 // begins where the child ended and takes back all it did (undo_run.h).
 
 #include <fmt/format.h>
@@ -40,8 +40,7 @@ void Decider::BeginChild(const Instance& instance) {
                                 : spec_.spec().effects_need_values ? Unanswered::kFailsEffect
                                                                    : Unanswered::kStays;
   std::vector<std::string> missing;
-  CapabilityCall resolved =
-      ResolveCall("a workflow", child.inputs, ScopeOf(State(), spec_, instance), unanswered, &missing);
+  CapabilityCall resolved = ResolveCall("a workflow", child.inputs, ScopeOf(State(), spec_, instance), unanswered, &missing);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
   const Json* workflow = MemberOf(&spec_.spec().workflows, child.workflow);
@@ -75,7 +74,8 @@ void Decider::ChildEnded(const InboxInput& input) {
   const std::string status = TextOf(said, "status");
   const Json* outputs = MemberOf(said, "outputs");
   if (status == "COMPLETED" && outputs && OutgrowsRun(State(), *outputs)) {
-    FailedByItself(*instance, std::move(facts), fmt::format("the outputs of the child run {} would make the run's state larger than one may be", from));
+    FailedByItself(*instance, std::move(facts),
+                   fmt::format("the outputs of the child run {} would make the run's state larger than one may be", from));
   } else if (status == "COMPLETED") {
     Json given = outputs ? *outputs : Json::object();
     Json undo = {{"child", from}};
@@ -94,7 +94,8 @@ void Decider::ChildEnded(const InboxInput& input) {
     Emit(event::kStepCancelled, std::move(facts));
   } else {
     const std::string error = TextOf(said, "error");
-    FailedByItself(*instance, std::move(facts), fmt::format("the child run {} ended {}{}{}", from, status, error.empty() ? "" : ": ", error));
+    FailedByItself(*instance, std::move(facts),
+                   fmt::format("the child run {} ended {}{}{}", from, status, error.empty() ? "" : ": ", error));
   }
   Settle();
 }
@@ -124,7 +125,8 @@ void Decider::ChildUndone(const InboxInput& input, const Instance& instance, con
   } else {
     Json facts = StepFacts(instance, 0);
     facts.update(InboxFacts(input));
-    facts["error"] = fmt::format("the run {} that was to undo it ended {}{}{}", TextOf(&input.payload, "from"), status, error.empty() ? "" : ": ", error);
+    facts["error"] = fmt::format("the run {} that was to undo it ended {}{}{}", TextOf(&input.payload, "from"), status,
+                                 error.empty() ? "" : ": ", error);
     facts["attempts"] = 1;
     LogCompensation(instance, "workflow", "failed", TextOf(&facts, "error"));
     Emit(event::kCompensationFailed, std::move(facts));
@@ -156,8 +158,9 @@ void Decider::TellItsParent(const Json* outputs) {
   if (!error.empty() && !outputs) said["error"] = error;
   if (outputs && DumpedBytes(*outputs) > kMostChildOutputs) {
     said["status"] = Name(RunStatus::kFailed);
-    said["error"] = fmt::format("it completed, and its outputs of {} bytes are more than the {} that a parent takes: let it write them into files",
-                                DumpedBytes(*outputs), kMostChildOutputs);
+    said["error"] =
+        fmt::format("it completed, and its outputs of {} bytes are more than the {} that a parent takes: let it write them into files",
+                    DumpedBytes(*outputs), kMostChildOutputs);
   } else if (outputs) {
     said["outputs"] = *outputs;
   }

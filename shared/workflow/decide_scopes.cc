@@ -87,7 +87,8 @@ void Decider::OpenItems(const Instance& instance) {
   Json facts = StepFacts(instance, 0);
   auto list = ItemsOf(spec_.step(instance.step).foreach->list, ScopeOf(State(), spec_, instance));
   if (list && list->size() > kForeachItems)
-    list = Error{Code::kInvalid, fmt::format("the list has {} items; at most {} are taken: let several runs share them", list->size(), kForeachItems)};
+    list = Error{Code::kInvalid,
+                 fmt::format("the list has {} items; at most {} are taken: let several runs share them", list->size(), kForeachItems)};
   if (!list) return FailedByItself(instance, std::move(facts), "'foreach': " + list.message());
   facts["items"] = list->size();
   Json carried = ObjectFor(1);
@@ -154,7 +155,8 @@ Json Decider::OutputsOfItems(const Instance& instance, const ScopeRecord& scope)
 
 std::string Decider::WhyScopeFailed(const Instance& instance, const ScopeRecord& scope) {
   const auto failed = spec_.Find(scope.failed);
-  const std::string first = fmt::format("step '{}' failed: {}", failed ? NameOf(*failed) : scope.failed, ReadStep(State(), scope.failed).error);
+  const std::string first =
+      fmt::format("step '{}' failed: {}", failed ? NameOf(*failed) : scope.failed, ReadStep(State(), scope.failed).error);
   const StepSpec& step = spec_.step(instance.step);
   if (!step.foreach || scope.failures.empty()) return first;
   return fmt::format("{} of {} items failed (max_failures is {}{}); the last of them: {}", scope.failures.size(), scope.items,

@@ -1,11 +1,12 @@
-// Signals. One that comes is kept in the run's state until a SIGNAL step takes it, so that it counts whether it came before the step's turn or
-// behind it, and twice if it was sent twice; the first that was sent is taken first, by the step that has waited longest.
+// Signals. One that comes is kept in the run's state until a SIGNAL step takes it, so that it counts whether it came before the step's turn
+// or behind it, and twice if it was sent twice; the first that was sent is taken first, by the step that has waited longest.
 //
 //   signals        {"next": number of the next, "kept": {name: [numbers]}, "waiting": {name: [step ids]}}
 //   signal:<n>     {"payload": ..}
 
 #include <fmt/format.h>
 
+#include "shared/base/mutant.h"
 #include "shared/spec/duration.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
@@ -22,7 +23,8 @@ const Json* ListAt(const Document& state, const char* list, const std::string& n
 std::size_t KeptIn(const Document& state) {
   std::size_t kept = 0;
   const Json* all = MemberOf(Lookup(state, kSignalsKey), "kept");
-  for (const auto& [name, numbers] : all && all->is_object() ? all->get_ref<const Json::object_t&>() : Json::object_t()) kept += numbers.size();
+  for (const auto& [name, numbers] : all && all->is_object() ? all->get_ref<const Json::object_t&>() : Json::object_t())
+    kept += numbers.size();
   return kept;
 }
 
@@ -31,7 +33,8 @@ std::size_t KeptIn(const Document& state) {
 void Decider::Signal(const InboxInput& input) {
   const std::string name = TextOf(&input.payload, "name");
   if (spec_.has_signals() && KeptIn(State()) >= kMostSignals)
-    return Refuse(input, fmt::format("{} signals of the run wait to be taken already, and no step takes them; it keeps no more", kMostSignals));
+    return Refuse(input,
+                  fmt::format("{} signals of the run wait to be taken already, and no step takes them; it keeps no more", kMostSignals));
   const Json* payload = MemberOf(&input.payload, "payload");
   if (spec_.has_signals() && payload && OutgrowsRun(State(), *payload))
     return Refuse(input, "its payload would make the run's state larger than one may be: send where it lies instead");
@@ -69,16 +72,16 @@ void Decider::BeginSignal(const Instance& instance) {
   std::vector<std::string> missing;
   Json asked = {{"name", signal.name}};
   if (signal.timeout) asked["timeout"] = *signal.timeout;
-  const CapabilityCall resolved =
-      ResolveCall("", asked, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
+  const CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
   Json facts = StepFacts(instance, 0);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
   const Json& given = resolved.inputs["name"];
   if (!given.is_string() || given.get_ref<const std::string&>().empty())
-    return FailedByItself(instance, std::move(facts), "wait_for_signal: the name of a signal must be a text, not " + DumpJson(given).substr(0, 200));
+    return FailedByItself(instance, std::move(facts),
+                          "wait_for_signal: the name of a signal must be a text, not " + DumpJson(given).substr(0, 200));
   const std::string name = given.get<std::string>();
-  if (const Json* kept = ListAt(State(), "kept", name)) {
+  if (const Json* kept = ListAt(State(), "kept", name); kept && !Mutant("signal_before_wait_lost")) {
     facts["attempt"] = 1;
     return TakeSignal(instance, name, kept->front().get<std::int64_t>(), std::move(facts));
   }
@@ -88,9 +91,9 @@ void Decider::BeginSignal(const Instance& instance) {
     const auto length = ParseDuration(time);
     if (!length) {
       facts.erase("signal");
-      return FailedByItself(
-          instance, std::move(facts),
-          fmt::format("wait_for_signal: 'timeout' is {}, which is no length of time; it must be {}", DumpJson(time).substr(0, 200), kDurationForms));
+      return FailedByItself(instance, std::move(facts),
+                            fmt::format("wait_for_signal: 'timeout' is {}, which is no length of time; it must be {}",
+                                        DumpJson(time).substr(0, 200), kDurationForms));
     }
     facts["due_at"] = FormatWallTime(now_ + *length);
     SetTimer(std::string(kSignalTimerPrefix) + instance.step_id, now_ + *length);

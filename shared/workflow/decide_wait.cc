@@ -44,7 +44,8 @@ void Decider::BeginWaits(const std::vector<int>& steps) {
 void Decider::BeginWait(const Instance& instance) {
   const WaitSpec& wait = *spec_.step(instance.step).wait;
   std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
+  CapabilityCall resolved =
+      ResolveCall("", Json{{"wait", wait.time}}, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
   Result<WallTime> due = Error{Code::kInvalid, resolved.error};
   if (resolved.error.empty()) due = DueAt(wait, resolved.inputs["wait"], now_);
   Json facts = StepFacts(instance, 0);

@@ -24,7 +24,8 @@ Json Decider::StepFacts(const Instance& instance, int attempt) {
   Json facts = ObjectFor(4);  // mostly; what else its event says makes it grow
   AddMember(facts, "step_id", instance.step_id);
   // The full name where the id does not say it.
-  if (!instance.undo && instance.item.empty() && spec_.step(instance.step).name != instance.step_id) AddMember(facts, "step_name", spec_.step(instance.step).name);
+  if (!instance.undo && instance.item.empty() && spec_.step(instance.step).name != instance.step_id)
+    AddMember(facts, "step_name", spec_.step(instance.step).name);
   if (attempt > 0) AddMember(facts, "attempt", attempt);
   if (!task_.is_null()) facts.update(std::exchange(task_, Json()));
   return facts;

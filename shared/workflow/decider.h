@@ -159,7 +159,7 @@ inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";
 inline constexpr std::string_view kSignalTimerPrefix = "signal:";
 inline constexpr std::size_t kMostChildOutputs = 1024 * 1024;  // bytes that a child gives its parent
-inline constexpr std::size_t kMostSignals = 1'000;  // of a run, that no step has taken
+inline constexpr std::size_t kMostSignals = 1'000;             // of a run, that no step has taken
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 
 }  // namespace acl::workflow

@@ -27,10 +27,10 @@ inline constexpr std::string_view kStepRetryDue = "step.retry_due";
 inline constexpr std::string_view kStepUncertain = "step.uncertain";
 inline constexpr std::string_view kStepResolved = "step.resolved";
 inline constexpr std::string_view kStepCancelled = "step.cancelled";
-inline constexpr std::string_view kStepOpened = "step.opened";                // a scope begins: PARALLEL, SEQUENCE, CONDITION, FOREACH
+inline constexpr std::string_view kStepOpened = "step.opened";               // a scope begins: PARALLEL, SEQUENCE, CONDITION, FOREACH
 inline constexpr std::string_view kStepConditionMet = "step.condition_met";  // its `when` is true: it may run
-inline constexpr std::string_view kChildStarted = "step.child_started";  // of a CHILD step, and of the undoing of one that completed
-inline constexpr std::string_view kStepSkipped = "step.skipped";              // its `when` is not
+inline constexpr std::string_view kChildStarted = "step.child_started";      // of a CHILD step, and of the undoing of one that completed
+inline constexpr std::string_view kStepSkipped = "step.skipped";             // its `when` is not
 
 inline constexpr std::string_view kCompensationCompleted = "compensation.completed";
 inline constexpr std::string_view kCompensationFailed = "compensation.failed";

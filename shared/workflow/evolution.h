@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "shared/kernel/kind.h"
 #include "shared/workflow/compiled_spec.h"
 #include "shared/workflow/frontier.h"
 #include "shared/workflow/state.h"
-#include "shared/kernel/kind.h"
 
 namespace acl::workflow {
 

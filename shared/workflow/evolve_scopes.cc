@@ -13,7 +13,9 @@ namespace {
 
 Json PendingRecord() { return {{"status", Name(StepStatus::kPending)}}; }
 
-bool Contains(const std::vector<std::string>& list, const std::string& one) { return std::find(list.begin(), list.end(), one) != list.end(); }
+bool Contains(const std::vector<std::string>& list, const std::string& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
 
 // Failures that a FOREACH of so many items stands.
 int Allowed(const ForeachSpec& each, int items) {

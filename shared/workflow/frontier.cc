@@ -25,9 +25,7 @@ ReadySet& Frontier::Direct(Kind kind, const Instance& instance) const {
 
 ReadySet& Frontier::Items(Kind kind, const Instance& each) const { return Set(ItemsName(kind), each.step_id, kForeachItems); }
 
-bool Frontier::Has(Kind kind, const Instance& instance) const {
-  return Direct(kind, instance).Has(spec_.position(instance.step));
-}
+bool Frontier::Has(Kind kind, const Instance& instance) const { return Direct(kind, instance).Has(spec_.position(instance.step)); }
 
 void Frontier::Insert(Kind kind, const Instance& instance) {
   Direct(kind, instance).Insert(spec_.position(instance.step));

@@ -44,7 +44,7 @@ class Frontier {
 
   const Document& state_;
   const CompiledSpec& spec_;
-  mutable ReadySet run_;                           // ready/
+  mutable ReadySet run_;                            // ready/
   mutable std::map<std::string, ReadySet> others_;  // by prefix, those that were asked for
 };
 

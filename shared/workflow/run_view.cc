@@ -49,7 +49,7 @@ void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& vie
   view.child = TextOf(record.json, "child");
   const ScopeRecord scope = ReadScope(record.json);
   if (!step.cases.empty() && scope.branch >= 0)
-    view.branch = scope.branch == 0                                 ? "then"
+    view.branch = scope.branch == 0                               ? "then"
                   : step.cases[std::size_t(scope.branch)].empty() ? "else"
                                                                   : "else_if[" + std::to_string(scope.branch - 1) + "]";
   if (!step.foreach || !MemberOf(record.json, "items")) return;
@@ -225,8 +225,8 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (!progress.uncertain.empty()) return "uncertain";
   if (!progress.tasks.empty() && progress.open.empty()) return "task";
   bool retrying = progress.retrying > 0 && progress.open.empty();
-  bool could_run = std::any_of(view.steps.begin(), view.steps.end(),
-                               [](const StepView& step) { return step.status == "RUNNING" && step.type.empty(); });
+  bool could_run =
+      std::any_of(view.steps.begin(), view.steps.end(), [](const StepView& step) { return step.status == "RUNNING" && step.type.empty(); });
   if (retrying && !could_run) return "retry";
   if (progress.children > 0 && progress.open.empty() && !could_run) return "child";
   if (progress.waiting == 0 || !progress.open.empty() || could_run) return "";
@@ -239,7 +239,8 @@ const Json* OutputsOf(const Document& state, std::string_view step) {
   const Json* spec_json = state.Find(kSpecKey);
   auto spec = spec_json ? SpecFromJson(*spec_json) : Result<WorkflowSpec>(Code::kCorrupt, "");
   if (!spec) return nullptr;
-  if (step.find('[') != step.npos) return ReadStep(state, step).status == StepStatus::kCompleted ? state.Find(ItemOutputsKey(step)) : nullptr;
+  if (step.find('[') != step.npos)
+    return ReadStep(state, step).status == StepStatus::kCompleted ? state.Find(ItemOutputsKey(step)) : nullptr;
   for (const StepSpec& one : spec->steps) {
     if (one.name != step && StepIdOf(one.name) != step) continue;
     return ReadStep(state, StepIdOf(one.name)).status == StepStatus::kCompleted ? state.Find(VarKey(one.name)) : nullptr;

@@ -28,8 +28,8 @@ struct StepView {
   std::string branch;              // of a CONDITION that has begun: the case that was taken
   // Of a FOREACH that has begun: its items, those that have begun, ended and failed.
   int items = -1, items_begun = 0, items_ended = 0, items_failed = 0;
-  std::string error;               // of the last failed attempt
-  std::string queue;               // while a task of it is out: where; since when
+  std::string error;  // of the last failed attempt
+  std::string queue;  // while a task of it is out: where; since when
   std::optional<WallTime> dispatched_at;
   std::optional<Json> outputs;  // completed steps
   std::size_t outputs_cut = 0;  // their bytes, if they are too large to stand here
@@ -58,19 +58,19 @@ struct CompensationView {
 
 struct RunView {
   std::string name, version, owner;
-  std::string project_id, task_id;  // of the task that it is of; empty: of none
+  std::string project_id, task_id;     // of the task that it is of; empty: of none
   std::string parent_id, parent_step;  // the run of which it does a step, or undoes one; empty: of none
   std::string undo_of;                 // the run that it takes back
-  std::string trace_id;             // of the request that submitted it; may be empty
-  std::string status;               // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
-  bool closed = false;              // nothing will happen any more
-  bool rolling_back = false;        // FAILED, compensations still to come
-  std::string reason;               // step_failed timeout cancelled; empty while all is well
+  std::string trace_id;                // of the request that submitted it; may be empty
+  std::string status;                  // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
+  bool closed = false;                 // nothing will happen any more
+  bool rolling_back = false;           // FAILED, compensations still to come
+  std::string reason;                  // step_failed timeout cancelled; empty while all is well
   std::string error;
   std::string failed_step;  // its name
   std::optional<WallTime> created_at, started_at, completed_at, deadline;
   int steps_total = 0, steps_completed = 0;
-  std::vector<StepView> steps;                  // file order; bodies of FOREACH steps stand in `items`
+  std::vector<StepView> steps;  // file order; bodies of FOREACH steps stand in `items`
   // Steps of items, those first that have not completed, in the order of the list; as many as `items_shown` at most.
   std::vector<StepView> items;
   int items_left_out = 0;

@@ -121,10 +121,10 @@ struct StepRecord {
 
 // What a scope knows beside: members of its step's record.
 struct ScopeRecord {
-  int left = 0;        // steps in it that have not ended
-  int active = 0;      // of a PARALLEL with a limit: steps in it that have begun
-  int branch = -1;     // of a CONDITION: the case that was taken; -1: none
-  std::string failed;  // the first step in it that failed; of a FOREACH that will fail: too many items did
+  int left = 0;                        // steps in it that have not ended
+  int active = 0;                      // of a PARALLEL with a limit: steps in it that have begun
+  int branch = -1;                     // of a CONDITION: the case that was taken; -1: none
+  std::string failed;                  // the first step in it that failed; of a FOREACH that will fail: too many items did
   int items = 0, next = 0, ended = 0;  // of a FOREACH: all, those that have begun are the first `next`, those that have ended
   std::vector<int> failures;           // items that failed
 };

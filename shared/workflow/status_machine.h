@@ -21,9 +21,9 @@ inline constexpr std::array kRunStatuses{RunStatus::kPending,   RunStatus::kRunn
 //   PENDING --> SKIPPED                                                        (`when`, or a case that was not taken)
 //   PENDING, RETRY_WAIT, WAITING --> CANCELLED                                 (what stands behind a failure that a scope contains)
 enum class StepStatus { kPending, kRunning, kRetryWait, kWaiting, kUncertain, kCompleted, kFailed, kCancelled, kSkipped };
-inline constexpr std::array kStepStatuses{StepStatus::kPending,   StepStatus::kRunning,   StepStatus::kRetryWait,
-                                          StepStatus::kWaiting,   StepStatus::kUncertain, StepStatus::kCompleted,
-                                          StepStatus::kFailed,    StepStatus::kCancelled, StepStatus::kSkipped};
+inline constexpr std::array kStepStatuses{StepStatus::kPending, StepStatus::kRunning,   StepStatus::kRetryWait,
+                                          StepStatus::kWaiting, StepStatus::kUncertain, StepStatus::kCompleted,
+                                          StepStatus::kFailed,  StepStatus::kCancelled, StepStatus::kSkipped};
 
 std::string_view Name(RunStatus status);  // upper case, as stored and listed
 std::string_view Name(StepStatus status);

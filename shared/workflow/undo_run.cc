@@ -51,11 +51,18 @@ Result<CreateItem> MakeUndoItem(const SubjectKind& kind, const Document& ended, 
   const Json* spec = Lookup(ended, kSpecKey);
   const Json* inputs = Lookup(ended, kInputsKey);
   EventDraft draft{std::string(event::kWorkflowCreated),
-                   {{"name", TextOf(run->json, "name")}, {"version", TextOf(run->json, "version")}, {"owner", TextOf(run->json, "owner")},
-                    {"spec_hash", TextOf(run->json, "spec_hash")}, {"undo_of", TextOf(run->json, "run_id")}},
+                   {{"name", TextOf(run->json, "name")},
+                    {"version", TextOf(run->json, "version")},
+                    {"owner", TextOf(run->json, "owner")},
+                    {"spec_hash", TextOf(run->json, "spec_hash")},
+                    {"undo_of", TextOf(run->json, "run_id")}},
                    Json::object()};
-  draft.carried = {{kRunKey, record}, {kSpecKey, spec ? *spec : Json()}, {kInputsKey, inputs ? *inputs : Json::object()},
-                   {"variables", std::move(variables)}, {"files", std::move(files)}, {"entries", std::move(entries)}};
+  draft.carried = {{kRunKey, record},
+                   {kSpecKey, spec ? *spec : Json()},
+                   {kInputsKey, inputs ? *inputs : Json::object()},
+                   {"variables", std::move(variables)},
+                   {"files", std::move(files)},
+                   {"entries", std::move(entries)}};
   Document state;
   auto event = FoldDraft(kind, state, std::move(draft));
   if (!event) return Error{Code::kInvalid, "it cannot be undone: " + event.message()};
@@ -72,8 +79,9 @@ Result<CreateItem> MakeUndoItem(const SubjectKind& kind, const Document& ended, 
   item.request_hash = request.request_hash;
   item.events.push_back(std::move(*event));
   item.state_root = state.Root();
-  item.listing = ListingRow{TextOf(run->json, "name"), TextOf(run->json, "version"), TextOf(run->json, "owner"),
-                            std::string(Name(RunStatus::kFailed)), "", DumpJson(request.labels)};
+  item.listing = ListingRow{
+      TextOf(run->json, "name"), TextOf(run->json, "version"), TextOf(run->json, "owner"), std::string(Name(RunStatus::kFailed)), "",
+      DumpJson(request.labels)};
   return item;
 }
 

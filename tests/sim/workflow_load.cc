@@ -247,12 +247,16 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   if (subject.listing && subject.listing->status != view->status) {
     violated(fmt::format("the listing says {}, the state {}", subject.listing->status, view->status));
   }
+  int kept = 0;  // signals that came and that no step took; all have one name
   for (const Event& event : subject.events) {
+    kept += event.type == workflow::event::kSignalReceived;
     scopes_ += event.type == workflow::event::kStepOpened;
     children_ += event.type == workflow::event::kChildStarted;
     if (event.type != workflow::event::kStepCompleted) continue;
     const Json payload = *ParseJson(*event.payload);
     signals_ += payload.contains("signal");
+    kept -= payload.contains("number");
+    if (payload.contains("signal") && !payload.contains("number") && kept > 0) violated("a step waited in vain for a signal that had come");
     if (!payload.contains("due_at")) continue;
     ++waits_;
     if (*ParseWallTime(payload["due_at"].get<std::string>()) > event.timestamp) violated("a wait ended early");

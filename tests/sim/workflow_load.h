@@ -23,10 +23,10 @@ class WorkflowLoad : public SimLoad {
 
   // How runs ended, by status: every way must be met.
   const std::map<std::string, int>& ended() const { return ended_; }
-  int waits() const { return waits_; }      // WAIT steps whose time came
-  int scopes() const { return scopes_; }    // steps that hold others, begun
+  int waits() const { return waits_; }        // WAIT steps whose time came
+  int scopes() const { return scopes_; }      // steps that hold others, begun
   int children() const { return children_; }  // runs that others started
-  int signals() const { return signals_; }  // SIGNAL steps whose signal or time came
+  int signals() const { return signals_; }    // SIGNAL steps whose signal or time came
   int strides() const { return int(watched_->strides.size()); }
 
  protected:

@@ -27,7 +27,8 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
       });
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
-  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << ", children " << children << "\n";
+  std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << ", children "
+            << children << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;

@@ -6,8 +6,7 @@ const std::vector<Target>& Targets() {
   static const std::vector<Target> all = {
       {"json", FuzzJson},         {"patch", FuzzPatch},        {"cron", FuzzCron},         {"workflow", FuzzWorkflow},
       {"template", FuzzTemplate}, {"http_head", FuzzHttpHead}, {"doorbell", FuzzDoorbell}, {"step_message", FuzzStepMessage},
-      {"event", FuzzEvent},       {"restore", FuzzRestore},    {"snapshot", FuzzSnapshot},
-      {"expression", FuzzExpression},
+      {"event", FuzzEvent},       {"restore", FuzzRestore},    {"snapshot", FuzzSnapshot}, {"expression", FuzzExpression},
   };
   return all;
 }

@@ -19,9 +19,9 @@ void FuzzPatch(std::string_view bytes);     // document, newline, patch: on a wh
 void FuzzCron(std::string_view bytes);      // fires after the moment asked about, on a time that fits
 void FuzzWorkflow(std::string_view bytes);  // what is loaded comes back from its stored form
 void FuzzTemplate(std::string_view bytes);  // pieces make up the text; expanding is bounded and needs nothing that References does not name
-void FuzzExpression(std::string_view bytes);  // what parses has one form; evaluating asks for nothing that References does not name
-void FuzzHttpHead(std::string_view bytes);  // what the gate takes is well formed in every part
-void FuzzDoorbell(std::string_view bytes);  // frames one behind the other, as a connection reads them
+void FuzzExpression(std::string_view bytes);   // what parses has one form; evaluating asks for nothing that References does not name
+void FuzzHttpHead(std::string_view bytes);     // what the gate takes is well formed in every part
+void FuzzDoorbell(std::string_view bytes);     // frames one behind the other, as a connection reads them
 void FuzzStepMessage(std::string_view bytes);  // what is read comes back the same
 void FuzzEvent(std::string_view bytes);        // an event of any bytes is verified without harm
 void FuzzRestore(std::string_view bytes);      // payloads, a line each, sealed into a journal and restored

@@ -20,8 +20,8 @@
 #include "shared/kinds/project/project_kind.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/memory_project_names.h"
 #include "tests/support/memory_deliveries.h"
+#include "tests/support/memory_project_names.h"
 #include "tests/support/memory_schedules.h"
 
 namespace acl::coordinator {

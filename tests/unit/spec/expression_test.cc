@@ -152,24 +152,25 @@ TEST(Expressions, MistakesSayWhereAndWhat) {
 }
 
 TEST(Expressions, WhatCannotBeToldSaysWhy) {
-  const std::pair<const char*, const char*> cases[] = {{"nobody", "nothing answers 'nobody'"},
-                                                       {"order.nope > 1", "at character 1: nothing answers 'order.nope'"},
-                                                       {"nobody | upper", "nothing answers 'nobody'"},
-                                                       {"name < 3", "at character 6: '<' needs two numbers or two texts; these are a text and a number"},
-                                                       {"n and yes", "its left side is a number"},
-                                                       {"yes and n", "its right side is a number"},
-                                                       {"not name", "'not' needs true or false"},
-                                                       {"-name", "'-' needs a number"},
-                                                       {"n / 0", "a division by zero"},
-                                                       {"n % 0", "a division by zero"},
-                                                       {"half % 2", "whole numbers"},
-                                                       {"18446744073709551615 + 1", "too large"},
-                                                       {"-9223372036854775808 - 1", "too large"},
-                                                       {"big * big", "too large"},
-                                                       {"1e308 * 10", "too large"},
-                                                       {"n in name", "a list on the right"},
-                                                       {"length(n)", "length() needs"},
-                                                       {"n | upper", "needs a text"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"nobody", "nothing answers 'nobody'"},
+      {"order.nope > 1", "at character 1: nothing answers 'order.nope'"},
+      {"nobody | upper", "nothing answers 'nobody'"},
+      {"name < 3", "at character 6: '<' needs two numbers or two texts; these are a text and a number"},
+      {"n and yes", "its left side is a number"},
+      {"yes and n", "its right side is a number"},
+      {"not name", "'not' needs true or false"},
+      {"-name", "'-' needs a number"},
+      {"n / 0", "a division by zero"},
+      {"n % 0", "a division by zero"},
+      {"half % 2", "whole numbers"},
+      {"18446744073709551615 + 1", "too large"},
+      {"-9223372036854775808 - 1", "too large"},
+      {"big * big", "too large"},
+      {"1e308 * 10", "too large"},
+      {"n in name", "a list on the right"},
+      {"length(n)", "length() needs"},
+      {"n | upper", "needs a text"}};
   for (const auto& [text, what] : cases) {
     auto value = Asked(text);
     ASSERT_FALSE(value.ok()) << text;
@@ -221,9 +222,26 @@ TEST(Expressions, SayWhatTheyRefersTo) {
 
 // Whatever is thrown at it: no crash; and what parses reads back as the same from its one form.
 TEST(Expressions, AnyTextIsReadOrRefused) {
-  const char* parts[] = {"n", "order.total", "1", "-2", "2.5", "'x'", "\"y\"", "true", "null", "(", ")", "[", "]", ",", "+", "-", "*", "/", "%", "==",
-                         "!=", "<", "<=", "in", "not", "and", "or", "&&", "||", "!", "| upper", "| default(1)", "exists(n)", "length(list)", "{{", "}}",
-                         "=", "&", "list", " "};
+  const char* parts[] = {"n",         "order.total",
+                         "1",         "-2",
+                         "2.5",       "'x'",
+                         "\"y\"",     "true",
+                         "null",      "(",
+                         ")",         "[",
+                         "]",         ",",
+                         "+",         "-",
+                         "*",         "/",
+                         "%",         "==",
+                         "!=",        "<",
+                         "<=",        "in",
+                         "not",       "and",
+                         "or",        "&&",
+                         "||",        "!",
+                         "| upper",   "| default(1)",
+                         "exists(n)", "length(list)",
+                         "{{",        "}}",
+                         "=",         "&",
+                         "list",      " "};
   SeededRandom random(7);
   int read = 0;
   for (int round = 0; round < 20'000; ++round) {

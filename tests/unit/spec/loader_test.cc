@@ -126,8 +126,7 @@ TEST(Loader, AttemptsNeverTurnZeroIntoThree) {
 }
 
 TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
-  const std::string text =
-      kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n";
+  const std::string text = kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n";
   Loaded validated = Load(text);
   EXPECT_TRUE(validated.ok());
   EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28"));

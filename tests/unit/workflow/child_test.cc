@@ -201,7 +201,8 @@ steps:
   for (const int n : {1, 0}) {
     const Json asked = *ParseJson(parent.outbox[std::size_t(n)].payload);
     EXPECT_EQ(asked["inputs"], Json({{"n", n + 1}}));
-    parent.Post("child_ended", {{"from", parent.outbox[std::size_t(n)].key}, {"said", {{"step_id", asked["step_id"]}, {"status", "COMPLETED"}, {"outputs", {{"n", n}}}}}});
+    parent.Post("child_ended", {{"from", parent.outbox[std::size_t(n)].key},
+                                {"said", {{"step_id", asked["step_id"]}, {"status", "COMPLETED"}, {"outputs", {{"n", n}}}}}});
   }
   EXPECT_EQ(parent.Status(), "COMPLETED");
   EXPECT_EQ((*parent.Var("each"))["results"], Json::parse(R"([{"n":0},{"n":1}])"));

@@ -13,7 +13,7 @@ namespace {
 using Outcome = StepResult::Outcome;
 
 constexpr const char* kAnyCapability[] = {"do.pure",  "do.read",    "do.idempotent", "do.effect",
-                                        "do.keyed", "file.write", "data.false",    "no.such"};
+                                          "do.keyed", "file.write", "data.false",    "no.such"};
 
 void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth);
 

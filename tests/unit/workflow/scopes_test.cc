@@ -28,7 +28,6 @@ std::vector<std::string> Ids(const std::vector<Started>& started) {
   return ids;
 }
 
-
 constexpr const char* kFork = R"(
   - {name: first, capability: do.pure}
   - name: both
@@ -342,7 +341,11 @@ TEST(Foreach, AnItemMayFailAsOftenAsItSays) {
       - {name: more, capability: do.pure}
   - {name: last, capability: do.pure}
 )"));
-  run.RunToEnd([](const StartStep& step, int) { return step.step_id == "each[2]/try" ? Fails("broken", false) : Ok({{"ok", step.step_id}}); }, 8);
+  run.RunToEnd(
+      [](const StartStep& step, int) {
+        return step.step_id == "each[2]/try" ? Fails("broken", false) : Ok({{"ok", step.step_id}});
+      },
+      8);
   EXPECT_EQ(run.Status(), "COMPLETED");
   EXPECT_EQ((*run.Var("each"))["failed"], Json({2}));
   EXPECT_EQ((*run.Var("each"))["results"][2], Json());
@@ -392,11 +395,10 @@ TEST(Foreach, InAForeach) {
           - {name: y, capability: do.pure}
 )"));
   std::map<std::string, Json> at;
-  run.RunToEnd(
-      [&](const StartStep& step, int) {
-        at[step.step_id] = step.call["inputs"];
-        return Ok({{"id", step.step_id}});
-      });
+  run.RunToEnd([&](const StartStep& step, int) {
+    at[step.step_id] = step.call["inputs"];
+    return Ok({{"id", step.step_id}});
+  });
   EXPECT_EQ(run.Status(), "COMPLETED");
   EXPECT_EQ(at["outer[0]/inner[1]/x"], Json({{"at", "0/1 b"}}));
   EXPECT_EQ(at["outer[1]/inner[0]/x"], Json({{"at", "1/0 c"}}));
