@@ -101,6 +101,8 @@ void SubjectRun::TakeDueTimers(WallTime now) {
       ++it;
       continue;
     }
+    // A commit may fail, and the database's time, as it is known here, be earlier when this is decided again: it would be too early then.
+    db_seen_ = std::max(db_seen_, it->second);
     Json payload = {{"timer_id", it->first}, {"fire_at", FormatWallTime(it->second)}};
     inputs_.emplace_back(InboxInput{InboxId{}, "timer", std::move(payload)});
     it = timers_.erase(it);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <iostream>
+
 #include "shared/capability/capability.h"
 #include "shared/schedule/cron.h"
 #include "shared/workflow/create_run.h"
@@ -240,6 +243,11 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   auto violated = [&](const std::string& what) { violations.push_back(subject.id.ToString() + ": " + what); };
   auto view = workflow::ViewOf(state);
   if (!view) return violated("its state cannot be viewed: " + view.message());
+  if (!subject.closed && std::getenv("ACL_SIM_SEED")) {  // of one seed: what became of it
+    for (const Event& event : subject.events) std::cout << event.seq << " " << event.type << " " << event.payload->substr(0, 2'000) << "\n";
+    for (const auto& [timer, at] : subject.timers) std::cout << "timer " << timer << " at " << FormatWallTime(at) << "\n";
+    for (const InboxRow& row : subject.inbox) std::cout << "unread " << row.kind << " " << row.payload << "\n";
+  }
   if (!subject.closed) return;
   ++ended_[view->status];
   if (!view->closed) violated("closed while its state is not");
