@@ -43,7 +43,7 @@ struct Node;
 
 class Expression {
  public:
-  // The text in one form, which reads as the same expression.
+  // The text in one form, which reads as the same expression; nested no deeper, but it may be a little longer than what was read.
   std::string Canonical() const;
   std::vector<ExpressionReference> References() const;
   const expression::Node& root() const { return *root_; }

@@ -74,5 +74,6 @@ constexpr bool IsArithmetic(Op op) { return op >= Op::kAdd; }
 std::string_view TypeName(const Json& value);
 // Why the operator cannot be used on values of these types; empty: it can.
 std::string WrongTypes(Op op, const Json& left, const Json& right);
+std::string WrongLength(const Json& of);
 
 }  // namespace acl::expression

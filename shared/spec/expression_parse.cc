@@ -317,6 +317,8 @@ class ExpressionParser {
     const Deeper deeper(*this);
     NodePtr of = Or();
     if (!Eat(")")) Fail(offset, "'" + name + "(' is not closed: it takes one value");
+    if (name == "length" && of->op == Op::kLiteral)
+      if (std::string wrong = expression::WrongLength(of->literal); !wrong.empty()) Fail(offset, wrong);
     if (name == "length") return Make({Op::kLength, offset, {}, "", {}, {std::move(of)}});
     if (of->op != Op::kReference) Fail(of->offset, "exists() takes one reference, like exists(step.output)");
     return Make({Op::kExists, of->offset, {}, of->path, {}, {}});

@@ -1,8 +1,10 @@
 // What an expression comes to.
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstring>
 
+#include "shared/base/utf8.h"
 #include "shared/spec/expression.h"
 #include "shared/spec/expression_node.h"
 
@@ -38,6 +40,11 @@ std::string WrongTypes(Op op, const Json& left, const Json& right) {
   }
   if (IsArithmetic(op)) return left.is_number() && right.is_number() ? "" : both("two numbers");
   return "";
+}
+
+std::string WrongLength(const Json& of) {
+  if (of.is_string() || of.is_structured()) return "";
+  return "length() needs a text, a list or a map, and this is " + std::string(TypeName(of));
 }
 
 }  // namespace expression
@@ -79,24 +86,57 @@ int NumberOrder(const Json& a, const Json& b) {
   return OrderOf(a.get<double>(), b.get<double>());
 }
 
+// What a part comes to: a value that stands elsewhere (the state, the expression), or one that was made. So nothing of the state is
+// copied to be looked at, however large it is.
+class Come {
+ public:
+  Come(Json made) : made_(std::move(made)) {}  // NOLINT(google-explicit-constructor)
+  static Come At(const Json& value) {
+    Come come{Json()};
+    come.at_ = &value;
+    return come;
+  }
+
+  const Json& operator*() const { return at_ ? *at_ : made_; }
+  const Json* operator->() const { return &**this; }
+  bool is_made() const { return !at_; }
+  Json Take() && { return at_ ? *at_ : std::move(made_); }
+
+ private:
+  const Json* at_ = nullptr;
+  Json made_;
+};
+
+// Whether one text holds another, in one way through both. std::string::find takes the product of their lengths.
+bool Holds(const std::string& text, const std::string& part) {
+  return part.size() <= text.size() && memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
 class Evaluator {
  public:
   Evaluator(const TemplateScope& scope, const TemplateLimits& limits)
       : scope_(scope), budget_(limits.max_output_bytes, limits.max_work_bytes) {}
 
-  Result<Json> Value(const Node& node) {
+  // What the whole comes to, as a value of its own.
+  Result<Json> Answer(const Node& node) {
+    auto come = Value(node);
+    if (!come) return come.error();
+    return Taken(std::move(*come));
+  }
+
+  Result<Come> Value(const Node& node) {
     switch (node.op) {
-      case Op::kLiteral: return node.literal;
+      case Op::kLiteral: return Come::At(node.literal);
       case Op::kReference: return Reference(node);
       case Op::kFilters: return Filtered(node);
-      case Op::kExists: return Exists(node);
-      case Op::kList: return List(node);
-      case Op::kLength: return Length(node);
-      case Op::kNot: return Not(node);
-      case Op::kNegate: return Negate(node);
+      case Op::kExists: return Made(Exists(node));
+      case Op::kList: return Made(List(node));
+      case Op::kLength: return Made(Length(node));
+      case Op::kNot: return Made(Not(node));
+      case Op::kNegate: return Made(Negate(node));
       case Op::kAnd:
       case Op::kOr: return Either(node);
-      default: return Both(node);
+      default: return Made(Both(node));
     }
   }
 
@@ -105,14 +145,23 @@ class Evaluator {
     return {Code::kInvalid, "at character " + std::to_string(node.offset + 1) + ": " + what};
   }
 
-  Result<Json> Reference(const Node& node) {
+  static Result<Come> Made(Result<Json> made) {
+    if (!made) return made.error();
+    return Come(std::move(*made));
+  }
+
+  Result<Json> Taken(Come come) {
+    if (Status spent = budget_.SpendOutput(SizeOf(*come, budget_.output_left())); !spent) return spent.error();
+    return std::move(come).Take();
+  }
+
+  Result<Come> Reference(const Node& node) {
     auto looked = LookUp(scope_, node.path, budget_);
     if (!looked) return looked.error();
     if (!*looked)
       return Fails(node, "nothing answers '" + node.path + "'; ask exists(" + node.path + ") first, or give it a default: " + node.path +
                              " | default(0)");
-    if (Status spent = budget_.SpendWork(SizeOf(**looked, budget_.output_left())); !spent) return spent.error();
-    return **looked;
+    return Come::At(**looked);
   }
 
   Result<Json> Exists(const Node& node) {
@@ -121,97 +170,103 @@ class Evaluator {
     return Json(*looked != nullptr && !(*looked)->is_null());
   }
 
-  Result<Json> Filtered(const Node& node) {
+  Result<Come> Filtered(const Node& node) {
     const Node& of = *node.of.front();
-    Json made;
+    Come inner{Json()};
     const Json* value = nullptr;
     if (of.op == Op::kReference) {  // it may be missing, for `default`
       auto looked = LookUp(scope_, of.path, budget_);
       if (!looked) return looked.error();
       value = *looked && !(*looked)->is_null() ? *looked : nullptr;
     } else {
-      auto inner = Value(of);
-      if (!inner) return inner;
-      made = std::move(*inner);
-      value = made.is_null() ? nullptr : &made;
+      auto come = Value(of);
+      if (!come) return come;
+      inner = std::move(*come);
+      value = inner->is_null() ? nullptr : &*inner;
     }
     auto filtered = ApplyFilters(node.filters, value, budget_);
     if (!filtered) return Fails(node, filtered.message());
-    const Json* answer = filtered->get();
-    if (!answer && of.op == Op::kReference)
+    if (filtered->is_made) return Come(std::move(filtered->made));
+    if (!filtered->at && of.op == Op::kReference)
       return Fails(of, "nothing answers '" + of.path + "'; give it a default: " + of.path + " | default(0)");
-    return answer ? *answer : Json();
+    if (!filtered->at) return Come(Json());
+    return inner.is_made() && of.op != Op::kReference ? Come(*filtered->at) : Come::At(*filtered->at);  // what was made ends here
   }
 
   Result<Json> List(const Node& node) {
     Json list = Json::array();
     for (const auto& item : node.of) {
-      auto value = Value(*item);
+      auto come = Value(*item);
+      if (!come) return come.error();
+      auto value = Taken(std::move(*come));
       if (!value) return value;
-      if (Status spent = budget_.SpendOutput(SizeOf(*value, budget_.output_left())); !spent) return spent.error();
       list.push_back(std::move(*value));
     }
     return list;
   }
 
   Result<Json> Length(const Node& node) {
-    auto value = Value(*node.of.front());
-    if (!value) return value;
-    if (!value->is_string() && !value->is_structured())
-      return Fails(node, "length() needs a text, a list or a map, and this is " + std::string(expression::TypeName(*value)));
-    auto length = ApplyFilters({{"length", {}}}, &*value, budget_);
+    auto come = Value(*node.of.front());
+    if (!come) return come.error();
+    if (std::string wrong = expression::WrongLength(**come); !wrong.empty()) return Fails(node, wrong);
+    auto length = ApplyFilters({{"length", {}}}, &**come, budget_);
     if (!length) return Fails(node, length.message());
     return *length->get();
   }
 
   Result<Json> Not(const Node& node) {
-    auto value = Value(*node.of.front());
-    if (!value) return value;
-    if (!value->is_boolean()) return Fails(node, "'not' needs true or false, and this is " + std::string(expression::TypeName(*value)));
-    return Json(!value->get<bool>());
+    auto come = Value(*node.of.front());
+    if (!come) return come.error();
+    const Json& value = **come;
+    if (!value.is_boolean()) return Fails(node, "'not' needs true or false, and this is " + std::string(expression::TypeName(value)));
+    return Json(!value.get<bool>());
   }
 
   Result<Json> Negate(const Node& node) {
-    auto value = Value(*node.of.front());
-    if (!value) return value;
-    if (!value->is_number()) return Fails(node, "'-' needs a number, and this is " + std::string(expression::TypeName(*value)));
-    return Arithmetic(node, Op::kSubtract, Json(0), *value);
+    auto come = Value(*node.of.front());
+    if (!come) return come.error();
+    const Json& value = **come;
+    if (!value.is_number()) return Fails(node, "'-' needs a number, and this is " + std::string(expression::TypeName(value)));
+    return Arithmetic(node, Op::kSubtract, Json(0), value);
   }
 
   // The right side is looked at only where it decides.
-  Result<Json> Either(const Node& node) {
-    auto left = Value(*node.of[0]);
-    if (!left) return left;
-    if (!left->is_boolean())
-      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its left side is " +
-                             std::string(expression::TypeName(*left)));
-    if (left->get<bool>() == (node.op == Op::kOr)) return left;
-    auto right = Value(*node.of[1]);
-    if (!right) return right;
-    if (!right->is_boolean())
-      return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its right side is " +
-                             std::string(expression::TypeName(*right)));
-    return right;
+  Result<Come> Either(const Node& node) {
+    for (const std::size_t side : {0u, 1u}) {
+      auto come = Value(*node.of[side]);
+      if (!come) return come;
+      const Json& value = **come;
+      if (!value.is_boolean())
+        return Fails(node, "'" + std::string(TextOf(node.op)) + "' needs true or false, and its " + (side == 0 ? "left" : "right") +
+                               " side is " + std::string(expression::TypeName(value)));
+      if (side == 1 || value.get<bool>() == (node.op == Op::kOr)) return come;
+    }
+    return Come(Json());  // not reached
   }
 
   Result<Json> Both(const Node& node) {
-    auto left = Value(*node.of[0]);
-    if (!left) return left;
-    auto right = Value(*node.of[1]);
-    if (!right) return right;
-    if (std::string wrong = expression::WrongTypes(node.op, *left, *right); !wrong.empty()) return Fails(node, wrong);
-    if (expression::IsArithmetic(node.op)) return Arithmetic(node, node.op, *left, *right);
+    auto left_come = Value(*node.of[0]);
+    if (!left_come) return left_come.error();
+    auto right_come = Value(*node.of[1]);
+    if (!right_come) return right_come.error();
+    const Json &left = **left_come, &right = **right_come;
+    if (std::string wrong = expression::WrongTypes(node.op, left, right); !wrong.empty()) return Fails(node, wrong);
+    if (expression::IsArithmetic(node.op)) return Arithmetic(node, node.op, left, right);
     if (node.op == Op::kIn || node.op == Op::kNotIn) {
-      auto in = In(*left, *right);
+      auto in = In(left, right);
       if (!in) return in.error();
       return Json(*in == (node.op == Op::kIn));
     }
     if (!expression::IsOrder(node.op)) {
-      auto same = Same(*left, *right);
+      auto same = Same(left, right);
       if (!same) return same.error();
       return Json(*same == (node.op == Op::kEqual));
     }
-    const int order = left->is_string() ? TextOrder(*left, *right) : NumberOrder(*left, *right);
+    if (left.is_string()) {
+      const std::size_t reads = std::min(left.get_ref<const std::string&>().size(), right.get_ref<const std::string&>().size());
+      if (Status spent = budget_.SpendWork(reads); !spent) return spent.error();
+    }
+    const int order = left.is_string() ? TextOrder(left, right) : NumberOrder(left, right);
     switch (node.op) {
       case Op::kLess: return Json(order == -1);
       case Op::kAtMost: return Json(order == -1 || order == 0);
@@ -230,6 +285,12 @@ class Evaluator {
     if (Status spent = budget_.SpendWork(8); !spent) return spent.error();
     if (a.is_number() && b.is_number()) return NumberOrder(a, b) == 0;
     if (a.type() != b.type()) return false;
+    if (a.is_string()) {
+      const auto &one = a.get_ref<const std::string&>(), &other = b.get_ref<const std::string&>();
+      if (one.size() != other.size()) return false;
+      if (Status spent = budget_.SpendWork(one.size()); !spent) return spent.error();
+      return one == other;
+    }
     if (!a.is_structured()) return a == b;
     if (a.size() != b.size()) return false;
     for (auto it = a.begin(); it != a.end(); ++it) {
@@ -249,14 +310,17 @@ class Evaluator {
   }
 
   Result<bool> In(const Json& what, const Json& in) {
-    if (Status spent = budget_.SpendWork(SizeOf(in, budget_.output_left())); !spent) return spent.error();
-    if (in.is_object()) return in.contains(what.get_ref<const std::string&>());
-    if (in.is_string()) return in.get_ref<const std::string&>().find(what.get_ref<const std::string&>()) != std::string::npos;
-    for (const Json& item : in) {
-      auto same = Same(what, item);
-      if (!same || *same) return same;
+    if (in.is_array()) {
+      for (const Json& item : in) {
+        auto same = Same(what, item);
+        if (!same || *same) return same;
+      }
+      return false;
     }
-    return false;
+    const auto& part = what.get_ref<const std::string&>();
+    const std::size_t reads = in.is_object() ? in.size() : part.size() + in.get_ref<const std::string&>().size();
+    if (Status spent = budget_.SpendWork(reads); !spent) return spent.error();
+    return in.is_object() ? in.contains(part) : Holds(in.get_ref<const std::string&>(), part);
   }
 
   static Result<Json> Arithmetic(const Node& node, Op op, const Json& a, const Json& b) {
@@ -299,53 +363,7 @@ void Collect(const Node& node, bool may_miss, std::vector<ExpressionReference>& 
   for (const auto& of : node.of) Collect(*of, has_default, out);
 }
 
-// Operators that may stand in a row, from the left.
-int RankOf(Op op) {
-  if (op == Op::kOr) return 1;
-  if (op == Op::kAnd) return 2;
-  if (op == Op::kAdd || op == Op::kSubtract) return 3;
-  return op == Op::kMultiply || op == Op::kDivide || op == Op::kRemainder ? 4 : 0;
-}
-
-// Brackets around all that is made of parts, but for the left side of a row: it reads as the same, whatever stands beside it.
-std::string Written(const Node& node) {
-  const auto part = [&](std::size_t n) {
-    const Node& of = *node.of[n];
-    const bool whole =
-        of.op == Op::kLiteral || of.op == Op::kReference || of.op == Op::kExists || of.op == Op::kLength || of.op == Op::kList;
-    return whole ? Written(of) : "(" + Written(of) + ")";
-  };
-  switch (node.op) {
-    case Op::kLiteral: return DumpJson(node.literal);
-    case Op::kReference: return node.path;
-    case Op::kExists: return "exists(" + node.path + ")";
-    case Op::kLength: return "length(" + Written(*node.of[0]) + ")";
-    case Op::kNot: return "not " + part(0);
-    case Op::kNegate: return "-" + std::string(node.of[0]->op == Op::kLiteral ? "(" + Written(*node.of[0]) + ")" : part(0));
-    case Op::kList: {
-      std::string text = "[";
-      for (std::size_t n = 0; n < node.of.size(); ++n) text += (n > 0 ? ", " : "") + Written(*node.of[n]);
-      return text + "]";
-    }
-    case Op::kFilters: {
-      std::string text = part(0);
-      for (const TemplateFilter& filter : node.filters) {
-        text += " | " + filter.name;
-        for (std::size_t n = 0; n < filter.arguments.size(); ++n) text += (n > 0 ? ", " : "(") + DumpJson(filter.arguments[n]);
-        if (!filter.arguments.empty()) text += ")";
-      }
-      return text;
-    }
-    default: {
-      const bool in_row = RankOf(node.op) > 0 && RankOf(node.op) == RankOf(node.of[0]->op);
-      return (in_row ? Written(*node.of[0]) : part(0)) + " " + std::string(TextOf(node.op)) + " " + part(1);
-    }
-  }
-}
-
 }  // namespace
-
-std::string Expression::Canonical() const { return Written(*root_); }
 
 std::vector<ExpressionReference> Expression::References() const {
   std::vector<ExpressionReference> out;
@@ -354,7 +372,7 @@ std::vector<ExpressionReference> Expression::References() const {
 }
 
 Result<Json> Evaluate(const Expression& expression, const TemplateScope& scope, const TemplateLimits& limits) {
-  return Evaluator(scope, limits).Value(expression.root());
+  return Evaluator(scope, limits).Answer(expression.root());
 }
 
 Result<bool> EvaluateCondition(const Expression& expression, const TemplateScope& scope, const TemplateLimits& limits) {
@@ -362,7 +380,7 @@ Result<bool> EvaluateCondition(const Expression& expression, const TemplateScope
   if (!value) return value.error();
   if (!value->is_boolean())
     return Error{Code::kInvalid, "it must come to true or false, and comes to " + std::string(expression::TypeName(*value)) + ": " +
-                                     DumpJson(*value).substr(0, 200)};
+                                     StorableText(DumpJson(*value).substr(0, 200))};
   return value->get<bool>();
 }
 

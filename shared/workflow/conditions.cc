@@ -1,5 +1,6 @@
 #include "shared/workflow/conditions.h"
 
+#include "shared/base/utf8.h"
 #include "shared/spec/expression.h"
 
 namespace acl::workflow {
@@ -27,7 +28,7 @@ Result<Json> ItemsOf(const Json& list, const TemplateScope& scope) {
     items = expanded ? Result<Json>(std::move(expanded->value)) : Result<Json>(expanded.error());
   }
   if (!items) return items;
-  if (!items->is_array()) return Error{Code::kInvalid, "it must be a list, and is " + DumpJson(*items).substr(0, 200)};
+  if (!items->is_array()) return Error{Code::kInvalid, "it must be a list, and is " + StorableText(DumpJson(*items).substr(0, 200))};
   return items;
 }
 

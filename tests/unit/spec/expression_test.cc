@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/random.h"
+#include "shared/base/utf8.h"
 
 namespace acl {
 namespace {
@@ -140,6 +141,8 @@ TEST(Expressions, MistakesSayWhereAndWhat) {
                                            {"1 and true", 2, "true or false on both sides"},
                                            {"not 1", 0, "'not' needs true or false"},
                                            {"- 'a'", 0, "'-' needs a number"},
+                                           {"length(5)", 0, "length() needs a text"},
+                                           {"length(true) > 1", 0, "this is true or false"},
                                            {"1 in 2", 2, "a list on the right"},
                                            {"12x", 0, "is no number"},
                                            {"a..b", 0, "is no reference"},
@@ -218,6 +221,78 @@ TEST(Expressions, SayWhatTheyRefersTo) {
   EXPECT_FALSE(references[1].may_miss);
   EXPECT_TRUE(references[2].may_miss);
   EXPECT_FALSE(references[3].may_miss);
+}
+
+// The one form keeps what a text holds, and needs no more depth than what it was read from.
+TEST(Expressions, TheOneFormReadsAsTheSame) {
+  const std::string deep_not = [] {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += "not ";
+    return text + "yes";
+  }();
+  const std::string deep_minus = std::string(40, '-') + "n";
+  std::string ranks = "yes";
+  for (int i = 0; i < 20; ++i) ranks = "yes or yes and n == n + n * (" + ranks + ")";
+  for (const std::string& text : {std::string("'a\rb\b\f\x01 \\\\ \" \n\t'"), std::string("['\r', ['\x1f']]"),
+                                  std::string("nobody | default('\r')"), std::string("- 5"), std::string("--5"), std::string("-(n - 1)"),
+                                  std::string("not (n == 5)"), std::string("(not yes) == yes"), std::string("(n | length) | default(1)"),
+                                  std::string("-(name | length)"), std::string("(-n) | default(1)"), deep_not, deep_minus, ranks}) {
+    ExpressionMistake mistake;
+    const auto parsed = ParseExpression(text, &mistake);
+    ASSERT_TRUE(parsed) << text << ": " << mistake.what;
+    const auto again = ParseExpression(parsed->Canonical(), &mistake);
+    ASSERT_TRUE(again) << text << " -> " << parsed->Canonical() << ": " << mistake.what;
+    EXPECT_EQ(again->Canonical(), parsed->Canonical());
+    const auto one = Asked(text), two = Asked(parsed->Canonical());
+    ASSERT_EQ(one.ok(), two.ok()) << text << " -> " << parsed->Canonical();
+    if (one.ok()) {
+      EXPECT_EQ(*one, *two) << text << " -> " << parsed->Canonical();
+    }
+  }
+  const std::pair<const char*, const char*> forms[] = {{"( (n) )", "n"},
+                                                       {"a||b&&!c", "a or b and not c"},
+                                                       {"(a or b) and c", "(a or b) and c"},
+                                                       {"a-1", "a-1"},
+                                                       {"1-(2-3)*4", "1 - (2 - 3) * 4"},
+                                                       {"- 5", "- 5"},
+                                                       {"not (a not in 'it\\'s')", "not a not in \"it's\""}};
+  for (const auto& [text, form] : forms) EXPECT_EQ(ParseExpression(text)->Canonical(), form);
+}
+
+// What stands in the state may be far larger than what an expression may make: it is looked at where it stands.
+TEST(Expressions, WhatIsLargeIsNotCopied) {
+  const Json large = Json::array({std::string(100'000, 'x'), 2});
+  const auto scope = [&](std::string_view) -> const Json* { return &large; };
+  const TemplateLimits limits{.max_output_bytes = 1'000, .max_work_bytes = 1'000'000};
+  const auto taken = Evaluate(*ParseExpression("a"), scope, limits);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(taken.message(), HasSubstr("more than 1000 bytes"));
+  for (const char* text : {"[a]", "[[a]] == 1", "a | first"}) EXPECT_FALSE(Evaluate(*ParseExpression(text), scope, limits).ok()) << text;
+  for (const char* text : {"length(a) == 2", "a == a", "2 in a", "(a | last) == 2", "exists(a)"}) {
+    const auto holds = EvaluateCondition(*ParseExpression(text), scope, limits);
+    ASSERT_TRUE(holds.ok()) << text << ": " << holds.message();
+    EXPECT_TRUE(*holds) << text;
+  }
+}
+
+// A text that is nearly everywhere in another: naive search compares them for minutes, and a deciding thread must not.
+TEST(Expressions, ATextIsSearchedInOneWayThrough) {
+  const Json text = std::string(4'000'000, 'a'), what = std::string(1'000'000, 'a') + "b" + std::string(1'000'000, 'a');
+  const auto scope = [&](std::string_view name) -> const Json* { return name == "what" ? &what : &text; };
+  const auto holds = EvaluateCondition(*ParseExpression("what in text"), scope);
+  ASSERT_TRUE(holds.ok()) << holds.message();
+  EXPECT_FALSE(*holds);
+  EXPECT_TRUE(*EvaluateCondition(*ParseExpression("'' in text and 'aa' in text and 'b' not in text"), scope));
+  EXPECT_TRUE(*EvaluateCondition(*ParseExpression("'' in ''"), scope));
+}
+
+TEST(Expressions, MessagesHoldWholeCharacters) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "é";
+  const Json value = text;
+  const auto condition = EvaluateCondition(*ParseExpression("a"), [&](std::string_view) -> const Json* { return &value; });
+  ASSERT_FALSE(condition.ok());
+  EXPECT_TRUE(IsUtf8(condition.message())) << condition.message();
 }
 
 // Whatever is thrown at it: no crash; and what parses reads back as the same from its one form.
