@@ -100,7 +100,10 @@ class Come {
   const Json& operator*() const { return at_ ? *at_ : made_; }
   const Json* operator->() const { return &**this; }
   bool is_made() const { return !at_; }
-  Json Take() && { return at_ ? *at_ : std::move(made_); }
+  Json Take() && {
+    if (at_) return *at_;
+    return std::move(made_);
+  }
 
  private:
   const Json* at_ = nullptr;

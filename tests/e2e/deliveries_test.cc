@@ -86,6 +86,8 @@ TEST_F(Webhooks, ArriveOnceInOrderWhateverTheReceiverAndTheCoordinatorDo) {
                    std::to_string(attempts)) == "1";
   };
   ASSERT_TRUE(WaitUntil([&] { return failed(1); })) << fleet->Logs();
+  for (const char* name : {"acl_deliveries_total", "acl_deliveries", "acl_deliveries_oldest_seconds"})
+    EXPECT_TRUE(WaitUntil([&] { return fleet->Metric(fleet->ApiUrl(), name) > 0; })) << name;
   const std::string first = Ask(*fleet, "SELECT message_id FROM deliveries WHERE event = 'deploy.begun'");
   EXPECT_EQ(Ask(*fleet, "SELECT last_error FROM deliveries WHERE message_id = '" + first + "'"), "answered 503");
   ASSERT_EQ(fleet->Cli({"deliveries", "retry", first}).exit_code, 0);
