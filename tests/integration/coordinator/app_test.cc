@@ -13,10 +13,11 @@ TEST_F(CoordinatorApp, EachDutyIsHeldByOneOfTwo) {
   const auto held = [&](const std::string& duty, std::size_t app) {
     return Ask("GET", "/metrics", Json(), {}, app).body.find("acl_loop_held{loop=\"" + duty + "\"} 1") != std::string::npos;
   };
-  for (const char* duty : {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper", "posts", "projects"}) {
+  for (const char* duty :
+       {"timers", "reaper", "ready", "retention", "contents", "schedules", "bookkeeper", "posts", "projects", "deliveries"}) {
     EXPECT_TRUE(test::WaitUntil([&] { return held(duty, 0) != held(duty, 1); })) << duty;
   }
-  EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 9);
+  EXPECT_EQ(database_->Count("SELECT count(*) FROM loop_leases"), 10);
   // Both answer; what one makes the other sees.
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + Submit(0), Json(), {}, 1).status, 200);
   const bool first_held_some = held("timers", 0) || held("reaper", 0) || held("ready", 0);
