@@ -27,13 +27,19 @@ bool IsEscalatedTo(const Request& request, const Decision& decision) {
                      [&](const std::string& role) { return Holds(decision.roles, role); });
 }
 
+// Whether it matters who it is that decides.
+bool NeedsAPerson(const Request& request) {
+  return request.risk == "HIGH" || request.risk == "CRITICAL" || request.needed > 1 || !request.allow_requester;
+}
+
 // Why this person may not decide; empty: may.
 std::string NotAllowed(const Request& request, const Decision& decision) {
   const bool approves = decision.decision == "approve";
   if (approves && !request.allow_requester && Holds(request.requesters, decision.by))
     return fmt::format("'{}' asked for it, and the step says that who asks may not approve; somebody else must", decision.by);
-  if (decision.assurance == "link" && (request.risk == "HIGH" || request.risk == "CRITICAL"))
-    return fmt::format("its risk is {}, and a link alone does not say who decides; decide with a key (airun approvals)", request.risk);
+  if (decision.assurance == "link" && NeedsAPerson(request))
+    return "a link alone does not say who decides, and this approval asks for more (its risk, several persons, or not who asked for it); "
+           "decide with a key (airun approvals)";
   if (IsEscalatedTo(request, decision)) return "";
   if (!request.role.empty() && !Holds(decision.roles, request.role))
     return fmt::format("who decides needs the role '{}', and '{}' has {}", request.role, decision.by,

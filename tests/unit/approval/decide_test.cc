@@ -129,6 +129,11 @@ TEST(Approval, ALinkAloneIsNotEnoughForWhatIsRisky) {
     const bool enough = request.risk == "LOW" || request.risk == "MEDIUM";
     EXPECT_EQ(Ask(request, by_link).kind == Kind::kApproves, enough) << risk;
   }
+  for (const Request& request : {Asked([](Request& r) { r.needed = 2; }), Asked([](Request& r) { r.allow_requester = false; })}) {
+    Decision by_link = Says("approve", "link:chat", request);
+    by_link.assurance = "link";
+    EXPECT_EQ(Ask(request, by_link).code, "not-allowed");  // whoever holds it may be who asked, or who has voted
+  }
 }
 
 TEST(Approval, TheDigestIsOfWhatIsApprovedAndOfNothingElse) {
