@@ -74,7 +74,7 @@ TEST_F(Approvals, SurviveTheDeathOfEverybody) {
   fleet.worker(1).Kill();
   fleet.coordinator().Kill();
   fleet.StartCoordinator();
-  fleet.StartWorker(2);
+  fleet.StartWorker(1);
   ASSERT_TRUE(fleet.AwaitReady());
   EXPECT_EQ(Run(id)["status"], "PAUSED");
   const auto approved = fleet.Cli({"workflow", "resume", id.substr(24), "--decision", "approve"});

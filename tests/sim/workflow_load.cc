@@ -45,7 +45,7 @@ void MakeGate(StepSpec& step, Random& random) {
   step.signal.reset();
   step.inputs = Json{{"message", "go on with {{start}}?"}};
   ApprovalSpec& gate = step.approval.emplace();
-  gate.timeout = Json("4s");
+  gate.timeout = Json(random.Below(2) == 0 ? "4s" : "20s");
   gate.min_approvals = 1 + int(random.Below(2));
   gate.allow_requester = random.Below(2) == 0;
   if (random.Below(2) == 0) gate.approvers = {"ann", "bob", "sim"};
@@ -269,6 +269,10 @@ StepResult WorkflowLoad::RunStep(Random& random, const StepCall& call) {
 }
 
 std::optional<std::pair<std::string, Json>> WorkflowLoad::MakeStop(const MemorySubject& subject) {
+  if (subject.waiting && subject.waiting->reason == "approval") {
+    SeededRandom people(subject.events.size());
+    return DecisionOf(people, subject);
+  }
   if (subject.waiting && subject.waiting->reason == "paused") return std::pair<std::string, Json>{"resume", Json{{"by", "sim"}}};
   return std::nullopt;
 }

@@ -179,7 +179,7 @@ TEST_F(CliRun, RefusesWhatIsWrongBeforeAskingTheServer) {
   Write("bad.yaml", "name: x\nsteps: [{name: a, capability: test.echo, step_type: HUMAN_APPROVEL}]\n");
   Outcome outcome = Airun(&server_, {"workflow", "run", Path("bad.yaml")});
   EXPECT_EQ(outcome.code, kExitFailure);
-  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:2:53: error: bad-word"));
+  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:2:53: error: unknown-word"));
   EXPECT_TRUE(server_.asked.empty());
 }
 
