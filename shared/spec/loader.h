@@ -11,7 +11,7 @@ namespace acl {
 
 struct Finding {
   enum class Severity { kError, kWarning } severity = Severity::kError;
-  std::string code;     // stable, kebab-case: "duplicate-key", "unknown-dependency", "not-supported-yet" ...
+  std::string code;     // stable, kebab-case: "duplicate-key", "unknown-dependency", "bad-approval" ...
   std::string message;  // what is wrong, what to write instead
   SourceMark mark;
 };

@@ -109,6 +109,17 @@ TEST_F(Examples, TheDeploymentIsApproved) {
   fleet.ExpectVerified();
 }
 
+TEST_F(Examples, TheGuidesApprovalRuns) {
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
+  const auto begin = guide.find("```yaml\n", guide.find("### Approvals\n")) + 8, end = guide.find("```", begin);
+  const std::string id = fleet.Submit("name: section\n" + guide.substr(begin, end - begin));
+  ASSERT_TRUE(fleet.AwaitStatus(id, "PAUSED")) << fleet.Logs();
+  const auto resumed = fleet.Cli({"workflow", "resume", id, "--decision", "approve"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED")) << fleet.Logs();
+  EXPECT_EQ(fleet.Api("GET", "/v1/workflows/" + id + "/files/shipped.txt").body, "approved by cli_user");
+}
+
 // What the guide shows of signed calls stands in the example that is run above.
 TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
   const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md"), example = ReadFile(Path("webhook.yaml"));
