@@ -68,7 +68,7 @@ struct ApiContext {
   ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
   delivery::DeliveryStore* deliveries = nullptr;                 // null: nothing is sent to the outside
   approval::ApprovalStore* approvals = nullptr;                  // null: nobody lists approvals
-  milliseconds approval_wait{5'000};                             // how long a decision waits for the run to hear it
+  milliseconds approval_wait{2'000};                             // how long a decision waits for the run to hear it
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };

@@ -15,7 +15,7 @@
 namespace acl::coordinator {
 namespace {
 
-constexpr int kMostWaiting = 8;  // each holds a thread of the pool; who comes then is told 202 and may look
+constexpr int kMostWaiting = 3;  // each holds a thread of the pool; who comes then is told 202 and may look
 std::atomic<int> waiting{0};
 
 // One of those places, while it lives.

@@ -97,9 +97,17 @@ TEST_F(Approvals, OfManyWhoDecideAtOnceOneWins) {
     });
   }
   for (auto& person : people) person.join();
-  EXPECT_EQ(std::count(answers.begin(), answers.end(), 200), 1) << testing::PrintToString(answers);
-  EXPECT_EQ(std::count(answers.begin(), answers.end(), 409), 7) << testing::PrintToString(answers);
+  EXPECT_LE(std::count(answers.begin(), answers.end(), 200), 1) << testing::PrintToString(answers);
+  for (const int answer : answers) EXPECT_TRUE(answer == 200 || answer == 202 || answer == 409) << answer;  // 202: not waited for
   ASSERT_TRUE(WaitUntil([&] { return Run(id).value("closed", false); }));
+  const Json ended = fleet.Api("GET", "/v1/approvals/" + id + "%3Agate").json();
+  EXPECT_TRUE(ended["state"] == "APPROVED" || ended["state"] == "REJECTED") << ended.dump();
+  int counted = 0;
+  for (const Json& event : fleet.Events(id)) {
+    const std::string type = event.value("event_type", "");
+    counted += (type == "step.completed" || type == "step.failed") && event.dump().find("decided_by") != std::string::npos;
+  }
+  EXPECT_EQ(counted, 1);
   fleet.ExpectVerified();
 }
 
@@ -110,6 +118,46 @@ TEST_F(Approvals, NobodysAnswerInTimeFailsTheRun) {
   EXPECT_EQ(Run(id)["reason"], "approval_timeout");
   EXPECT_NE(fleet.Cli({"approvals", "list", "--state", "TIMEOUT"}).out.find(id), std::string::npos);
   fleet.ExpectVerified();
+}
+
+// Who decides is whoever the key is of, with the key's roles; what the body says is a label.
+TEST(ApprovalsByKey, RolesTwoPersonsAndNotWhoAsked) {
+  FleetOptions options;
+  options.environment["ACL_DEV_MODE"] = "false";
+  Fleet fleet(options);
+  fleet.StartCoordinator();
+  fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  using Headers = std::map<std::string, std::string>;
+  const auto key = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> line = {"key", "create", name, "-o", "json"};
+    line.insert(line.end(), more.begin(), more.end());
+    return Headers{{"Authorization", "Bearer " + ParseJson(fleet.Cli(line).out)->value("key", "")}};
+  };
+  const Headers olga = key("olga", {"--role", "boss"}), ann = key("ann", {"--role", "boss", "--role", "clerk"}),
+                bob = key("bob", {"--role", "boss"}), cyd = key("cyd", {});
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Api("GET", "/v1/workflows", {}, cyd).status == 200; }));
+  const Json body = {{"workflow",
+                      "name: pay\nsteps:\n  - {name: gate, step_type: HUMAN_APPROVAL, inputs: {approver_role: boss}, "
+                      "approval_config: {min_approvals: 2, allow_requester: false}}\n"}};
+  const std::string id = fleet.Api("POST", "/v1/workflows", body, olga).json().value("id", "");
+  const std::string path = "/v1/approvals/" + id + "%3Agate";
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Api("GET", path, {}, ann).status == 200; }));
+  const std::string digest = fleet.Api("GET", path, {}, ann).json()["digest"];
+  const auto approve = [&](const Headers& who) {
+    const Json word = {{"decision", "approve"}, {"digest", digest}, {"approver", "ann"}, {"roles", {"boss"}}};
+    return fleet.Api("POST", path + "/decision", word, who).status;
+  };
+  EXPECT_EQ(approve(cyd), 403);
+  EXPECT_EQ(approve(olga), 403);
+  EXPECT_EQ(approve(ann), 200);
+  EXPECT_EQ(approve(ann), 409);
+  EXPECT_EQ(fleet.Api("GET", path, {}, ann).json()["state"], "PENDING");
+  EXPECT_EQ(approve(bob), 200);
+  const Json ended = fleet.Api("GET", path, {}, ann).json();
+  EXPECT_EQ(ended["state"], "APPROVED");
+  EXPECT_EQ(ended["votes"].size(), 2u);
+  EXPECT_EQ(ended["decided_by"], "bob");
 }
 
 }  // namespace
