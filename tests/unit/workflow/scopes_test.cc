@@ -134,6 +134,26 @@ TEST(Parallel, FailWaitLetsTheOtherBranchesEndFirst) {
   EXPECT_EQ(run.calls, (std::vector<std::string>{"b1", "g1", "g2", "undo:g2", "undo:g1"}));
 }
 
+TEST(Parallel, WhatDependsOnAFailureElsewhereIsLeftOutToo) {
+  RunDriver run(Loads(R"(
+  - name: p
+    fail: wait
+    steps:
+      - {name: a, capability: do.effect, max_retries: 1}
+      - {name: b, capability: do.effect, depends_on: [a]}
+      - name: later
+        step_type: SEQUENCE
+        steps:
+          - {name: c, capability: do.effect}
+          - {name: inner, steps: [{name: x, capability: do.effect, depends_on: [a]}, {name: y, capability: do.effect}]}
+)"));
+  run.RunToEnd([](const StartStep& step, int) { return step.step_id == "a" ? Fails("broken", false) : Ok(); });
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_EQ(run.Step("b").status, "CANCELLED");
+  EXPECT_EQ(run.Step("x").status, "CANCELLED");
+  EXPECT_EQ(run.calls, (std::vector<std::string>{"a", "c", "y"}));
+}
+
 TEST(Parallel, NoMoreThanItSaysAtOnce) {
   RunDriver run(Loads(R"(
   - name: all
