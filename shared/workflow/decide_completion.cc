@@ -59,7 +59,7 @@ Json Decider::UndoRecord(const Instance& instance, const Json& outputs, const st
     const Document& state = State();
     TemplateScope below = ScopeOf(state, spec_, instance);
     TemplateScope scope = [&](std::string_view name) -> const Json* {
-      if (name == step.name) return &outputs;
+      if (name == step.name || (IsPlainBody(step) && name == spec_.step(step.parent).name)) return &outputs;
       const Json* output = spec_.IsStep(name) ? nullptr : MemberOf(&outputs, name);
       return output ? output : below(name);
     };

@@ -82,7 +82,8 @@ void Evolution::Opened() {
   const int branch = chooses ? int(NumberOf(facts_, "branch", -1)) : 0;
   if (chooses && branch >= 0) step_json_["branch"] = branch;
   int left = 0;
-  for (int child : spec_.children(step)) left += spec_.step(child).branch == branch;
+  for (int child : spec_.children(step))  // one that can never begin was left out before
+    left += spec_.step(child).branch == branch && RecordOf(spec_.Beside(*instance_, child)).status == StepStatus::kPending;
   step_json_["left"] = left;
   for (int child : spec_.children(step)) {
     if (spec_.step(child).branch != branch) Skip(spec_.Beside(*instance_, child));
@@ -159,6 +160,7 @@ void Evolution::Skipped() {
 // With a scope that holds it: that does not wait for it.
 void Evolution::Skip(const Instance& instance) {
   if (spec_.step(instance.step).parent >= 0 && spec_.step(spec_.step(instance.step).parent).foreach) return;  // runs once an item: never
+  if (RecordOf(instance).status != StepStatus::kPending) return;  // left out before
   Json& record = Touch(instance);
   record = {{"status", Name(StepStatus::kSkipped)}};
   if (instance.item.empty()) ++progress_.skipped;
@@ -289,7 +291,7 @@ void Evolution::LeaveOutAll(const Instance& beside, const std::vector<int>& step
   while (!left.empty()) {
     const Instance instance = spec_.Beside(beside, left.back());
     left.pop_back();
-    if (IsOwnRecord(instance) || !LeaveOut(instance, failed)) continue;
+    if (!IsOwnRecord(instance) && !LeaveOut(instance, failed)) continue;
     const auto& dependents = spec_.dependents(instance.step);  // they can never begin
     left.insert(left.end(), dependents.begin(), dependents.end());
   }

@@ -134,6 +134,26 @@ TEST(Parallel, FailWaitLetsTheOtherBranchesEndFirst) {
   EXPECT_EQ(run.calls, (std::vector<std::string>{"b1", "g1", "g2", "undo:g2", "undo:g1"}));
 }
 
+TEST(Parallel, WhatDependsOnAFailureElsewhereIsLeftOutToo) {
+  RunDriver run(Loads(R"(
+  - name: p
+    fail: wait
+    steps:
+      - {name: a, capability: do.effect, max_retries: 1}
+      - {name: b, capability: do.effect, depends_on: [a]}
+      - name: later
+        step_type: SEQUENCE
+        steps:
+          - {name: c, capability: do.effect}
+          - {name: inner, steps: [{name: x, capability: do.effect, depends_on: [a]}, {name: y, capability: do.effect}]}
+)"));
+  run.RunToEnd([](const StartStep& step, int) { return step.step_id == "a" ? Fails("broken", false) : Ok(); });
+  EXPECT_EQ(run.Status(), "ROLLED_BACK");
+  EXPECT_EQ(run.Step("b").status, "CANCELLED");
+  EXPECT_EQ(run.Step("x").status, "CANCELLED");
+  EXPECT_EQ(run.calls, (std::vector<std::string>{"a", "c", "y"}));
+}
+
 TEST(Parallel, NoMoreThanItSaysAtOnce) {
   RunDriver run(Loads(R"(
   - name: all
@@ -435,53 +455,6 @@ TEST(Foreach, TenThousandItemsAtAFlatCost) {
   }
   EXPECT_EQ(run.Status(), "COMPLETED");
   EXPECT_LT(late, early * 3 / 2) << early;
-}
-
-TEST(Signals, OneThatCameBeforeTheStepsTurnCounts) {
-  RunDriver run(Loads(R"(
-  - {name: a, capability: do.pure}
-  - {name: one, wait_for_signal: go}
-  - {name: two, wait_for_signal: go}
-)"));
-  run.Claim();
-  run.Pump();
-  run.Post("signal", {{"name", "go"}, {"payload", 1}});
-  run.Post("signal", {{"name", "go"}, {"payload", 1}});
-  run.Post("signal", {{"name", "other"}, {"payload", 9}});
-  run.Finish("a", Ok());
-  EXPECT_EQ(run.Status(), "COMPLETED");
-  EXPECT_EQ(*run.Step("two").outputs, Json::parse(R"({"received":true,"payload":1})"));
-}
-
-TEST(Signals, TheStepThatWaitedLongestTakesTheFirst) {
-  RunDriver run(Loads(R"(
-  - name: both
-    steps:
-      - {name: one, wait_for_signal: go}
-      - {name: two, wait_for_signal: go}
-)"));
-  run.Claim();
-  EXPECT_EQ(run.Ask().waiting->reason, "signal");
-  run.Post("signal", {{"name", "go"}, {"payload", "first"}});
-  EXPECT_EQ((*run.Step("one").outputs)["payload"], "first");
-  EXPECT_EQ(run.Step("two").status, "WAITING");
-  run.Crash();
-  run.Post("signal", {{"name", "go"}, {"payload", "second"}});
-  EXPECT_EQ((*run.Step("two").outputs)["payload"], "second");
-  EXPECT_EQ(run.Status(), "COMPLETED");
-}
-
-TEST(Signals, TimeoutWithAndWithoutADefault) {
-  RunDriver some(Loads("  - {name: s, wait_for_signal: {name: go, timeout: 1h, default: {x: 1}}}\n"));
-  some.Claim();
-  ASSERT_TRUE(some.FireNextTimer());
-  EXPECT_EQ(some.Status(), "COMPLETED");
-  EXPECT_EQ(*some.Step("s").outputs, Json::parse(R"({"received":false,"payload":{"x":1}})"));
-  RunDriver none(Loads("  - {name: s, wait_for_signal: {name: go, timeout: 1h}}\n"));
-  none.Claim();
-  ASSERT_TRUE(none.FireNextTimer());
-  EXPECT_EQ(none.Status(), "ROLLED_BACK");
-  EXPECT_THAT(none.View().error, HasSubstr("no signal 'go' came in time"));
 }
 
 }  // namespace
