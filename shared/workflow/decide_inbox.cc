@@ -136,6 +136,7 @@ void Decider::Timer(const InboxInput& input) {
          spec_.spec().enable_auto_rollback, InboxFacts(input));
     return Settle();
   }
+  if (timer_id == kGoOnTimer) return Settle();
   if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
   if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
   if (timer_id.starts_with(kSignalTimerPrefix)) return SignalTimer(input, timer_id.substr(kSignalTimerPrefix.size()), fire_at);

@@ -79,8 +79,8 @@ bool KillerLoad::MayEndQuarantined(const SubjectId& subject) const {
   return kind != kinds_made_.end() && kind->second == Kind::kPureKiller;
 }
 
-// Where a worker died between its claim and its first commit nothing says whether the step was in flight: then the run is quarantined, a person
-// releases it, and the next deaths judge the step.
+// Where a worker died between its claim and its first commit nothing says whether the step was in flight: then the run is quarantined, a
+// person releases it, and the next deaths judge the step.
 bool KillerLoad::MayBeReleased(const MemorySubject& subject) const {
   const auto kind = kinds_made_.find(subject.id);
   return kind != kinds_made_.end() && kind->second == Kind::kJournaledKiller && subject.quarantines.size() == 1;
