@@ -91,8 +91,8 @@ run_tests() {
     model) select=(-L '^model$'); targets=(unit_house) ;;   # spin makes its own programs
     # Sanitizers make the simulator ten times slower: fewer seeds, the same code.
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300} ;;
-    asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-200}; sanitize asan "${asan_core[@]}"; return ;;
-    tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-200}; sanitize tsan "${tsan_core[@]}"; return ;;
+    asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300}; sanitize asan "${asan_core[@]}"; return ;;
+    tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300}; sanitize tsan "${tsan_core[@]}"; return ;;
     *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model outside e2e api migrations house kafka s3 jaeger asan tsan asan-core tsan-core" ;;
   esac
   build "$preset" "${targets[@]}"

@@ -148,7 +148,8 @@ void Signal(Session* session, const SignalOptions& options) {
 
 void AddSignal(CLI::App* workflow, Session* session) {
   auto options = std::make_shared<SignalOptions>();
-  CLI::App* command = workflow->add_subcommand("signal", "tell a run something: an event of its journal");
+  CLI::App* command =
+      workflow->add_subcommand("signal", "send a run a signal: the step that waits for it takes it, now or when its turn comes");
   command->add_option("id", options->id, "the run: its id, or any part of it")->required();
   command->add_option("name", options->name, "the signal's name")->required();
   command->add_option("--payload", options->payload, "JSON, or @FILE (@- for stdin)");

@@ -1,10 +1,12 @@
 #include "coordinator/children.h"
 
+#include <map>
 #include <set>
 
 #include "coordinator/state_reader.h"
 #include "shared/base/sha256.h"
 #include "shared/telemetry/log.h"
+#include "shared/workflow/state.h"
 #include "shared/workflow/undo_run.h"
 
 namespace acl::coordinator {
@@ -23,8 +25,33 @@ workflow::CreateRequest RequestOf(const AskedSubject& asked, const Json& said) {
   return request;
 }
 
-// Errors that asking again will not change are kInvalid, kNotFound, kCorrupt and kConflict.
-Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked) {
+Result<Document> StateOf(const TurnContext& context, const SubjectId& subject) {
+  return ReadStateOf(
+      context.queries, context.store, subject, [](std::size_t) { return Status(); }, [](std::size_t) {});
+}
+
+// The specs of those who ask, each read once a look: they never change.
+class SenderSpecs {
+ public:
+  explicit SenderSpecs(const TurnContext& context) : context_(context) {}
+
+  Result<WorkflowSpec> ChildOf(const SubjectId& sender, const std::string& name) {
+    auto known = specs_.find(sender);
+    if (known == specs_.end()) {
+      const auto state = StateOf(context_, sender);
+      if (!state) return state.error();
+      const Json* spec = state->Find(workflow::kSpecKey);
+      known = specs_.emplace(sender, spec ? *spec : Json::object()).first;
+    }
+    return ChildSpecOf(known->second, name);
+  }
+
+ private:
+  const TurnContext& context_;
+  std::map<SubjectId, Json> specs_;
+};
+
+Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, SenderSpecs& specs) {
   auto said = ParseJson(asked.payload, kStoredJson);
   if (!said) return Error{Code::kInvalid, "what was asked for cannot be read: " + said.message()};
   workflow::CreateRequest request = RequestOf(asked, *said);
@@ -35,8 +62,8 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
     if (!state) return state.error();
     return workflow::MakeUndoItem(maker.kind, *state, std::move(request));
   }
-  auto spec = SpecFromJson(said->value("spec", Json()));
-  if (!spec) return Error{Code::kInvalid, spec.message()};
+  auto spec = specs.ChildOf(asked.sender, said->value("workflow", ""));
+  if (!spec) return spec.error();
   if (const auto deadline = ParseWallTime(said->value("deadline_at", ""))) {  // the parent's time is the child's too
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(*deadline - context.clock.Wall());
     spec->max_execution_time = std::max(std::chrono::seconds(1), std::min(spec->max_execution_time, left));
@@ -46,7 +73,10 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
   return PrepareRun(maker, *spec, std::move(request));
 }
 
+// Asking again will not change it.
 bool IsFinal(Code code) { return code == Code::kInvalid || code == Code::kNotFound || code == Code::kCorrupt || code == Code::kConflict; }
+// Whatever is asked for next would meet it too.
+bool IsOfTheStore(Code code) { return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown; }
 
 Status TellAsker(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const std::string& why) {
   const auto said = ParseJson(asked.payload, kStoredJson);
@@ -71,31 +101,36 @@ Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int 
   if (!asked) return asked.error();
   std::vector<std::int64_t> done;
   std::set<std::string> queues;
+  SenderSpecs specs(context);
+  Status stopped;
   for (const AskedSubject& one : *asked) {
-    auto item = ItemOf(context, maker, one);
+    auto item = ItemOf(context, maker, one, specs);
     Status made = item ? Status() : Status(item.error());
     if (item) {
       auto created = context.store.Create({&*item, 1});
-      if (!created)
+      if (!created) {
         made = created.error();
-      else if (created->front().kind == CreateOutcome::Kind::kCreated)
+      } else if (created->front().kind == CreateOutcome::Kind::kCreated) {
         queues.insert(item->queue);
+      }
     }
-    if (!made && IsFinal(made.code())) {
-      log.Warn("a run that another asked for cannot be made",
-               {{"run", one.subject.ToString()}, {"parent", one.sender.ToString()}, {"why", made.message()}});
-      made = TellAsker(context, maker, one, made.message());
-    }
-    if (!made) {
-      if (done.empty()) return made.error();
+    if (!made)
+      log.Warn("a run that another asked for cannot be made", {{"run", one.subject.ToString()},
+                                                               {"parent", one.sender.ToString()},
+                                                               {"why", made.message()},
+                                                               {"given_up", IsFinal(made.code())}});
+    if (!made && IsFinal(made.code())) made = TellAsker(context, maker, one, made.message());
+    if (made) {
+      done.push_back(one.outbox_id);
+    } else if (IsOfTheStore(made.code())) {
+      stopped = made;
       break;
     }
-    done.push_back(one.outbox_id);
   }
   if (!done.empty())
     if (Status forgotten = context.store.ForgetAsked(done); !forgotten) return forgotten.error();
   for (const std::string& queue : queues) context.ring(queue);
-  return int(asked->size());
+  return stopped ? Result<int>(int(done.size())) : Result<int>(stopped.error());
 }
 
 }  // namespace acl::coordinator

@@ -7,7 +7,7 @@
 
 namespace acl::coordinator {
 
-// One look: how many were asked for. An error of one that may go away leaves it for the next look.
+// One look: how many it made or gave up. What may go another time is left for the next look and keeps nobody else waiting.
 Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int max);
 
 }  // namespace acl::coordinator

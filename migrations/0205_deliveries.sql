@@ -43,7 +43,16 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries, delivery_attempts TO acl_ser
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON delivery_attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Out of the outbox. Two at once: the second waits for the rows of the first and finds them gone.
+-- NULL: it is no JSON.
+CREATE FUNCTION json_of(p_text text) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN p_text::json;
+EXCEPTION WHEN invalid_text_representation OR untranslatable_character THEN
+  RETURN NULL;
+END $$;
+
+-- Out of the outbox. Two at once: the second waits for the rows of the first and finds them gone. What nobody could send (written otherwise than by publish.h) is dead from the
+-- start and says why: it keeps nobody else waiting, and is not lost.
 CREATE FUNCTION take_deliveries(p_max int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_taken int;
@@ -51,12 +60,19 @@ BEGIN
   WITH wanted AS MATERIALIZED (
     SELECT o.outbox_id FROM outbox o WHERE o.topic LIKE 'webhook/%' OR o.topic LIKE 'cloudevent/%' ORDER BY o.outbox_id LIMIT p_max FOR UPDATE),
   taken AS (DELETE FROM outbox o USING wanted w WHERE o.outbox_id = w.outbox_id RETURNING o.*),
-  said AS (SELECT t.*, t.payload::json AS j, t.topic LIKE 'webhook/%' AS webhook FROM taken t)
-  INSERT INTO deliveries (position, message_id, project_id, subject_id, channel, endpoint, event, body, about, created_at, next_attempt_at)
-  SELECT s.outbox_id, s.j ->> 'id', j.project_id, s.subject_id, CASE WHEN s.webhook THEN 'webhook' ELSE 'kafka' END,
-         CASE WHEN s.webhook THEN s.j ->> 'endpoint' ELSE s.j ->> 'topic' END, substr(s.topic, strpos(s.topic, '/') + 1),
-         CASE WHEN s.webhook THEN s.j -> 'payload' ELSE s.j -> 'data' END::text, coalesce(s.j ->> 'subject', ''), s.created_at, clock_timestamp()
-  FROM said s JOIN subjects j ON j.subject_id = s.subject_id
+  read AS (SELECT t.*, json_of(t.payload) AS j, t.topic LIKE 'webhook/%' AS webhook FROM taken t),
+  said AS (
+    SELECT r.*, r.j ->> 'id' AS id, CASE WHEN r.webhook THEN r.j ->> 'endpoint' ELSE r.j ->> 'topic' END AS endpoint,
+           CASE WHEN r.webhook THEN r.j -> 'payload' ELSE r.j -> 'data' END AS body FROM read r),
+  judged AS (
+    SELECT s.*, coalesce(length(s.id) BETWEEN 1 AND 200 AND s.endpoint <> '' AND s.body IS NOT NULL, false) AS whole FROM said s)
+  INSERT INTO deliveries (position, message_id, project_id, subject_id, channel, endpoint, event, body, about, created_at, next_attempt_at, state, ended_at, last_error)
+  SELECT s.outbox_id, CASE WHEN s.whole THEN s.id ELSE 'malformed_' || s.outbox_id END,
+         coalesce(j.project_id, '00000000-0000-7000-8000-000000000001'), s.subject_id, CASE WHEN s.webhook THEN 'webhook' ELSE 'kafka' END,
+         coalesce(s.endpoint, ''), substr(s.topic, strpos(s.topic, '/') + 1), CASE WHEN s.whole THEN s.body::text ELSE s.payload END,
+         coalesce(s.j ->> 'subject', ''), s.created_at, clock_timestamp(), CASE WHEN s.whole THEN 'pending' ELSE 'dead' END,
+         CASE WHEN NOT s.whole THEN clock_timestamp() END, CASE WHEN s.whole THEN '' ELSE 'malformed: no JSON with an id, an endpoint or topic, and a payload' END
+  FROM judged s LEFT JOIN subjects j ON j.subject_id = s.subject_id
   ON CONFLICT (message_id) DO NOTHING;
   GET DIAGNOSTICS v_taken = ROW_COUNT;
   RETURN v_taken;

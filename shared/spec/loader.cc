@@ -84,10 +84,20 @@ bool NeedsValues(const CapabilityRegistry& capabilities, const std::string& id, 
   return (!capability || NeedsRowFirst(capability->effect)) && HasTemplate(inputs);
 }
 
+// Whether what it gives to a child run or to the outside holds a template.
+bool SendsTemplates(const StepSpec& step) {
+  if (step.child) return HasTemplate(step.child->inputs);
+  if (!step.publish) return false;
+  const PublishSpec& sent = *step.publish;
+  return HasTemplate(Json::array({sent.event, sent.endpoint, sent.topic, sent.subject, sent.data}));
+}
+
 bool EffectsNeedValues(const CapabilityRegistry& capabilities, const WorkflowSpec& spec) {
   const auto needs = [&](const auto& call) { return NeedsValues(capabilities, call.capability, call.inputs); };
   return std::any_of(spec.steps.begin(), spec.steps.end(),
-                     [&](const StepSpec& step) { return needs(step) || (step.compensation && needs(*step.compensation)); }) ||
+                     [&](const StepSpec& step) {
+                       return needs(step) || (step.compensation && needs(*step.compensation)) || SendsTemplates(step);
+                     }) ||
          std::any_of(spec.global_compensation_steps.begin(), spec.global_compensation_steps.end(), needs);
 }
 

@@ -241,7 +241,10 @@ class ReferenceCheck {
   }
 
   bool Done(int step, const Place& place) const {
-    return place.step == Place::kAll || (place.own && step == place.step) || before_.Before(step, place.step);
+    if (place.step == Place::kAll || before_.Before(step, place.step)) return true;
+    if (!place.own) return false;
+    const StepSpec& own = spec_.steps[static_cast<std::size_t>(place.step)];
+    return step == place.step || (IsPlainBody(own) && step == own.parent);  // an item's outputs stand under its FOREACH's name there
   }
   bool AnyDone(const std::vector<int>& steps, const Place& place) const {
     return std::any_of(steps.begin(), steps.end(), [&](int step) { return Done(step, place); });

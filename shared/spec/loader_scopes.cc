@@ -133,15 +133,21 @@ std::string CrossesScopes(const WorkflowSpec& spec, int from, int on) {
          NameOf(spec, on);
 }
 
+// Bytes of a name in the id of a step: these characters are written %XX there (shared/workflow/step_id.h).
+std::size_t BytesInId(std::string_view name) {
+  return name.size() +
+         2 * static_cast<std::size_t>(std::count_if(name.begin(), name.end(), [](char c) { return c == '%' || c == ':' || c == '*'; }));
+}
+
 void CheckDepth(Reader* reader, const WorkflowSpec& spec) {
   for (const StepSpec& step : spec.steps) {
     int depth = 0;
-    std::size_t bytes = step.name.size();
+    std::size_t bytes = BytesInId(step.name);
     bool each = step.foreach.has_value();
     for (int at = step.parent; at >= 0; at = spec.steps[static_cast<std::size_t>(at)].parent) {
       ++depth;
       const StepSpec& scope = spec.steps[static_cast<std::size_t>(at)];
-      if (scope.foreach && !scope.foreach->plain) bytes += scope.name.size() + 7;
+      if (scope.foreach && !scope.foreach->plain) bytes += BytesInId(scope.name) + 7;
       each |= scope.foreach.has_value();
     }
     if (depth > kDeepest)
@@ -190,7 +196,10 @@ void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, b
     const bool cases = fields.Get("then") || fields.Get("else_if") || fields.Get("else");
     if (!cases && !step->capability.empty()) {  // a call with a condition is a step with `when` (compat.md K30)
       step->type = StepType::kAction;
-      if (const SourceNode* test = IfOf(fields.map()))
+      const SourceNode* test = IfOf(fields.map());
+      if (test && !step->when.empty())
+        reader->Error(test->mark, "misplaced-if", owner + " has 'when' and a condition, which mean the same here; keep 'when'");
+      else if (test)
         if (auto text = ReadExpression(reader, *test, "'condition' of " + owner)) step->when = std::move(*text);
       return;
     }

@@ -263,7 +263,11 @@ class StepReader {
     if (step->type == StepType::kHumanApproval) return ReadApproval(reader_, fields, owner, step);
     ReadScope(reader_, fields, owner, children != nullptr, step);
     const bool beside = step->type == StepType::kParallel && !children;
-    if (step->foreach && step->foreach->plain && fields.Get("child")) return ReadChild(reader_, fields, owner, step);
+    const SourceNode* child = step->foreach ? fields.Get("child") : nullptr;
+    if (child && !step->foreach->plain)
+      reader_->Error(child->mark, "misplaced-child", owner + " has 'steps' and 'child'; let one of its steps start the child");
+    else if (child)
+      return ReadChild(reader_, fields, owner, step);
     const bool calls = !IsScope(*step) || beside || (step->foreach && step->foreach->plain);
     if (calls && step->capability.empty() && !NamesCapability(fields))
       reader_->Error(fields.map().mark, "missing-capability",

@@ -354,6 +354,15 @@ Json SpecToJson(const WorkflowSpec& spec) {
   return out;
 }
 
+Result<WorkflowSpec> ChildSpecOf(const Json& spec, const std::string& workflow) {
+  const auto workflows = spec.find("workflows");
+  const bool there = workflows != spec.end() && workflows->is_object() && workflows->contains(workflow);
+  if (!there) return Error{Code::kCorrupt, "spec: it has no workflow '" + workflow + "'"};
+  auto child = SpecFromJson(workflows->at(workflow));
+  if (child) child->workflows = *workflows;
+  return child;
+}
+
 Result<WorkflowSpec> SpecFromJson(const Json& json) {
   try {
     if (!json.is_object()) throw Malformed{"not a map"};

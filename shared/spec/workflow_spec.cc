@@ -21,6 +21,12 @@ std::string_view StepTypeName(StepType type) {
   return "?";
 }
 
+std::string CaseNameOf(const StepSpec& step, int branch) {
+  if (branch < 0 || branch >= static_cast<int>(step.cases.size())) return "none";
+  if (branch == 0) return "then";
+  return step.cases[static_cast<std::size_t>(branch)].empty() ? "else" : "else_if[" + std::to_string(branch - 1) + "]";
+}
+
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec) {
   std::vector<std::string> queues = {spec.queue};
   std::unordered_set<std::string_view> known = {spec.queue};

@@ -189,6 +189,9 @@ bool IsPlainBody(const StepSpec& step);
 // A scope is completed by the steps that it holds, and calls nothing itself.
 bool IsScope(const StepSpec& step);
 
+// A case of a CONDITION in the words of the file: "then", "else_if[0]", "else"; "none" if it has no such case.
+std::string CaseNameOf(const StepSpec& step, int branch);
+
 // The queue of its runs, then those that steps are sent to; each once.
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec);
 
@@ -199,6 +202,9 @@ std::vector<int> PlanOrder(const WorkflowSpec& spec);
 // waits for the scope's beginning: that is not said here. Steps of a PARALLEL, and PARALLEL steps beside each other, do not wait for one
 // another. Indexes.
 std::vector<std::vector<int>> EffectiveDependencies(const WorkflowSpec& spec);
+
+// What a CHILD step of a run starts: `spec` as the run stores it. It may start the others in its turn. kCorrupt: it has no such workflow.
+Result<WorkflowSpec> ChildSpecOf(const Json& spec, const std::string& workflow);
 
 Json SpecToJson(const WorkflowSpec& spec);
 Result<WorkflowSpec> SpecFromJson(const Json& json);

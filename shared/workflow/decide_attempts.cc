@@ -82,9 +82,10 @@ std::vector<Decider::Deaths> Decider::DeathsOf(const std::vector<StepRecord>& in
   std::vector<std::size_t> each_time;
   for (std::size_t n = 0; n < in_flight.size(); ++n) {
     const StepRecord& record = in_flight[n];
-    const bool same_row = record.died_alone > 0 && record.died_done == done;  // no step completed since
+    // No step completed since, and nobody released it from quarantine: then the count would have begun anew.
+    const bool same_row = record.died_alone > 0 && record.died_done == done && record.died_alone <= died_alone;
     const int before = same_row ? record.died_with : 0;
-    const int with = same_row && record.died_alone >= died_alone ? before : before + 1;
+    const int with = same_row && record.died_alone == died_alone ? before : before + 1;
     deaths[n].died = {{"alone", died_alone}, {"with", with}, {"done", done}};
     if (with == died_alone) each_time.push_back(n);
   }

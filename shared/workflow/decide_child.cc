@@ -8,6 +8,7 @@
 #include "shared/kernel/create.h"
 #include "shared/kernel/post.h"
 #include "shared/workflow/decider.h"
+#include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
 
 namespace acl::workflow {
@@ -43,13 +44,12 @@ void Decider::BeginChild(const Instance& instance) {
   CapabilityCall resolved = ResolveCall("a workflow", child.inputs, ScopeOf(State(), spec_, instance), unanswered, &missing);
   if (!missing.empty()) facts["missing"] = missing;
   if (!resolved.error.empty()) return FailedByItself(instance, std::move(facts), resolved.error);
-  const Json* workflow = MemberOf(&spec_.spec().workflows, child.workflow);
-  if (!workflow) return FailedByItself(instance, std::move(facts), fmt::format("the file has no workflow '{}'", child.workflow));
+  if (!spec_.spec().workflows.contains(child.workflow))
+    return FailedByItself(instance, std::move(facts), fmt::format("the file has no workflow '{}'", child.workflow));
   Json asked = {{"step_id", instance.step_id}, {"depth", DepthOf(run) + 1}, {"inputs", std::move(resolved.inputs)}};
-  asked["spec"] = *workflow;
-  asked["spec"]["workflows"] = spec_.spec().workflows;
-  asked["spec"]["schema_version"] = kSpecSchemaVersion;
+  asked["workflow"] = child.workflow;  // of this run's spec: ChildSpecOf
   if (run.deadline) asked["deadline_at"] = FormatWallTime(*run.deadline);
+  if (run.deadline_left_ms) asked["deadline_at"] = FormatWallTime(now_ + milliseconds(*run.deadline_left_ms));
   if (const TraceContext trace = TraceOfRun(State()); !trace.trace_id.empty()) asked["traceparent"] = FormatTraceparent(trace);
   const SubjectId id = ChildIdOf(run.run_id, instance.step_id, now_);
   facts["child"] = id.ToString();
@@ -73,11 +73,10 @@ void Decider::ChildEnded(const InboxInput& input) {
   facts["duration_ms"] = std::chrono::duration_cast<milliseconds>(now_ - since).count();
   const std::string status = TextOf(said, "status");
   const Json* outputs = MemberOf(said, "outputs");
-  if (status == "COMPLETED" && outputs && OutgrowsRun(State(), *outputs)) {
-    FailedByItself(*instance, std::move(facts),
-                   fmt::format("the outputs of the child run {} would make the run's state larger than one may be", from));
-  } else if (status == "COMPLETED") {
-    Json given = outputs ? *outputs : Json::object();
+  const std::int64_t not_undone = NumberOf(said, "not_undone");
+  const bool too_much = outputs && OutgrowsRun(State(), *outputs);
+  if (status == "COMPLETED") {
+    Json given = outputs && !too_much ? *outputs : Json::object();
     Json undo = {{"child", from}};
     if (spec_.step(instance->step).compensation) {
       std::vector<std::string> missing;
@@ -89,11 +88,17 @@ void Decider::ChildEnded(const InboxInput& input) {
     facts["undo"] = capability;
     decision_.compensations.push_back({step_id, capability, DumpJson(inputs ? *inputs : undo), "pending", TextOf(&undo, kCallError), now_});
     CompletedByItself(*instance, std::move(facts), std::move(given), since, std::move(undo));
+    if (too_much && Run().phase == Phase::kForward)  // it did what it was to do, so it is undone with the rest
+      Fail(std::string(kStepFailedReason),
+           fmt::format("the outputs of the child run {} would make the run's state larger than one may be", from), NameOf(*instance),
+           spec_.spec().enable_auto_rollback);
   } else if (Run().phase == Phase::kStopping) {
     facts["error"] = fmt::format("the child run {} ended {}", from, status);
+    if (not_undone > 0) facts["not_undone"] = not_undone;
     Emit(event::kStepCancelled, std::move(facts));
   } else {
     const std::string error = TextOf(said, "error");
+    if (not_undone > 0) facts["not_undone"] = not_undone;
     FailedByItself(*instance, std::move(facts),
                    fmt::format("the child run {} ended {}{}{}", from, status, error.empty() ? "" : ": ", error));
   }
@@ -148,6 +153,15 @@ void Decider::StopChildren(bool compensate) {
   }
 }
 
+bool Decider::TooMuchForParent(const Json* outputs) {
+  if (!outputs || !MemberOf(Run().json, "parent") || DumpedBytes(*outputs) <= kMostChildOutputs) return false;
+  Fail(std::string(kStepFailedReason),
+       fmt::format("its outputs of {} bytes are more than the {} that a parent takes: let it write them into files", DumpedBytes(*outputs),
+                   kMostChildOutputs),
+       spec_.step(spec_.last()).name, spec_.spec().enable_auto_rollback);
+  return true;
+}
+
 void Decider::TellItsParent(const Json* outputs) {
   const auto run = ReadRun(State());
   const Json* link = run ? MemberOf(run->json, "parent") : nullptr;
@@ -156,14 +170,8 @@ void Decider::TellItsParent(const Json* outputs) {
   Json said = {{"step_id", TextOf(link, "step_id")}, {"status", decision_.listing->status}};
   const std::string error = decision_.listing->error_message.value_or(TextOf(run->json, "error"));
   if (!error.empty() && !outputs) said["error"] = error;
-  if (outputs && DumpedBytes(*outputs) > kMostChildOutputs) {
-    said["status"] = Name(RunStatus::kFailed);
-    said["error"] =
-        fmt::format("it completed, and its outputs of {} bytes are more than the {} that a parent takes: let it write them into files",
-                    DumpedBytes(*outputs), kMostChildOutputs);
-  } else if (outputs) {
-    said["outputs"] = *outputs;
-  }
+  if (outputs) said["outputs"] = *outputs;
+  if (const int left = Done().not_undone; left > 0) said["not_undone"] = left;
   decision_.outbox.push_back(PostTo(*parent, kChildEndedPost, said));
 }
 

@@ -137,6 +137,7 @@ void Decider::Timer(const InboxInput& input) {
          spec_.spec().enable_auto_rollback, InboxFacts(input));
     return Settle();
   }
+  if (timer_id == kGoOnTimer) return Settle();
   if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
   if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
   if (timer_id.starts_with(kApprovalTimerPrefix)) return ApprovalTimer(input, timer_id.substr(kApprovalTimerPrefix.size()));

@@ -11,7 +11,7 @@
 namespace acl::workflow {
 
 void Decider::Settle() {
-  for (;;) {
+  while (!broken_) {
     RunRecord run = Run();
     Progress progress = Done();
     if (run.phase == Phase::kForward) {
@@ -23,7 +23,7 @@ void Decider::Settle() {
         Fail(why.reason, why.error, name, spec_.spec().enable_auto_rollback);
         continue;
       }
-      if (spec_.has_own() && TendOwn(progress)) continue;
+      if (spec_.has_own() && (GoOnWithClock(run, progress) || TendOwn(progress))) continue;
       if (progress.done - progress.items + progress.skipped == spec_.total())
         CompleteRun(Lookup(State(), VarKey(spec_.step(spec_.last()).name)));
       return;
@@ -47,6 +47,7 @@ void Decider::Settle() {
 
 void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
+  if (TooMuchForParent(outputs)) return Settle();
   const StepSpec& last = spec_.step(spec_.last());
   Json facts = {{"steps", spec_.total()}, {"outputs_of", last.name}};
   if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;

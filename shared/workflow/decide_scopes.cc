@@ -17,18 +17,12 @@ namespace acl::workflow {
 namespace {
 
 // Of a CONDITION, in the words of the file.
-std::string CaseName(const StepSpec& step, int branch) {
-  if (branch == 0) return "then";
-  if (branch >= 0 && step.cases[std::size_t(branch)].empty()) return "else";
-  return branch < 0 ? "none" : fmt::format("else_if[{}]", branch - 1);
-}
-
 // The case that is taken; -1: none.
 Result<int> CaseOf(const StepSpec& step, const TemplateScope& scope) {
   for (std::size_t n = 0; n < step.cases.size(); ++n) {
     if (step.cases[n].empty()) return int(n);  // else
     auto holds = IsTrue(step.cases[n], scope);
-    if (!holds) return Error{Code::kInvalid, fmt::format("'if' of {}: {}", CaseName(step, int(n)), holds.message())};
+    if (!holds) return Error{Code::kInvalid, fmt::format("'if' of {}: {}", CaseNameOf(step, int(n)), holds.message())};
     if (*holds) return int(n);
   }
   return -1;
@@ -41,6 +35,11 @@ std::string Decider::NameOf(const Instance& instance) const {
 }
 
 bool Decider::TendOwn(const Progress& progress) {
+  const bool more = !progress.due.empty() || Frontier(State(), spec_).First(Frontier::Kind::kOwn);
+  if (more && decision_.events.size() >= kMostEventsAtOnce) {
+    SetTimer(kGoOnTimer, now_);
+    return false;
+  }
   if (!progress.due.empty()) {
     const auto scope = spec_.Find(progress.due.front());
     if (!scope) return false;
@@ -78,7 +77,7 @@ void Decider::Open(const Instance& instance) {
   if (!step.cases.empty()) {
     const auto branch = CaseOf(step, ScopeOf(State(), spec_, instance));
     if (!branch) return FailedByItself(instance, std::move(facts), branch.message());
-    facts["case"] = CaseName(step, *branch);
+    facts["case"] = CaseNameOf(step, *branch);
     if (*branch >= 0) facts["branch"] = *branch;
   }
   Emit(event::kStepOpened, std::move(facts));
@@ -90,6 +89,8 @@ void Decider::OpenItems(const Instance& instance) {
   if (list && list->size() > kForeachItems)
     list = Error{Code::kInvalid,
                  fmt::format("the list has {} items; at most {} are taken: let several runs share them", list->size(), kForeachItems)};
+  if (list && OutgrowsRun(State(), *list))
+    list = Error{Code::kInvalid, fmt::format("the list of {} bytes would make the run's state larger than one may be", DumpedBytes(*list))};
   if (!list) return FailedByItself(instance, std::move(facts), "'foreach': " + list.message());
   facts["items"] = list->size();
   Json carried = ObjectFor(1);
@@ -102,7 +103,6 @@ void Decider::EndScope(const Instance& instance) {
   const ScopeRecord scope = ReadScope(record.json);
   const WallTime since = record.started_at.value_or(now_);
   Json facts = StepFacts(instance, 1);
-  StartClock(facts, 0);
   facts["duration_ms"] = std::chrono::duration_cast<milliseconds>(now_ - since).count();
   if (!scope.failed.empty()) return FailedByItself(instance, std::move(facts), WhyScopeFailed(instance, scope));
   Json outputs = OutputsOfScope(instance, scope);
@@ -118,7 +118,7 @@ void Decider::EndScope(const Instance& instance) {
 Json Decider::OutputsOfScope(const Instance& instance, const ScopeRecord& scope) {
   const StepSpec& step = spec_.step(instance.step);
   if (step.foreach) return OutputsOfItems(instance, scope);
-  if (!step.cases.empty()) return {{"branch", CaseName(step, scope.branch)}};
+  if (!step.cases.empty()) return {{"branch", CaseNameOf(step, scope.branch)}};
   std::vector<std::pair<int, std::string>> completed;
   for (const int child : spec_.children(instance.step)) {
     const StepRecord record = Step(spec_.Beside(instance, child));

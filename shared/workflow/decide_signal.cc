@@ -20,6 +20,9 @@ const Json* ListAt(const Document& state, const char* list, const std::string& n
   return of && of->is_array() && !of->empty() ? of : nullptr;
 }
 
+// The one that was sent first.
+std::int64_t NumberAt(const Json& kept) { return kept.front().is_number_integer() ? kept.front().get<std::int64_t>() : -1; }
+
 std::size_t KeptIn(const Document& state) {
   std::size_t kept = 0;
   const Json* all = MemberOf(Lookup(state, kSignalsKey), "kept");
@@ -47,11 +50,11 @@ void Decider::Signal(const InboxInput& input) {
   const Json* waiting = ListAt(State(), "waiting", name);
   if (!kept || !waiting) return;
   for (const Json& step_id : *waiting) {
-    const auto instance = spec_.Find(step_id.get<std::string>());
+    const auto instance = spec_.Find(step_id.is_string() ? step_id.get<std::string>() : "");
     if (!instance || Step(*instance).status != StepStatus::kWaiting) continue;  // left out meanwhile
     Json taken = StepFacts(*instance, 1);
     if (Run().status == RunStatus::kRunning) StartClock(taken, 1);
-    TakeSignal(*instance, name, kept->front().get<std::int64_t>(), std::move(taken));
+    TakeSignal(*instance, name, NumberAt(*kept), std::move(taken));
     return Settle();
   }
 }
@@ -83,7 +86,7 @@ void Decider::BeginSignal(const Instance& instance) {
   const std::string name = given.get<std::string>();
   if (const Json* kept = ListAt(State(), "kept", name); kept && !Mutant("signal_before_wait_lost")) {
     facts["attempt"] = 1;
-    return TakeSignal(instance, name, kept->front().get<std::int64_t>(), std::move(facts));
+    return TakeSignal(instance, name, NumberAt(*kept), std::move(facts));
   }
   facts["signal"] = name;
   if (signal.timeout) {

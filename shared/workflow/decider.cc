@@ -1,6 +1,7 @@
 #include "shared/workflow/decider.h"
 
 #include "shared/base/json_object.h"
+#include "shared/workflow/events.h"
 #include "shared/workflow/evolve.h"
 
 namespace acl::workflow {
@@ -11,7 +12,7 @@ const Document& Decider::State() {
     Delta delta = EvolveRun(specs_, state_, decision_.events[folded_]);
     Status applied = state_.Apply(delta);
     // The kernel will meet the same patch, refuse it and quarantine the run; what is decided after it is dropped with it.
-    if (!applied) continue;
+    if (!applied) broken_ = true;
   }
   return state_;
 }
@@ -61,6 +62,14 @@ void Decider::StopClock(Json& facts) {
   auto left = std::chrono::duration_cast<milliseconds>(*run.deadline - now_).count();
   facts["deadline_left_ms"] = std::max<std::int64_t>(left, 0);
   ClearTimer(kDeadlineTimer);
+}
+
+bool Decider::GoOnWithClock(const RunRecord& run, const Progress& progress) {
+  if (!run.deadline_left_ms || progress.waiting > 0 || !progress.uncertain.empty()) return false;
+  Json facts = Json::object();
+  StartClock(facts, 0);
+  Emit(event::kWorkflowClockGoesOn, std::move(facts));
+  return true;
 }
 
 void Decider::StartClock(Json& facts, int ended) {

@@ -90,6 +90,7 @@ class Decider {
   void ChildUndone(const InboxInput& input, const Instance& instance, const Json& said);
   bool UndoChild(const Instance& instance, const std::string& child);  // true: it ended at once
   void StopChildren(bool compensate);
+  bool TooMuchForParent(const Json* outputs);  // true: the run fails instead of completing
   void TellItsParent(const Json* outputs);
 
   // -- signals (decide_signal.cc)
@@ -154,6 +155,8 @@ class Decider {
   // clears the timer. StartClock: `ended` of the UNCERTAIN and WAITING steps end with the event at hand; the clock goes when none is left.
   void StopClock(Json& facts);
   void StartClock(Json& facts, int ended);
+  // What was waited for was left out with a branch that failed. True: an event says that the clock goes again.
+  bool GoOnWithClock(const RunRecord& run, const Progress& progress);
 
   // -- the inbox (decide_inbox.cc)
   void Cancel(const InboxInput& input);
@@ -169,6 +172,7 @@ class Decider {
   const Document& first_;  // as it was given
   Document state_;
   std::size_t folded_ = 0;
+  bool broken_ = false;           // an event could not be folded: the kernel will refuse it, and what is decided goes with it
   std::optional<RunRecord> run_;  // of state_, once it was asked for
   const WallTime now_;
   Json note_;  // of the start being decided on (call.h)
@@ -181,6 +185,8 @@ inline constexpr std::string_view kDeadlineTimer = "deadline";
 inline constexpr std::string_view kTaskTimerPrefix = "task:";
 inline constexpr std::string_view kWaitTimerPrefix = "wait:";
 inline constexpr std::string_view kSignalTimerPrefix = "signal:";
+inline constexpr std::string_view kGoOnTimer = "go-on";
+inline constexpr std::size_t kMostEventsAtOnce = 1'000;  // of one decision that tends to steps; the rest follows by a timer that is due
 inline constexpr std::size_t kMostChildOutputs = 1024 * 1024;  // bytes that a child gives its parent
 inline constexpr std::string_view kApprovalTimerPrefix = "approval:";
 inline constexpr std::size_t kMostSignals = 1'000;  // of a run, that no step has taken

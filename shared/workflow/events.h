@@ -9,6 +9,7 @@ inline constexpr std::string_view kWorkflowCreated = "workflow.created";
 inline constexpr std::string_view kWorkflowStarted = "workflow.started";
 inline constexpr std::string_view kWorkflowPaused = "workflow.paused";
 inline constexpr std::string_view kWorkflowResumed = "workflow.resumed";
+inline constexpr std::string_view kWorkflowClockGoesOn = "workflow.clock_goes_on";  // nothing is waited for any more
 inline constexpr std::string_view kWorkflowCompleted = "workflow.completed";
 inline constexpr std::string_view kWorkflowFailed = "workflow.failed";           // stops; open until everything is undone
 inline constexpr std::string_view kWorkflowRolledBack = "workflow.rolled_back";  // closes: every compensation succeeded

@@ -67,6 +67,7 @@ class Evolution {
   void KeepOutputs();
   void OneLess(const Instance& of, int dependent);  // a dependency of the step is done
   void AddFiles(const Json& files);                 // {path: entry, or null to delete}
+  void NotUndoneWithin();
   void CompensationEnded(bool succeeded);
 
   // -- scopes (evolve_scopes.cc)
@@ -81,7 +82,8 @@ class Evolution {
   void LetIn(const Instance& instance);    // into one of the sets of the frontier
   void Due(const Instance& scope);         // all in it has ended, or too much failed
   void Freed(const Instance& instance);    // it ended: for those that wait for it, and its scope
-  void ScopeLess(const Instance& instance);
+  // `begun`: it had been let in by a scope that lets only so many in at once.
+  void ScopeLess(const Instance& instance, bool begun = true);
   void ItemLess(const Instance& instance);
   void ItemEnded(const Instance& each, const Instance& last, const std::string& failed);
   bool IsContained(const Instance& instance) const;

@@ -79,6 +79,8 @@ void Evolution::WorkflowEvent(const std::string& type) {
   } else if (type == event::kWorkflowPaused) {
     GoRun(RunStatus::kPaused);
     KeepDeadline();
+  } else if (type == event::kWorkflowClockGoesOn) {
+    KeepDeadline();
   } else if (type == event::kWorkflowResumed) {
     GoRun(RunStatus::kRunning);
     KeepDeadline();

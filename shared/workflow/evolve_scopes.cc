@@ -160,7 +160,7 @@ void Evolution::Skipped() {
 // With a scope that holds it: that does not wait for it.
 void Evolution::Skip(const Instance& instance) {
   if (spec_.step(instance.step).parent >= 0 && spec_.step(spec_.step(instance.step).parent).foreach) return;  // runs once an item: never
-  if (RecordOf(instance).status != StepStatus::kPending) return;  // left out before
+  if (RecordOf(instance).status != StepStatus::kPending) return;                                              // left out before
   Json& record = Touch(instance);
   record = {{"status", Name(StepStatus::kSkipped)}};
   if (instance.item.empty()) ++progress_.skipped;
@@ -175,7 +175,7 @@ void Evolution::Freed(const Instance& instance) {
   if (spec_.has_own()) ScopeLess(instance);
 }
 
-void Evolution::ScopeLess(const Instance& instance) {
+void Evolution::ScopeLess(const Instance& instance, bool begun) {
   const int parent = spec_.parent(instance.step);
   if (parent < 0) return;
   if (spec_.step(parent).foreach) return ItemLess(instance);
@@ -184,7 +184,7 @@ void Evolution::ScopeLess(const Instance& instance) {
   Json& record = Touch(scope);
   const ScopeRecord before = ReadScope(&record);
   record["left"] = before.left - 1;
-  if (spec_.step(parent).type == StepType::kParallel && spec_.step(parent).max_concurrent > 0) {
+  if (begun && spec_.step(parent).type == StepType::kParallel && spec_.step(parent).max_concurrent > 0) {
     ReadySet& held = frontier_.Held(scope);
     if (const auto next = held.Next(0)) {
       held.Erase(*next);
@@ -308,14 +308,16 @@ bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
     return false;
   }
   if (record.status == StepStatus::kRetryWait) {
-    if (--progress_.retrying == 0) progress_.next_retry.reset();
+    if (--progress_.retrying == 0 || progress_.next_retry == record.retry_at) progress_.next_retry.reset();
   } else if (record.status == StepStatus::kWaiting) {
-    if (--progress_.waiting == 0) progress_.next_due.reset();
+    if (--progress_.waiting == 0 || progress_.next_due == record.due_at) progress_.next_due.reset();
     if (MemberOf(record.json, "signal")) --progress_.signals;
     if (MemberOf(record.json, "approval")) ApprovalEnded(instance, Touch(instance), approval::kCancelled);
   } else if (record.status != StepStatus::kPending) {
     return false;
   }
+  const bool begun = record.status != StepStatus::kPending || frontier_.Has(Frontier::Kind::kReady, instance) ||
+                     frontier_.Has(Frontier::Kind::kOwn, instance);
   Json& json = Touch(instance);
   json["status"] = Name(StepStatus::kCancelled);
   json["completed_at"] = At();
@@ -326,7 +328,7 @@ bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
   if (parent >= 0 && spec_.step(parent).type == StepType::kParallel && spec_.step(parent).max_concurrent > 0)
     frontier_.Held(spec_.Beside(instance, parent)).Erase(spec_.position(instance.step));
   if (instance.item.empty()) ++progress_.skipped;
-  ScopeLess(instance);
+  ScopeLess(instance, begun);
   return true;
 }
 
@@ -355,7 +357,7 @@ void Evolution::TakeSignal() {
   const Json* number = MemberOf(facts_, "number");
   if (!number) return;
   drop("kept", *number);
-  more_.Remove(SignalKey(number->get<std::int64_t>()));
+  more_.Remove(SignalKey(NumberOf(facts_, "number")));
 }
 
 }  // namespace acl::workflow

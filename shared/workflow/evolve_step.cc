@@ -38,6 +38,7 @@ void Evolution::StepEvent(const std::string& type) {
   } else if (type == event::kStepFailed) {
     Ended(StepStatus::kFailed);
     if (MemberOf(facts_, "signal")) TakeSignal();
+    NotUndoneWithin();
     Failed();
   } else if (type == event::kStepAttemptLost) {
     step_json_["lost"] = record_.lost + 1;
@@ -52,6 +53,7 @@ void Evolution::StepEvent(const std::string& type) {
     Resolved();
   } else if (type == event::kStepCancelled) {
     Ended(StepStatus::kCancelled);
+    NotUndoneWithin();
   } else if (type == event::kStepOpened) {
     Opened();
   } else if (type == event::kChildStarted) {
@@ -237,6 +239,7 @@ void Evolution::Completed() {
   if (!instance_->item.empty()) ++progress_.items;
   if (draft_.carried.contains("undo")) KeepUndo();
   KeepOutputs();
+  if (spec_.step(instance_->step).foreach && Lookup(state_, ItemsKey(instance_->step_id))) more_.Remove(ItemsKey(instance_->step_id));
   if (draft_.carried.contains("files")) AddFiles(draft_.carried["files"]);
   Freed(*instance_);
 }
@@ -294,6 +297,11 @@ void Evolution::AddFiles(const Json& files) {
       more_.Remove(key);
     }
   }
+}
+
+// A child that ended could not take back all it did: its parent's rollback is not whole either.
+void Evolution::NotUndoneWithin() {
+  if (NumberOf(facts_, "not_undone") > 0) more_.Add(NotUndoneKey(progress_.not_undone++), instance_->step_id);
 }
 
 void Evolution::CompensationEnded(bool succeeded) {

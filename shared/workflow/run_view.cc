@@ -50,10 +50,7 @@ void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& vie
   view.child = TextOf(record.json, "child");
   view.approval = TextOf(record.json, "approval");
   const ScopeRecord scope = ReadScope(record.json);
-  if (!step.cases.empty() && scope.branch >= 0)
-    view.branch = scope.branch == 0                               ? "then"
-                  : step.cases[std::size_t(scope.branch)].empty() ? "else"
-                                                                  : "else_if[" + std::to_string(scope.branch - 1) + "]";
+  if (scope.branch >= 0) view.branch = CaseNameOf(step, scope.branch);
   if (!step.foreach || !MemberOf(record.json, "items")) return;
   view.items = scope.items;
   view.items_failed = int(scope.failures.size());

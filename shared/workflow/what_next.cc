@@ -74,6 +74,8 @@ class Chooser {
       return !(work && NoRoom() && (!spec_.dispatches() || ++seen >= kMaxLookedAt));
     });
     if (work) return;
+    if (spec_.has_own() && (!progress_.due.empty() || Frontier(state_, spec_).First(Frontier::Kind::kOwn)))
+      return Wait("timer", context_.now);  // much at once: it goes on by a timer
     auto wake = progress_.next_retry;
     if (!wake || (progress_.next_due && *progress_.next_due < *wake)) wake = progress_.next_due;
     if (!progress_.uncertain.empty()) return Wait("uncertain", wake);

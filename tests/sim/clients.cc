@@ -94,8 +94,9 @@ void SimWorld::Clients() {
   for (const SubjectId& id : store_.Subjects()) {
     const auto subject = store_.IsOpen(id) ? store_.Inspect(id) : std::nullopt;
     if (!subject || !subject->quarantined() || load_.MayEndQuarantined(id)) continue;
-    report_.violations.push_back(
-        fmt::format("{} quarantined: {} ({})", id.ToString(), subject->quarantines.back().reason, subject->quarantines.back().detail));
+    if (!load_.MayBeReleased(*subject))
+      report_.violations.push_back(
+          fmt::format("{} quarantined: {} ({})", id.ToString(), subject->quarantines.back().reason, subject->quarantines.back().detail));
     (void)store_.ReleaseQuarantine(id, "sim").ok();
   }
   After(Ms(150, 500), [this] { Clients(); });

@@ -15,18 +15,20 @@ class KillerLoad final : public WorkflowLoad {
   std::optional<milliseconds> Takes(const StepCall& call) override;
   bool Kills(const StepCall& call) override;
   bool MayEndQuarantined(const SubjectId& subject) const override;
+  bool MayBeReleased(const MemorySubject& subject) const override;
   void Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) override;
 
   enum class Kind { kPureKiller, kJournaledKiller, kDispatchedKiller, kLong, kQuick };
   const std::map<SubjectId, int>& kills() const { return kills_; }
   int completed() const { return completed_; }
+  int released() const { return released_; }  // from quarantine, and judged then
   const std::map<Kind, int>& judged() const { return judged_; }
 
  private:
   std::map<SubjectId, Kind> kinds_made_;
   std::map<SubjectId, int> kills_;
   std::map<Kind, int> judged_;
-  int completed_ = 0;
+  int completed_ = 0, released_ = 0;
 };
 
 }  // namespace acl::test

@@ -91,6 +91,8 @@ class SimLoad {
   virtual bool Kills(const StepCall&) { return false; }
   // What kills its workers and has no step to fail waits for a person, and nobody releases it here.
   virtual bool MayEndQuarantined(const SubjectId&) const { return false; }
+  // What a person releases: any other quarantine is released too, but counts as a violation.
+  virtual bool MayBeReleased(const MemorySubject&) const { return false; }
   // The outside acts anew on every success of this call: no key is honoured and nobody asked for a repeat.
   virtual bool ActsEveryTime(const StepCall& call) { return call.step.effect == EffectClass::kNonIdempotent; }
   // Ends a subject that would wait for ever once the faults are over; nullopt if it ends by itself.

@@ -83,6 +83,22 @@ TEST_F(DeliveryStoreTest, WhatACommitSaysIsThereOnceAndAsItWasSaid) {
   EXPECT_EQ(*ParseJson(e.body), (Json{{"n", 1}}));
 }
 
+TEST_F(DeliveryStoreTest, WhatNobodyCouldSendIsDeadAndKeepsNobodyWaiting) {
+  const SubjectId run = Say({{"good", "hook"}});
+  const std::string rows[] = {"no json",
+                              "7",
+                              R"({"endpoint":"hook","payload":{}})",
+                              R"({"id":"x","endpoint":"","payload":{}})",
+                              R"({"id":"y","endpoint":"hook"})",
+                              R"({"id":")" + std::string(201, 'z') + R"(","endpoint":"hook","payload":{}})"};
+  for (const std::string& payload : rows)
+    db().Exec("INSERT INTO outbox (subject_id, topic, key, payload, created_at) VALUES ('" + run.ToString() + "', 'webhook/x', 'k', '" +
+              payload + "', clock_timestamp())");
+  EXPECT_EQ(Due(), (Ids{"good"}));
+  EXPECT_EQ(db().Count("SELECT count(*) FROM deliveries WHERE state = 'dead' AND last_error LIKE 'malformed:%'"), 6);
+  EXPECT_EQ(db().Count("SELECT count(*) FROM outbox WHERE topic LIKE 'webhook/%'"), 0);
+}
+
 TEST_F(DeliveryStoreTest, TheNextOfARunToAnEndpointWaitsForTheEndOfTheFirst) {
   Say({{"a", "hook"}, {"b", "hook"}, {"c", "other"}});
   EXPECT_EQ(Due(), (Ids{"a", "c"}));

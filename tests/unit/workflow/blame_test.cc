@@ -58,6 +58,24 @@ TEST(Blame, IfNoneWasInFlightAtEachDeathNoneIsBlamed) {
   for (const char* step : {"a", "b"}) EXPECT_EQ(run.Step(step).error, "") << step;
 }
 
+// A worker that died between its claim and its first commit: nothing says what was in flight, and the kernel quarantines the run.
+TEST(Blame, AfterAReleaseTheDeathsAreCountedAnew) {
+  RunDriver run(MakeSpec({MakeStep("kills", "do.idempotent")}));
+  run.Claim();
+  for (int alone = 2; alone <= 5; ++alone) {  // the first is not known of
+    run.Pump();
+    run.Crash(alone);
+  }
+  EXPECT_NE(run.Step("kills").status, "FAILED");
+  run.Post("quarantine_released", {{"reason", "kills_its_worker"}});
+  for (int alone = 1; alone <= 5; ++alone) {
+    run.Pump();
+    run.Crash(alone);
+  }
+  EXPECT_EQ(run.Step("kills").status, "FAILED");
+  EXPECT_THAT(run.Step("kills").error, HasSubstr("of its steps this one was in flight each time"));
+}
+
 TEST(Blame, DeathsBeforeAStepCompletedDoNotCount) {
   RunDriver run = ThreeBeside();
   for (int death = 1; death <= 3; ++death) {

@@ -29,11 +29,7 @@ steps:
   - {name: last, capability: do.effect, inputs: {paid: "{{trip.receipt}}"}, max_retries: 1}
 )";
 
-WorkflowSpec ParentSpec(const std::string& text = kParent) {
-  Loaded loaded = LoadWorkflow(text, *TestCapabilities(), {});
-  for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
-}
+WorkflowSpec ParentSpec(const std::string& text = kParent) { return SpecOfFile(text); }
 
 // The run that the last CHILD step of the parent asked for, as a coordinator makes it.
 RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
@@ -51,7 +47,7 @@ RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
     return child;
   }
   request.inputs = asked["inputs"];
-  RunDriver child(*SpecFromJson(asked["spec"]), std::move(request));
+  RunDriver child(*ChildSpecOf(*parent.state.Find("spec"), asked["workflow"]), std::move(request));
   child.now = parent.now;
   return child;
 }
@@ -69,6 +65,22 @@ StepResult Answer(const StartStep& step, int) {
   if (step.step_id == "pay") return Ok({{"receipt", 17}});
   return Ok();
 }
+
+// A parent and the child of its step, which completes; then the parent fails.
+struct Family {
+  Family()
+      : parent(ParentSpec()), child([this] {
+          parent.RunToEnd(Answer);
+          return ChildOf(parent);
+        }()) {}
+  void Fail() {
+    child.RunToEnd(Answer);
+    Tell(parent, child);
+    parent.Pump();
+    parent.Finish("last", Fails("broken", false));
+  }
+  RunDriver parent, child;
+};
 
 TEST(Child, ItsOutputsAreTheStepsAndNobodyHoldsTheParentMeanwhile) {
   RunDriver parent(ParentSpec());
@@ -104,18 +116,14 @@ TEST(Child, ThatFailsFailsItsStepWithItsReason) {
 }
 
 TEST(Child, IsUndoneInItsPlaceByARunThatTakesBackAllItDid) {
-  RunDriver parent(ParentSpec());
-  parent.RunToEnd(Answer);
-  RunDriver child = ChildOf(parent);
-  child.RunToEnd(Answer);
-  Tell(parent, child);
-  parent.Pump();
-  parent.Finish("last", Fails("broken", false));
+  Family family;
+  RunDriver& parent = family.parent;
+  family.Fail();
   EXPECT_TRUE(parent.View().rolling_back);
   EXPECT_TRUE(parent.Pump().empty());
   EXPECT_EQ(parent.Ask().waiting->reason, "child");
-  RunDriver undo = ChildOf(parent, &child.state);
-  EXPECT_NE(undo.created.subject, child.created.subject);
+  RunDriver undo = ChildOf(parent, &family.child.state);
+  EXPECT_NE(undo.created.subject, family.child.created.subject);
   EXPECT_EQ(undo.created.listing->status, "FAILED");
   std::vector<Json> undone;
   undo.RunToEnd([&](const StartStep& step, int) {
@@ -134,14 +142,10 @@ TEST(Child, IsUndoneInItsPlaceByARunThatTakesBackAllItDid) {
 }
 
 TEST(Child, WhatCannotBeUndoneIsListed) {
-  RunDriver parent(ParentSpec());
-  parent.RunToEnd(Answer);
-  RunDriver child = ChildOf(parent);
-  child.RunToEnd(Answer);
-  Tell(parent, child);
-  parent.Pump();
-  parent.Finish("last", Fails("broken", false));
-  RunDriver undo = ChildOf(parent, &child.state);
+  Family family;
+  RunDriver& parent = family.parent;
+  family.Fail();
+  RunDriver undo = ChildOf(parent, &family.child.state);
   undo.RunToEnd([](const StartStep& step, int) { return step.step_id == "undo:pay" ? Fails("the till is shut", false) : Ok(); });
   EXPECT_EQ(undo.Status(), "FAILED");
   Tell(parent, undo);
@@ -206,6 +210,48 @@ steps:
   }
   EXPECT_EQ(parent.Status(), "COMPLETED");
   EXPECT_EQ((*parent.Var("each"))["results"], Json::parse(R"([{"n":0},{"n":1}])"));
+}
+
+TEST(Child, ThatCouldNotTakeBackWhatItDidIsListedByItsParent) {
+  Family family;
+  family.child.Claim();
+  family.child.Pump();
+  family.child.Finish("book", Ok());
+  family.parent.Post("cancel", {{"compensate", true}});
+  family.child.Post("parent_stops", {{"said", *ParseJson(family.parent.outbox.back().payload)}});
+  family.child.RunToEnd([](const StartStep& step, int) { return step.step_id == "undo:book" ? Fails("shut", false) : Ok(); });
+  EXPECT_EQ(family.child.Status(), "FAILED");
+  Tell(family.parent, family.child);
+  family.parent.RunToEnd(Answer);
+  EXPECT_EQ(family.parent.Last("workflow.ended")["not_undone"][0]["step_id"], "trip");
+}
+
+TEST(Child, WhoseOutputsAreMoreThanAParentTakesFailsAndUndoesItself) {
+  Family family;
+  family.child.RunToEnd([](const StartStep& step, int) {
+    return step.step_id == "pay" ? Ok({{"receipt", std::string(2 * 1024 * 1024, 'x')}}) : Ok();
+  });
+  EXPECT_EQ(family.child.Status(), "ROLLED_BACK");
+  EXPECT_EQ(family.child.calls.back(), "undo:book");
+  Tell(family.parent, family.child);
+  EXPECT_THAT(family.parent.View().error, HasSubstr("more than the 1048576 that a parent takes"));
+}
+
+TEST(Child, HasNoMoreTimeThanItsParentAlsoWhileThatOnesClockStands) {
+  RunDriver parent(ParentSpec(R"(
+name: parent
+metadata: {owner: tester}
+max_execution_time_seconds: 60
+workflows: {one: {steps: [{name: s, capability: do.pure}]}}
+steps:
+  - name: both
+    steps:
+      - {name: nap, wait: 1h}
+      - {name: c, child: one}
+)"));
+  parent.Claim();
+  const Json asked = *ParseJson(parent.outbox.back().payload);
+  EXPECT_EQ(*ParseWallTime(asked["deadline_at"].get<std::string>()), parent.now + std::chrono::seconds(60));
 }
 
 TEST(Child, GoesNoDeeperThanItMay) {

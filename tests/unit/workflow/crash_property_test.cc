@@ -17,6 +17,30 @@ constexpr const char* kAnyCapability[] = {"do.pure",  "do.read",    "do.idempote
 
 void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int branch, int depth);
 
+// Of a step, the scopes around it up to a FOREACH, which is the last: its items know no other's steps.
+std::vector<int> ScopesAround(const WorkflowSpec& spec, int parent) {
+  std::vector<int> around;
+  for (; parent >= 0; parent = spec.steps[std::size_t(parent)].parent) {
+    around.push_back(parent);
+    if (spec.steps[std::size_t(parent)].foreach) break;
+  }
+  return around;
+}
+
+// Some of the steps before it, wherever they stand, that it may wait for.
+std::vector<std::string> Across(const WorkflowSpec& spec, Random& random, int parent) {
+  const auto own = ScopesAround(spec, parent);
+  const auto item = [&](const std::vector<int>& around) {
+    return !around.empty() && spec.steps[std::size_t(around.back())].foreach ? around.back() : -1;
+  };
+  std::vector<std::string> on;
+  for (std::size_t j = 0; j < spec.steps.size(); ++j) {
+    const bool holds_it = std::find(own.begin(), own.end(), int(j)) != own.end();
+    if (!holds_it && item(ScopesAround(spec, spec.steps[j].parent)) == item(own) && random.Below(6) == 0) on.push_back(spec.steps[j].name);
+  }
+  return on;
+}
+
 // One that holds others: what it says of itself, and the steps.
 void MakeScope(WorkflowSpec& spec, Random& random, std::size_t place, int depth) {
   StepSpec scope = MakeStep(spec.steps[place].name, "", spec.steps[place].depends_on);
@@ -60,6 +84,7 @@ void AddSteps(WorkflowSpec& spec, Random& random, int count, int parent, int bra
     step.parent = parent;
     step.branch = branch;
     if (depth != 3 && random.Below(8) == 0) step.when = random.Below(2) == 0 ? "true" : "false";
+    if (parent >= 0 && random.Below(3) == 0) step.depends_on = Across(spec, random, parent);
     const bool scope = depth < 3 && random.Below(3) == 0;
     if (parent < 0 && i > 0 && random.Below(2) == 0) {
       for (std::size_t j = 0; j < place; ++j) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/spec/loader.h"
+
 namespace acl::workflow::test {
 
 namespace {
@@ -54,6 +56,20 @@ WorkflowSpec MakeSpec(std::vector<StepSpec> steps, std::string name) {
   spec.owner = "tester";
   spec.steps = std::move(steps);
   return spec;
+}
+
+WorkflowSpec SpecOfFile(const std::string& text) {
+  Loaded loaded = LoadWorkflow(text, *TestCapabilities(), {});
+  for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
+  return loaded.spec ? *loaded.spec : WorkflowSpec{};
+}
+
+WorkflowSpec SpecOfSteps(const std::string& steps) { return SpecOfFile("name: test\nmetadata: {owner: tester}\nsteps:\n" + steps); }
+
+std::vector<std::string> StepIdsOf(const std::vector<Started>& started) {
+  std::vector<std::string> ids;
+  for (const Started& one : started) ids.push_back(one.step.step_id);
+  return ids;
 }
 
 StepResult Ok(Json outputs) {

@@ -27,6 +27,10 @@ std::shared_ptr<const CapabilityRegistry> TestCapabilities();
 StepSpec MakeStep(std::string name, std::string capability = "do.pure", std::vector<std::string> depends_on = {});
 WorkflowSpec MakeSpec(std::vector<StepSpec> steps, std::string name = "test");
 
+// As the loader reads them: a file, or the steps of one alone.
+WorkflowSpec SpecOfFile(const std::string& text);
+WorkflowSpec SpecOfSteps(const std::string& steps);
+
 StepResult Ok(Json outputs = Json::object());
 StepResult Fails(std::string error = "no", bool retryable = true);
 StepResult Ends(StepResult::Outcome outcome);
@@ -35,6 +39,8 @@ struct Started {
   StartStep step;
   int attempt_id = 0;
 };
+
+std::vector<std::string> StepIdsOf(const std::vector<Started>& started);
 
 class RunDriver {
  public:

@@ -11,14 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-WorkflowSpec SignalSpecOf(const std::string& steps) {
-  Loaded loaded = LoadWorkflow("name: test\nmetadata: {owner: tester}\nsteps:\n" + steps, *TestCapabilities(), {});
-  for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
-}
-
 TEST(Signals, OneThatCameBeforeTheStepsTurnCounts) {
-  RunDriver run(SignalSpecOf(R"(
+  RunDriver run(SpecOfSteps(R"(
   - {name: a, capability: do.pure}
   - {name: one, wait_for_signal: go}
   - {name: two, wait_for_signal: go}
@@ -34,7 +28,7 @@ TEST(Signals, OneThatCameBeforeTheStepsTurnCounts) {
 }
 
 TEST(Signals, TheStepThatWaitedLongestTakesTheFirst) {
-  RunDriver run(SignalSpecOf(R"(
+  RunDriver run(SpecOfSteps(R"(
   - name: both
     steps:
       - {name: one, wait_for_signal: go}
@@ -52,12 +46,12 @@ TEST(Signals, TheStepThatWaitedLongestTakesTheFirst) {
 }
 
 TEST(Signals, TimeoutWithAndWithoutADefault) {
-  RunDriver some(SignalSpecOf("  - {name: s, wait_for_signal: {name: go, timeout: 1h, default: {x: 1}}}\n"));
+  RunDriver some(SpecOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h, default: {x: 1}}}\n"));
   some.Claim();
   ASSERT_TRUE(some.FireNextTimer());
   EXPECT_EQ(some.Status(), "COMPLETED");
   EXPECT_EQ(*some.Step("s").outputs, Json::parse(R"({"received":false,"payload":{"x":1}})"));
-  RunDriver none(SignalSpecOf("  - {name: s, wait_for_signal: {name: go, timeout: 1h}}\n"));
+  RunDriver none(SpecOfSteps("  - {name: s, wait_for_signal: {name: go, timeout: 1h}}\n"));
   none.Claim();
   ASSERT_TRUE(none.FireNextTimer());
   EXPECT_EQ(none.Status(), "ROLLED_BACK");
