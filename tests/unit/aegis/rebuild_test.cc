@@ -1,0 +1,95 @@
+// What the ledger records of a compile input gives the bundle and the prompt again, bit by bit.
+#include "shared/aegis/rebuild.h"
+
+#include "shared/base/canonical_json.h"
+#include "shared/base/sha256.h"
+#include "tests/unit/aegis/bundle_fixture.h"
+
+namespace acl::aegis {
+namespace {
+
+using namespace test;
+
+CompileInput RandomInput(Random& random) {
+  std::vector<Artifact> artifacts;
+  for (int i = int(random.Below(60)); i > 0; --i) artifacts.push_back(RandomArtifact(random, i));
+  const std::uint64_t size = 60 + random.Below(3'000);
+  const std::string ring = "{tokens: " + std::to_string(size) + ", bytes: " + std::to_string(size * 6) + "}";
+  const std::string caps =
+      "{ring0: {tokens: 800, bytes: 6000}, ring1: " + ring + ", ring2: " + ring + ", exclusions: " + std::to_string(random.Below(20)) + "}";
+  const std::string question = RandomText(random, random.Below(12)) + (random.Below(3) == 0 ? " from the deep history" : "");
+  const WallTime now = kNow + std::chrono::microseconds(random.Below(10'000'000));
+  CompileInput input = InputFor(artifacts, question, KernelText(caps, 1 + int(random.Below(3))), random.Below(4) == 0, now);
+  if (random.Below(3) == 0) input.tools.clear();
+  if (random.Below(3) == 0) {
+    ToolOutput disk = Health();
+    disk.tool = "disk_usage";
+    disk.available = random.Below(2) == 0;
+    disk.reason = "not_installed";
+    if (random.Below(2) == 0) disk.values = Json::object();
+    input.tools.push_back(disk);
+  }
+  return input;
+}
+
+TEST(Rebuild, AThousandRandomInputsGiveTheSameBytes) {
+  std::size_t conflicts = 0, disclosed = 0, cut = 0;
+  for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
+    SeededRandom random(seed);
+    CompileInput input = RandomInput(random);
+    const std::string recorded = DumpJson(CompileInputToJson(input));
+    auto bundle = Compile(std::move(input));
+    ASSERT_TRUE(bundle.ok()) << "seed " << seed << ": " << bundle.error();
+    conflicts += bundle->json().at("conflict_count").get<std::size_t>() > 0;
+    disclosed += bundle->json().contains("disclosure");
+    cut += bundle->json().at("truncated").get<std::int64_t>() > 0;
+    EXPECT_EQ(bundle->canonical(), CanonicalJson(ParseJson(bundle->canonical()).value())) << "seed " << seed;
+    auto prompt = Render(std::move(*bundle));
+    ASSERT_TRUE(prompt.ok()) << "seed " << seed << ": " << prompt.error();
+    auto rebuilt = RebuildBundle(ParseJson(recorded).value());
+    ASSERT_TRUE(rebuilt.ok()) << "seed " << seed << ": " << rebuilt.error();
+    ASSERT_EQ(TextsOf(*prompt), *rebuilt) << "seed " << seed;
+    // A ledger may store records canonically.
+    auto again = RebuildBundle(ParseJson(CanonicalJson(ParseJson(recorded).value())).value());
+    ASSERT_TRUE(again.ok()) << "seed " << seed << ": " << again.error();
+    ASSERT_EQ(*again, *rebuilt) << "seed " << seed;
+    EXPECT_EQ(recorded.find("hunter2"), std::string::npos) << "seed " << seed << ": a secret is on record";
+    EXPECT_EQ(CanonicalMessages(rebuilt->messages).find("hunter2"), std::string::npos) << "seed " << seed;
+  }
+  EXPECT_GT(conflicts, 100u);
+  EXPECT_GT(disclosed, 100u);
+  EXPECT_GT(cut, 100u);
+}
+
+// tests/data/aegis/bundles: digests of bundles and prompts of fixed inputs, the same on every machine; ACL_UPDATE_GOLDEN=1 writes them.
+TEST(Rebuild, GoldenDigests) {
+  const std::string path = ACL_SOURCE_DIR "/tests/data/aegis/bundles/digests.txt";
+  std::string now;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SeededRandom random(seed);
+    auto rebuilt = RebuildBundle(CompileInputToJson(RandomInput(random)));
+    ASSERT_TRUE(rebuilt.ok()) << rebuilt.error();
+    now += std::to_string(seed) + " " + rebuilt->bundle_hash + " " + rebuilt->prefix_hash + " " + rebuilt->prompt_hash + "\n";
+  }
+  if (std::getenv("ACL_UPDATE_GOLDEN")) std::ofstream(path) << now;
+  EXPECT_EQ(now, TextOfFile(path)) << "the same input gives another bundle or prompt: raise kCompilerVersion, then ACL_UPDATE_GOLDEN=1";
+}
+
+TEST(Rebuild, RecordsThatAreNoneAreRefusedWithTheirPlace) {
+  const Json good = CompileInputToJson(InputFor({Fact("1", "the disk is full")}, "is the disk full"));
+  ASSERT_TRUE(RebuildBundle(good).ok());
+  for (const auto& [key, value] : good.items()) {
+    Json bad = good;
+    bad[key] = Json::array({17});
+    EXPECT_FALSE(RebuildBundle(bad).ok()) << key;
+    bad.erase(key);
+    EXPECT_EQ(RebuildBundle(bad).ok(), key == "deep_history") << key;
+  }
+  Json later = good;
+  later["version"] = "aegis-compile/2";
+  EXPECT_NE(RebuildBundle(later).error().message.find("rebuild it with the program of that version"), std::string::npos);
+  EXPECT_FALSE(RebuildBundle(Json("text")).ok());
+}
+
+}  // namespace
+}  // namespace acl::aegis
