@@ -99,6 +99,7 @@ void ArtifactIndex::Put(Artifact artifact) {
   Slot slot = Slot(entries_.size());
   if (free_.empty()) {
     entries_.emplace_back();
+    briefs_.emplace_back();
   } else {
     slot = free_.back();
     free_.pop_back();
@@ -108,6 +109,8 @@ void ArtifactIndex::Put(Artifact artifact) {
   slot_by_id_.emplace(artifact.id, slot);
   AddPostings(slot, WordsOfArtifact(artifact));
   entry.candidate = Screen(std::move(artifact), finds_secret_);
+  const Artifact& kept = entry.candidate.artifact;
+  briefs_[slot] = {kept.observed_at, kept.tier, kept.type, !entry.candidate.refused.empty()};
   if (entry.candidate.refused.empty())
     Link(slot);
   else
@@ -155,11 +158,7 @@ class ArtifactIndex::Gathering {
  private:
   struct Found {
     std::int64_t relevance, micros;
-    std::string_view id;
     Slot slot;
-    friend bool operator<(const Found& a, const Found& b) {
-      return std::tuple(-a.relevance, -a.micros, a.id) < std::tuple(-b.relevance, -b.micros, b.id);
-    }
   };
 
   const Candidate& At(Slot slot) const { return index_.entries_[slot].candidate; }
@@ -206,23 +205,35 @@ class ArtifactIndex::Gathering {
 
   void SortTouched() {
     for (Slot slot : touched_) {
-      const Entry& entry = index_.entries_[slot];
-      const Artifact& artifact = entry.candidate.artifact;
-      const Found found{RelevanceAt(slot), MicrosOf(artifact.observed_at), entry.id, slot};
-      if (!entry.candidate.refused.empty() || !Allowed(slot)) {
+      const Brief& brief = index_.briefs_[slot];
+      const Found found{RelevanceAt(slot), MicrosOf(brief.observed_at), slot};
+      if (brief.refused || std::max(brief.tier, kernel_.artifact_from_tier[std::size_t(brief.type)]) > kernel_.tier) {
         refused_.push_back(found);
         continue;
       }
-      const bool foreign_intent =
-          artifact.type == ArtifactType::kIntent && !artifact.session.empty() && artifact.session != asked_.session_id;
-      if (foreign_intent) continue;
-      const int ring = RingOf(artifact, found.relevance, recent_.contains(slot), kernel_, asked_.now);
+      if (brief.type == ArtifactType::kIntent && IsForeignIntent(slot)) continue;
+      const bool recent = brief.type == ArtifactType::kTurn && recent_.contains(slot);
+      const int ring = RingOf(brief.type, brief.observed_at, found.relevance, recent, kernel_, asked_.now);
       (ring == 1 ? ring1_ : ring2_).push_back(found);
     }
   }
 
+  bool IsForeignIntent(Slot slot) const {
+    const std::string& session = At(slot).artifact.session;
+    return !session.empty() && session != asked_.session_id;
+  }
+
+  // The more relevant, then the newer, then by id.
+  bool IsBefore(const Found& a, const Found& b) const {
+    if (a.relevance != b.relevance) return a.relevance > b.relevance;
+    if (a.micros != b.micros) return a.micros > b.micros;
+    return index_.entries_[a.slot].id < index_.entries_[b.slot].id;
+  }
+
   void Take(std::vector<Found>* found, std::size_t most) {
-    if (found->size() > most) std::nth_element(found->begin(), found->begin() + std::ptrdiff_t(most), found->end());
+    if (found->size() > most)
+      std::nth_element(found->begin(), found->begin() + std::ptrdiff_t(most), found->end(),
+                       [this](const Found& a, const Found& b) { return IsBefore(a, b); });
     for (std::size_t i = 0; i < found->size() && i < most; ++i) Choose((*found)[i].slot);
   }
 

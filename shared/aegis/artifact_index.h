@@ -54,6 +54,13 @@ class ArtifactIndex {
     std::vector<std::uint32_t> words;  // numbers in words_, with the postings they stand in
     Hash256 claim{};                   // of ClaimOf, if it claims its subject
   };
+  // What a question asks of each artifact that shares a word with it; apart from the entries, for there may be very many.
+  struct Brief {
+    WallTime observed_at{};
+    std::int32_t tier = 0;
+    ArtifactType type = ArtifactType::kNote;
+    bool refused = false;
+  };
   struct Newest {
     std::int64_t micros = 0;
     std::string_view id;  // of the entry
@@ -78,6 +85,7 @@ class ArtifactIndex {
 
   FindsSecret finds_secret_;
   std::deque<Entry> entries_;  // by slot; free ones are used again
+  std::vector<Brief> briefs_;  // by slot
   std::vector<Slot> free_;
   std::unordered_map<std::string, Slot> slot_by_id_;
   std::unordered_map<std::string, std::uint32_t> words_;

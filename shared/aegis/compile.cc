@@ -15,8 +15,8 @@
 
 namespace acl::aegis {
 
-int RingOf(const Artifact& artifact, std::int64_t relevance, bool is_recent_turn, const Kernel& kernel, WallTime now) {
-  switch (artifact.type) {
+int RingOf(ArtifactType type, WallTime observed_at, std::int64_t relevance, bool is_recent_turn, const Kernel& kernel, WallTime now) {
+  switch (type) {
     case ArtifactType::kIntent:
     case ArtifactType::kNextStep:
     case ArtifactType::kTask:
@@ -29,7 +29,7 @@ int RingOf(const Artifact& artifact, std::int64_t relevance, bool is_recent_turn
     case ArtifactType::kDecision:
     case ArtifactType::kNote: break;
   }
-  const bool old = FreshnessSeconds(artifact.observed_at, now) > kernel.deep_after_s;
+  const bool old = FreshnessSeconds(observed_at, now) > kernel.deep_after_s;
   return relevance > 0 && !old ? 1 : 2;
 }
 
@@ -146,7 +146,8 @@ class Compiler {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       Item& item = items_[i];
       item.score = ScoreOf(item.artifact(), item.relevance, !item.conflicts.empty(), input_.kernel, input_.compiled_at);
-      item.ring = RingOf(item.artifact(), item.relevance, item.recent_turn, input_.kernel, input_.compiled_at);
+      item.ring =
+          RingOf(item.artifact().type, item.artifact().observed_at, item.relevance, item.recent_turn, input_.kernel, input_.compiled_at);
       ranking_.push_back(i);
     }
     std::stable_sort(ranking_.begin(), ranking_.end(), [&](std::size_t a, std::size_t b) {

@@ -45,7 +45,7 @@ Result<CompileInput> CompileInputFromJson(const Json& json);
 // Where an artifact belongs (document 004, section 6.3). Ring 1: declared intents, the project's work and runs; open DriftWatch events,
 // facts and observations that share a word with the question; notes and decisions that do and are not older than the kernel's deep_after;
 // the newest turns of the session, as many as the kernel says (`is_recent_turn`). All others: ring 2.
-int RingOf(const Artifact& artifact, std::int64_t relevance, bool is_recent_turn, const Kernel& kernel, WallTime now);
+int RingOf(ArtifactType type, WallTime observed_at, std::int64_t relevance, bool is_recent_turn, const Kernel& kernel, WallTime now);
 
 // Why an artifact is among the exclusions, besides the gates' reasons.
 inline constexpr std::string_view kOverCap = "over_cap", kHistoryNotAsked = "deep_history_not_requested", kNotRelevant = "not_relevant",

@@ -33,18 +33,34 @@ void AppendValueWords(const Json& value, std::vector<std::string>* words) {
 }
 
 void Settle(std::vector<std::string>* words) {
+  std::erase_if(*words, [](const std::string& word) { return IsStopWord(word); });
   std::sort(words->begin(), words->end());
   words->erase(std::unique(words->begin(), words->end()), words->end());
-  words->erase(std::remove_if(words->begin(), words->end(), [](const std::string& word) { return IsStopWord(word); }), words->end());
 }
 
+// The weight of the distinct words of a question that are among these.
 std::int64_t WeightIn(const std::vector<std::string>& words, const Query& query) {
+  std::vector<std::string_view> found;
   std::int64_t weight = 0;
   for (const std::string& word : words) {
-    const auto found = query.weights.find(word);
-    if (found != query.weights.end()) weight += found->second;
+    const auto known = query.weights.find(word);
+    if (known == query.weights.end() || std::find(found.begin(), found.end(), word) != found.end()) continue;
+    found.push_back(word);
+    weight += known->second;
   }
   return weight;
+}
+
+// Every word, repeats and stop words too.
+ArtifactWords AllWordsOf(const Artifact& artifact) {
+  ArtifactWords words;
+  words.in_text = WordsOf(std::string_view(artifact.text).substr(0, kEvidenceBytes));  // a longer one is refused anyway
+  AppendValueWords(artifact.value, &words.in_text);
+  for (const std::string& topic : artifact.topics) {
+    auto more = WordsOf(topic);
+    words.in_topics.insert(words.in_topics.end(), more.begin(), more.end());
+  }
+  return words;
 }
 
 }  // namespace
@@ -65,7 +81,8 @@ std::int64_t RelevanceFrom(std::int64_t in_text, std::int64_t in_topics, std::in
 }
 
 std::int64_t RelevanceOf(const Artifact& artifact, const Query& query) {
-  const ArtifactWords words = WordsOfArtifact(artifact);
+  if (query.weights.empty()) return 0;
+  const ArtifactWords words = AllWordsOf(artifact);  // a question has no stop words, so those need not go
   return RelevanceFrom(WeightIn(words.in_text, query), WeightIn(words.in_topics, query), query.Total());
 }
 
@@ -91,13 +108,7 @@ bool Before(const Ranked& a, const Ranked& b) {
 }
 
 ArtifactWords WordsOfArtifact(const Artifact& artifact) {
-  ArtifactWords words;
-  words.in_text = WordsOf(std::string_view(artifact.text).substr(0, kEvidenceBytes));  // a longer one is refused anyway
-  AppendValueWords(artifact.value, &words.in_text);
-  for (const std::string& topic : artifact.topics) {
-    auto more = WordsOf(topic);
-    words.in_topics.insert(words.in_topics.end(), more.begin(), more.end());
-  }
+  ArtifactWords words = AllWordsOf(artifact);
   Settle(&words.in_text);
   Settle(&words.in_topics);
   return words;

@@ -41,7 +41,9 @@ class Scan {
     const std::size_t most[4] = {bounds_.refused, bounds_.ring1, history ? bounds_.ring2_asked : bounds_.ring2_unasked, 0};
     std::vector<One*> beyond;
     for (One* one : found) {
-      const int place = !one->eligible() ? 0 : Foreign(*one) ? 3 : RingOf(one->given, one->relevance, one->recent, kernel_, asked_.now);
+      const int place = !one->eligible() ? 0
+                        : Foreign(*one)  ? 3
+                                        : RingOf(one->given.type, one->given.observed_at, one->relevance, one->recent, kernel_, asked_.now);
       if (taken[place]++ < most[place])
         one->chosen = true;
       else if (place == 1 || (place == 2 && history))
