@@ -22,10 +22,11 @@ struct GatherAsked {
   WallTime now{};
 };
 
-// The most of each that Gather hands on; more eligible ones are counted in `left_out`.
+// The most of each that Gather hands on: some times what the caps of a kernel hold, for all of it goes on record with the exchange. More
+// eligible ones are counted in `left_out`.
 struct GatherBounds {
-  std::size_t ring1 = 256;
-  std::size_t ring2_asked = 128, ring2_unasked = 16;
+  std::size_t ring1 = 128;
+  std::size_t ring2_asked = 64, ring2_unasked = 16;
   std::size_t refused = 32;
   // Whatever the question: intents of the session, intents of no session, and each type of what ACL knows of the work.
   std::size_t newest_of_type = 8;

@@ -11,13 +11,13 @@
 
 namespace acl::aegis {
 
-// One artifact that went in, as `context_artifact_ref` has it (document 004, section 5.2).
+// One artifact, or the values of one tool, that went in, as `context_artifact_ref` has it (document 004, section 5.2).
 struct IncludedArtifact {
   std::string type, id, hash;
-  std::string reason;  // relevant, recent_turn, declared_intent, open_item, current_work, conflict, asked_history
+  std::string reason;  // relevant, recent_turn, declared_intent, open_item, current_work, conflict, asked_history, sight
   WallTime observed_at{};
   std::int64_t freshness_s = 0;
-  std::vector<std::string> risk_flags;  // untrusted, conflict, confidence_low, confidence_unknown, deep_history
+  std::vector<std::string> risk_flags;  // untrusted, conflict, confidence_low, confidence_unknown, deep_history, unknowns
 };
 
 // What Compile found, and what it was found from as far as rendering needs it.
@@ -30,7 +30,7 @@ struct BundleParts {
   Json bundle;                             // context_bundle.json
   std::string canonical;                   // RFC 8785 of `bundle`
   std::string hash;                        // "sha256:..." over `canonical`
-  std::vector<IncludedArtifact> included;  // in the order of the bundle
+  std::vector<IncludedArtifact> included;  // sight, then artifacts by rank
   std::vector<std::string> unseen_tools;   // said to be available, and gave no values
 };
 

@@ -112,6 +112,19 @@ IncludedArtifact Included(const Artifact& artifact, int ring, const std::string&
   return included;
 }
 
+IncludedArtifact IncludedSight(const SightEntry& entry, WallTime now) {
+  IncludedArtifact included;
+  included.type = entry.tool;
+  included.id = ShownId("tool:" + entry.execution);
+  included.hash = "sha256:" + ToHex(CanonicalHash(entry.values));
+  included.reason = "sight";
+  included.observed_at = entry.observed_at;
+  included.freshness_s = FreshnessSeconds(entry.observed_at, now);
+  included.risk_flags.emplace_back("untrusted");
+  if (!entry.unknowns.empty()) included.risk_flags.emplace_back("unknowns");
+  return included;
+}
+
 std::string DisclosureLine(std::int64_t for_asked, std::int64_t for_conflict, std::optional<std::string_view> phrase) {
   const auto count = [](std::int64_t n) { return std::to_string(n) + (n == 1 ? " older artifact" : " older artifacts"); };
   std::string line = "Deep history was added:";

@@ -24,6 +24,9 @@ const char* ListOf(ArtifactType type);
 
 IncludedArtifact Included(const Artifact& artifact, int ring, const std::string& why, bool conflicts, WallTime now);
 
+// Of sight that gave values.
+IncludedArtifact IncludedSight(const SightEntry& entry, WallTime now);
+
 // What a person is told about deep history; `phrase`: by which it was asked for, if by one.
 std::string DisclosureLine(std::int64_t for_asked, std::int64_t for_conflict, std::optional<std::string_view> phrase);
 

@@ -300,6 +300,8 @@ class Compiler {
     Json& bundle = parts->bundle = Head(input_);
     bundle["sight"] = SightOf(sight_);
     for (const char* list : {"facts", "open_items", "turns", "work"}) bundle[list] = Json::array();
+    for (const SightEntry& entry : sight_.entries)
+      if (!entry.values.is_null()) parts->included.push_back(IncludedSight(entry, input_.compiled_at));
     std::int64_t for_asked = 0, for_conflict = 0;
     for (std::size_t index : ranking_) {
       const Item& item = items_[index];

@@ -24,11 +24,15 @@ SightEntry EntryOf(const ToolRule& tool, const ToolOutput* output, const Kernel&
   } else if (!output->values.is_object() || output->values.empty()) {
     entry.without_values = true;
     MakeUnavailable(&entry, "tool_error", "the tool said that it is available and gave no values");
+  } else if (!CheckStorable(output->values).ok() || !CheckStorable(Json(output->unknowns)).ok()) {
+    MakeUnavailable(&entry, "tool_error", "the values are no JSON that can be stored");
   } else {
     entry.stamp = {{"available", true},
                    {"observed_at", WholeSeconds(output->observed_at)},
                    {"freshness_s", FreshnessSeconds(output->observed_at, now)}};
     entry.values = output->values;
+    entry.execution = output->execution;
+    entry.observed_at = output->observed_at;
     entry.unknowns = output->unknowns;
     std::sort(entry.unknowns.begin(), entry.unknowns.end());
   }

@@ -15,6 +15,8 @@ struct SightEntry {
   Json stamp;   // without values: available, observed_at and freshness_s, or available and reason
   Json values;  // null: none
   std::vector<std::string> unknowns;
+  std::string execution;  // of the tool, with its time: if there are values
+  WallTime observed_at{};
   bool without_values = false;  // it said that it is available and gave none: completeness drift
 };
 

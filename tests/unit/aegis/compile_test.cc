@@ -50,10 +50,15 @@ TEST(Bundle, IsCanonicalAndHashed) {
   ASSERT_TRUE(bundle.ok());
   EXPECT_EQ(bundle->canonical(), CanonicalJson(bundle->json()));
   EXPECT_EQ(bundle->hash(), "sha256:" + ToHex(Sha256(bundle->canonical())));
-  ASSERT_EQ(bundle->included().size(), 1u);
-  EXPECT_EQ(bundle->included()[0].id, "ledger:1");
-  EXPECT_EQ(bundle->included()[0].reason, "relevant");
-  EXPECT_EQ(bundle->included()[0].freshness_s, 86'400);
+  ASSERT_EQ(bundle->included().size(), 2u);
+  const IncludedArtifact &sight = bundle->included()[0], &fact = bundle->included()[1];
+  EXPECT_EQ(sight.type, "sys_health");
+  EXPECT_EQ(sight.id, "tool:x1");
+  EXPECT_EQ(sight.reason, "sight");
+  EXPECT_EQ(sight.risk_flags, (Ids{"untrusted", "unknowns"}));
+  EXPECT_EQ(fact.id, "ledger:1");
+  EXPECT_EQ(fact.reason, "relevant");
+  EXPECT_EQ(fact.freshness_s, 86'400);
 }
 
 TEST(Bundle, NothingIsMadeUp) {
@@ -271,6 +276,12 @@ TEST(Sight, OfAToolNoOtherIsLookedThrough) {
   EXPECT_EQ(bundle["sight"]["deep_scan"]["available"], false);  // what a tier does not allow is not shown, though it ran
   EXPECT_EQ(bundle["sight"]["disk_usage"]["reason"], "tool_error");
   EXPECT_EQ(ReasonsIn(bundle), (Json{{"tool:rm_rf", "tool_not_declared"}, {"tool:systemctl_restart", "actuation_tool_disallowed"}}));
+}
+
+TEST(Sight, WhatCannotBeStoredIsNoValue) {
+  CompileInput input = InputFor({}, "x");
+  input.tools[0].values["load"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(BundleOf(std::move(input))["sight"]["sys_health"]["reason"], "tool_error");
 }
 
 TEST(Sight, SecretValuesAreRefused) {
