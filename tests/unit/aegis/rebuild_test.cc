@@ -17,9 +17,11 @@ CompileInput RandomInput(Random& random) {
   const std::string ring = "{tokens: " + std::to_string(size) + ", bytes: " + std::to_string(size * 6) + "}";
   const std::string caps =
       "{ring0: {tokens: 800, bytes: 6000}, ring1: " + ring + ", ring2: " + ring + ", exclusions: " + std::to_string(random.Below(20)) + "}";
-  const std::string question = RandomText(random, random.Below(12)) + (random.Below(3) == 0 ? " from the deep history" : "");
+  std::string question = RandomText(random, random.Below(12));
+  if (random.Below(3) == 0) question += " from the deep history";
   const WallTime now = kNow + std::chrono::microseconds(random.Below(10'000'000));
-  CompileInput input = InputFor(artifacts, question, KernelText(caps, 1 + int(random.Below(3))), random.Below(4) == 0, now);
+  const int tier = 1 + int(random.Below(3));
+  CompileInput input = InputFor(artifacts, question, KernelText(caps, tier), random.Below(4) == 0, now);
   if (random.Below(3) == 0) input.tools.clear();
   if (random.Below(3) == 0) {
     ToolOutput disk = Health();
