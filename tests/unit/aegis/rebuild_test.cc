@@ -77,6 +77,17 @@ TEST(Rebuild, GoldenDigests) {
   EXPECT_EQ(now, TextOfFile(path)) << "the same input gives another bundle or prompt: raise kCompilerVersion, then ACL_UPDATE_GOLDEN=1";
 }
 
+// A record as a ledger holds it, with the bundle and prompt of its day: what reads records never forgets how.
+TEST(Rebuild, AnOldRecordGivesItsBundleAndPrompt) {
+  const std::string folder = ACL_SOURCE_DIR "/tests/data/aegis/bundles/";
+  const auto record = ParseJson(TextOfFile(folder + "recorded.json"));
+  ASSERT_TRUE(record.ok()) << record.error();
+  auto rebuilt = RebuildBundle(*record);
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error();
+  EXPECT_EQ(rebuilt->bundle + "\n", TextOfFile(folder + "recorded.bundle.json"));
+  EXPECT_EQ(CanonicalMessages(rebuilt->messages) + "\n", TextOfFile(folder + "recorded.prompt.json"));
+}
+
 TEST(Rebuild, RecordsThatAreNoneAreRefusedWithTheirPlace) {
   const Json good = CompileInputToJson(InputFor({Fact("1", "the disk is full")}, "is the disk full"));
   ASSERT_TRUE(RebuildBundle(good).ok());
