@@ -202,6 +202,33 @@ TEST(ArtifactIndex, TheOrderOfComingSaysNothing) {
   EXPECT_EQ(CompileInputToJson(forward), CompileInputToJson(InputFor(artifacts, "is the billing queue stuck")));
 }
 
+// Of a claim whose newest artifact goes, the next one still shows the conflict.
+TEST(ArtifactIndex, AClaimOutlivesItsNewestArtifact) {
+  const auto about = [](const std::string& id, const std::string& host, const std::string& text) {
+    Artifact fact = Fact(id, text, "2026-01-0" + id + "T12:00:00Z");
+    fact.subject = "billing.host";
+    fact.value = host;
+    return fact;
+  };
+  ArtifactIndex index(FindsHunter);
+  index.Put(about("1", "a", "billing runs there"));
+  index.Put(about("2", "b", "moved"));
+  index.Put(about("3", "b", "moved again"));
+  const Kernel kernel = KernelOf(KernelText());
+  const auto found = [&] {
+    std::vector<std::string> ids;
+    for (const Candidate& candidate : index.Gather({kSession, "billing?", false, kNow}, kernel).candidates)
+      ids.push_back(candidate.artifact.id);
+    return ids;
+  };
+  EXPECT_EQ(found(), (std::vector<std::string>{"ledger:1", "ledger:3"}));
+  EXPECT_TRUE(index.Remove("ledger:3"));
+  EXPECT_EQ(found(), (std::vector<std::string>{"ledger:1", "ledger:2"}));
+  EXPECT_TRUE(index.Remove("ledger:2"));
+  EXPECT_EQ(found(), (std::vector<std::string>{"ledger:1"}));
+  EXPECT_FALSE(index.Remove("ledger:2"));
+}
+
 TEST(ArtifactIndex, WhatIsRefusedLosesItsText) {
   const auto input = InputFor({Fact("1", "the billing password is hunter2"), Fact("2", "billing runs at night")}, "billing at night?");
   ASSERT_EQ(input.found.candidates.size(), 2u);

@@ -243,6 +243,21 @@ TEST(Exclusions, TheGatesAreAskedAgain) {
   EXPECT_EQ(ReasonsIn(BundleOf(std::move(input))), (Json{{"ledger:1", "not_ratified"}}));
 }
 
+// What an index found and did not hand on is cut like what did not fit.
+TEST(Caps, WhatWasLeftOutCounts) {
+  CompileInput input = InputFor({Fact("1", "billing")}, "billing?");
+  input.found.left_out = 17;
+  EXPECT_EQ(BundleOf(std::move(input))["truncated"], 17);
+}
+
+TEST(Exclusions, AnIntentOfAnotherSession) {
+  CompileInput input = InputFor({}, "billing?");
+  Artifact intent = Of(ArtifactType::kIntent, "i", "billing");
+  intent.session = "another";
+  input.found.candidates = {{intent, "", 0}};
+  EXPECT_EQ(ReasonsIn(BundleOf(std::move(input))), (Json{{"intent:i", "other_session"}}));
+}
+
 TEST(Sight, GivesValuesOrOneOfThreeReasons) {
   const Json bundle = BundleOf(InputFor({}, "x"));
   EXPECT_EQ(bundle["sight"]["sys_health"]["unknowns"], Json::array({"gpu_health"}));
