@@ -61,7 +61,9 @@ Result<Artifact> ArtifactFromJson(const Json& json) {
   const std::string trust = fields.Text("trust");
   if (trust != "trusted" && trust != "untrusted") fields.Fail("'trust' is neither trusted nor untrusted");
   artifact.trust = trust == "trusted" ? Trust::kTrusted : Trust::kUntrusted;
-  artifact.tier = int(fields.Integer("tier"));
+  const std::int64_t tier = fields.Integer("tier");
+  if (tier < 0 || tier > 1'000) fields.Fail("'tier' is not 0 to 1000");
+  artifact.tier = int(tier);
   artifact.hash = fields.TextOr("hash");
   artifact.text = fields.TextOr("text");
   if (const Json* value = fields.Find("value")) artifact.value = *value;

@@ -23,12 +23,15 @@ Result<Candidate> CandidateFromJson(const Json& json) {
   const Json* artifact = fields.Need("artifact");
   candidate.refused = fields.TextOr("refused");
   if (!candidate.refused.empty()) candidate.relevance = fields.Integer("relevance");
+  if (candidate.relevance < 0 || candidate.relevance > 1'000) fields.Fail("'relevance' is not 0 to 1000");
   if (!fields.status().ok()) return fields.status().error();
   auto read = ArtifactFromJson(*artifact);
   if (!read) return read.error();
   candidate.artifact = std::move(*read);
   return candidate;
 }
+
+constexpr std::int64_t kMostCounted = 1'000'000'000;  // so that no sum of a record overflows
 
 // A map from texts to integers.
 template <class Map>
@@ -37,7 +40,8 @@ void ReadCounts(JsonFields* fields, const char* key, Map* out) {
   if (!json) return;
   if (!json->is_object()) return fields->Fail(std::string("'") + key + "' is not an object");
   for (const auto& [name, count] : json->items()) {
-    if (!count.is_number_integer()) return fields->Fail(std::string("'") + key + "' holds what is no integer");
+    if (!count.is_number_integer() || count.template get<std::int64_t>() < 0 || count.template get<std::int64_t>() > kMostCounted)
+      return fields->Fail(std::string("'") + key + "' holds what is no count");
     (*out)[name] = count.template get<std::int64_t>();
   }
 }
@@ -97,6 +101,8 @@ Result<CompileInput> CompileInputFromJson(const Json& json) {
   ReadCounts(&fields, "query", &input.found.query.weights);
   ReadCounts(&fields, "refused_beyond", &input.found.refused_beyond);
   input.found.left_out = fields.Integer("left_out");
+  if (input.found.left_out < 0 || input.found.left_out > kMostCounted) fields.Fail("'left_out' is no count");
+  if (input.found.query.weights.size() > kQueryWords) fields.Fail("'query' has more words than a question may have");
   input.marker = fields.Text("marker");
   const Json* kernel = fields.Need("kernel");
   if (Status read = ReadList(&fields, "candidates", &CandidateFromJson, &input.found.candidates); !read.ok()) return read.error();

@@ -62,6 +62,7 @@ TEST(Gates, EvidenceBlobs) {
       Repeated("QUJD", 128),
       std::string("a\0b", 3),
       "\x7f\x45\x4c\x46",
+      "red \x1b[31m and a cleared screen \x1b[2J",
       "not \xff utf-8",
       Repeated("a word ", 2'000),
   };

@@ -88,6 +88,48 @@ TEST(Rebuild, AnOldRecordGivesItsBundleAndPrompt) {
   EXPECT_EQ(CanonicalMessages(rebuilt->messages) + "\n", TextOfFile(folder + "recorded.prompt.json"));
 }
 
+void Collect(Json& json, std::vector<Json*>* all) {
+  all->push_back(&json);
+  if (!json.is_structured()) return;
+  for (auto& [key, member] : json.items()) Collect(member, all);
+}
+
+// A record that is damaged gives an error or a bundle, and the same one each time.
+TEST(Rebuild, DamagedRecordsHarmNothing) {
+  const Json good = ParseJson(TextOfFile(ACL_SOURCE_DIR "/tests/data/aegis/bundles/recorded.json")).value();
+  const std::vector<Json> odd = {nullptr,
+                                 true,
+                                 -1,
+                                 1e300,
+                                 "",
+                                 "x\ny",
+                                 Json::array(),
+                                 Json::object(),
+                                 std::int64_t(1) << 62,
+                                 "ledger:1",
+                                 Json::array({Json::object()}),
+                                 "\xF0\x9F\x9A\x80",
+                                 "9999-12-31T23:59:59Z",
+                                 "untrusted",
+                                 0};
+  std::size_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 2'000; ++seed) {
+    SeededRandom random(seed);
+    Json bad = good;
+    for (std::uint64_t i = 1 + random.Below(2); i > 0; --i) {
+      std::vector<Json*> all;
+      Collect(bad, &all);
+      Json& place = *all[random.Below(all.size())];
+      place = odd[random.Below(odd.size())];
+    }
+    const auto first = RebuildBundle(bad), second = RebuildBundle(bad);
+    ASSERT_EQ(first.ok(), second.ok()) << "seed " << seed;
+    refused += first.ok() ? 0 : 1;
+    EXPECT_TRUE(first.ok() ? *first == *second : !first.error().message.empty()) << "seed " << seed;
+  }
+  EXPECT_GT(refused, 500u);
+}
+
 TEST(Rebuild, RecordsThatAreNoneAreRefusedWithTheirPlace) {
   const Json good = CompileInputToJson(InputFor({Fact("1", "the disk is full")}, "is the disk full"));
   ASSERT_TRUE(RebuildBundle(good).ok());
