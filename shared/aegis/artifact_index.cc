@@ -161,7 +161,7 @@ class ArtifactIndex::Gathering {
     Slot slot;
   };
 
-  const Candidate& At(Slot slot) const { return index_.entries_[slot].candidate; }
+  const ScreenedArtifact& At(Slot slot) const { return index_.entries_[slot].candidate; }
   bool Allowed(Slot slot) const { return !CheckAuthority(At(slot).artifact, kernel_); }
   std::int64_t RelevanceAt(Slot slot) const { return RelevanceFrom(weights_[slot], 0, total_); }
 
@@ -264,7 +264,7 @@ class ArtifactIndex::Gathering {
   void TakeConflicting() {
     const std::vector<Slot> before = slots_;  // of what comes in here nothing more follows
     for (Slot slot : before) {
-      const Candidate& candidate = At(slot);
+      const ScreenedArtifact& candidate = At(slot);
       if (!candidate.refused.empty() || !Allowed(slot)) continue;
       TakeOtherClaims(slot);
       std::size_t taken = 0;
@@ -319,7 +319,7 @@ class ArtifactIndex::Gathering {
     std::sort(slots_.begin(), slots_.end(), [&](Slot a, Slot b) { return index_.entries_[a].id < index_.entries_[b].id; });
     out_.candidates.reserve(slots_.size());
     for (Slot slot : slots_) {
-      Candidate& candidate = out_.candidates.emplace_back(At(slot));
+      ScreenedArtifact& candidate = out_.candidates.emplace_back(At(slot));
       if (candidate.refused.empty() && !Allowed(slot)) Refuse(&candidate, "authority_incompatible");
       if (candidate.refused.empty()) continue;
       candidate.relevance = RelevanceAt(slot);

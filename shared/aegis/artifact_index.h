@@ -50,7 +50,7 @@ class ArtifactIndex {
  private:
   using Slot = std::uint32_t;
   struct Entry {
-    Candidate candidate;
+    ScreenedArtifact candidate;
     std::string id;                    // as it was given
     std::vector<std::uint32_t> words;  // numbers in words_, with the postings they stand in
     Hash256 claim{};                   // of ClaimOf, if it claims its subject

@@ -35,7 +35,7 @@ Json Head(const CompileInput& input) {
   return head;
 }
 
-Json SightOf(const Sight& sight) {
+Json SightJson(const Sight& sight) {
   Json all = Json::object();
   for (const SightEntry& entry : sight.entries) {
     Json& one = all[entry.tool] = entry.stamp;

@@ -9,7 +9,7 @@ namespace acl::aegis {
 // Session, kernel, constraints and the system's own intent: what every bundle begins with.
 Json Head(const CompileInput& input);
 
-Json SightOf(const Sight& sight);
+Json SightJson(const Sight& sight);
 
 // What stands beside an artifact in its entry.
 struct EntryNotes {

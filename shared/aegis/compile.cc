@@ -56,7 +56,7 @@ class Compiler {
  private:
   // A candidate on its way; positions of items_ are those of the candidates.
   struct Item {
-    const Candidate* candidate = nullptr;
+    const ScreenedArtifact* candidate = nullptr;
     std::string refused;
     std::int64_t relevance = 0;
     bool recent_turn = false;
@@ -92,7 +92,7 @@ class Compiler {
       return invalid("there are " + std::to_string(input_.found.candidates.size()) + " candidates; the limit is " +
                      std::to_string(kMostCandidates) + ": gather them with an ArtifactIndex");
     std::set<std::string_view> ids;
-    for (const Candidate& candidate : input_.found.candidates)
+    for (const ScreenedArtifact& candidate : input_.found.candidates)
       if (candidate.refused.empty() && !ids.insert(candidate.artifact.id).second)
         return invalid("two artifacts have the id " + ShownId(candidate.artifact.id) + "; give each its own");
     return {};
@@ -100,7 +100,7 @@ class Compiler {
 
   // A candidate that was not screened is refused here all the same, but for secrets: only Screen can find those.
   void ApplyGates() {
-    for (const Candidate& candidate : input_.found.candidates) {
+    for (const ScreenedArtifact& candidate : input_.found.candidates) {
       Item& item = items_.emplace_back();
       item.candidate = &candidate;
       item.refused = candidate.refused;
@@ -298,7 +298,7 @@ class Compiler {
   Result<CompiledBundle> Finish() {
     auto parts = std::make_unique<BundleParts>();
     Json& bundle = parts->bundle = Head(input_);
-    bundle["sight"] = SightOf(sight_);
+    bundle["sight"] = SightJson(sight_);
     for (const char* list : {"facts", "open_items", "turns", "work"}) bundle[list] = Json::array();
     for (const SightEntry& entry : sight_.entries)
       if (!entry.values.is_null()) parts->included.push_back(IncludedSight(entry, input_.compiled_at));

@@ -13,7 +13,7 @@ namespace acl::aegis {
 // What an index found for a question (artifact_index.h): a bounded part of what there is.
 struct CandidateSet {
   Query query;
-  std::vector<Candidate> candidates;
+  std::vector<ScreenedArtifact> candidates;
   std::map<std::string, std::int64_t> refused_beyond;  // by reason: refused artifacts that are not among the candidates
   std::int64_t left_out = 0;                           // eligible ones that were found and are beyond the bound
 

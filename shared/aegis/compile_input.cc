@@ -9,7 +9,7 @@ namespace {
 // Changed whenever the same input would give another bundle or prompt: a record says by which rules it was compiled.
 constexpr std::string_view kCompilerVersion = "aegis-compile/1";
 
-Json CandidateToJson(const Candidate& candidate) {
+Json CandidateToJson(const ScreenedArtifact& candidate) {
   Json json = {{"artifact", ArtifactToJson(candidate.artifact)}};
   if (candidate.refused.empty()) return json;
   json["refused"] = candidate.refused;
@@ -17,9 +17,9 @@ Json CandidateToJson(const Candidate& candidate) {
   return json;
 }
 
-Result<Candidate> CandidateFromJson(const Json& json) {
+Result<ScreenedArtifact> CandidateFromJson(const Json& json) {
   JsonFields fields(json, "a recorded candidate");
-  Candidate candidate;
+  ScreenedArtifact candidate;
   const Json* artifact = fields.Need("artifact");
   candidate.refused = fields.TextOr("refused");
   if (!candidate.refused.empty()) candidate.relevance = fields.Integer("relevance");
@@ -78,7 +78,7 @@ Json CompileInputToJson(const CompileInput& input) {
                {"deep_history", input.deep_history},
                {"query", CountsToJson(input.found.query.weights)}};
   Json& candidates = json["candidates"] = Json::array();
-  for (const Candidate& candidate : input.found.candidates) candidates.push_back(CandidateToJson(candidate));
+  for (const ScreenedArtifact& candidate : input.found.candidates) candidates.push_back(CandidateToJson(candidate));
   json["refused_beyond"] = CountsToJson(input.found.refused_beyond);
   json["left_out"] = input.found.left_out;
   Json& tools = json["tools"] = Json::array();

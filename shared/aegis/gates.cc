@@ -186,13 +186,13 @@ Verdict CheckSensitive(const Artifact& artifact, const FindsSecret& finds_secret
   return finds_secret && finds_secret(all) ? Verdict("sensitive_content") : std::nullopt;
 }
 
-void Refuse(Candidate* candidate, std::string_view reason) {
+void Refuse(ScreenedArtifact* candidate, std::string_view reason) {
   candidate->refused = reason;
   Strip(&candidate->artifact);
 }
 
-Candidate Screen(Artifact artifact, const FindsSecret& finds_secret) {
-  Candidate candidate;
+ScreenedArtifact Screen(Artifact artifact, const FindsSecret& finds_secret) {
+  ScreenedArtifact candidate;
   Verdict refused = CheckSourced(artifact);
   if (!refused) refused = CheckStanding(artifact);
   if (!refused) refused = CheckSensitive(artifact, finds_secret);

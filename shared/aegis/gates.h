@@ -32,17 +32,17 @@ using FindsSecret = std::function<std::optional<std::string>(std::string_view)>;
 Verdict CheckSensitive(const Artifact& artifact, const FindsSecret& finds_secret);
 
 // An artifact once the gates that no kernel decides were asked.
-struct Candidate {
+struct ScreenedArtifact {
   Artifact artifact;
   std::string refused;  // the reason; text, value, topics, subject and contradicts are gone then
   // Of what was refused, whose words are gone: its relevance as it was found (score.h).
   std::int64_t relevance = 0;
 
-  friend bool operator==(const Candidate&, const Candidate&) = default;
+  friend bool operator==(const ScreenedArtifact&, const ScreenedArtifact&) = default;
 };
 // Refused, for that reason: what it says is gone.
-void Refuse(Candidate* candidate, std::string_view reason);
-Candidate Screen(Artifact artifact, const FindsSecret& finds_secret);
+void Refuse(ScreenedArtifact* candidate, std::string_view reason);
+ScreenedArtifact Screen(Artifact artifact, const FindsSecret& finds_secret);
 // The same of what a tool said: values that are refused are gone.
 ToolOutput ScreenOutput(ToolOutput output, const FindsSecret& finds_secret);
 

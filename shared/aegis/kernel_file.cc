@@ -26,7 +26,7 @@ const std::map<std::string_view, std::string_view>& KnownConstraints() {
 // One kernel file as it is read.
 class KernelReader {
  public:
-  KernelReader(const LoadOptions& options, std::vector<Finding>* findings) : reader_(options, findings) {}
+  KernelReader(const LoadOptions& options, std::vector<acl::Finding>* findings) : reader_(options, findings) {}
 
   void Read(const SourceNode& root, Kernel* kernel) {
     if (!reader_.IsMap(root, "a kernel file")) return;
@@ -99,12 +99,19 @@ class KernelReader {
     if (auto tier = reader_.Integer(node, what, kLowestTier, kHighestTier)) *out = int(*tier);
   }
 
+  void ReadVerbs(const Fields& fields, std::string_view key, std::vector<std::string>* verbs) {
+    const SourceNode* list = fields.Get(key);
+    if (!list || !reader_.IsList(*list, fields.What(key))) return;
+    for (const SourceNode& item : list->items) ReadName(item, "a verb of " + fields.What(key), &verbs->emplace_back());
+  }
+
   void ReadAuthority(const SourceNode* node, Kernel* kernel) {
     kernel->artifact_from_tier.fill(kLowestTier);
     if (!node || !reader_.IsMap(*node, "'authority'")) return;
-    Fields fields(&reader_, *node, "'authority'", {"rules", "artifacts"});
+    Fields fields(&reader_, *node, "'authority'", {"rules", "permits", "artifacts"});
     if (const SourceNode* rules = fields.Get("rules"); rules && reader_.IsList(*rules, fields.What("rules")))
       for (const SourceNode& item : rules->items) ReadLine(item, "a rule of 'authority'", &kernel->authority_rules.emplace_back());
+    ReadVerbs(fields, "permits", &kernel->permits);
     const SourceNode* artifacts = fields.Get("artifacts");
     if (!artifacts || !reader_.IsMap(*artifacts, fields.What("artifacts"))) return;
     const auto& names = ArtifactTypeNames();
@@ -159,10 +166,11 @@ class KernelReader {
       name.scalar = entry.key;
       ReadName(name, "the name of a tool", &tool.name);
       if (!reader_.IsMap(entry.value, "the tool '" + entry.key.substr(0, 80) + "'")) continue;
-      Fields fields(&reader_, entry.value, "the tool '" + entry.key.substr(0, 80) + "'", {"from_tier", "about"});
+      Fields fields(&reader_, entry.value, "the tool '" + entry.key.substr(0, 80) + "'", {"from_tier", "about", "verbs"});
       if (const SourceNode* tier = Need(fields, entry.value, "from_tier", "from_tier: 1"))
         ReadTier(*tier, fields.What("from_tier"), &tool.from_tier);
       if (const SourceNode* about = fields.Get("about")) ReadLine(*about, fields.What("about"), &tool.about);
+      ReadVerbs(fields, "verbs", &tool.verbs);
       tools->push_back(std::move(tool));
     }
     std::sort(tools->begin(), tools->end(), [](const ToolRule& a, const ToolRule& b) { return a.name < b.name; });
@@ -295,15 +303,15 @@ LoadedKernel ReadKernel(const std::string& text) {
     KernelReader(options, &out.findings).Read(*root, &kernel);
     kernel.value = ToJson(*root);
   }
-  for (Finding& finding : out.findings) {  // the reader below speaks of workflows
+  for (acl::Finding& finding : out.findings) {  // the reader below speaks of workflows
     if (finding.code == "empty-file") finding.message = "the file says nothing; begin with 'kernel: aegis/1' or copy one of examples/aegis";
     if (finding.code == "multiple-documents") finding.message = "the file holds more than one YAML document; one kernel a file";
   }
-  std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
+  std::stable_sort(out.findings.begin(), out.findings.end(), [](const acl::Finding& a, const acl::Finding& b) {
     return std::tuple(a.mark.line, a.mark.column) < std::tuple(b.mark.line, b.mark.column);
   });
   const bool failed = std::any_of(out.findings.begin(), out.findings.end(),
-                                  [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
+                                  [](const acl::Finding& finding) { return finding.severity == acl::Finding::Severity::kError; });
   if (failed) return out;
   kernel.hash = "sha256:" + ToHex(CanonicalHash(kernel.value));
   out.kernel = std::move(kernel);
@@ -332,7 +340,7 @@ Result<Kernel> KernelFromValue(const Json& value) {
   LoadedKernel loaded = LoadKernel(DumpJson(value));
   if (loaded.kernel) return std::move(*loaded.kernel);
   std::string all;
-  for (const Finding& finding : loaded.findings) all += (all.empty() ? "" : "\n") + FormatFinding("kernel", finding);
+  for (const acl::Finding& finding : loaded.findings) all += (all.empty() ? "" : "\n") + FormatFinding("kernel", finding);
   return Error{Code::kInvalid, all};
 }
 

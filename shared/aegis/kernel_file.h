@@ -25,7 +25,8 @@ struct Cap {
 struct ToolRule {
   std::string name;
   int from_tier = kLowestTier;
-  std::string about;  // a line for the model
+  std::string about;               // a line for the model
+  std::vector<std::string> verbs;  // what it does, as people say it ("restart"): by these the validator knows an act that is claimed
 };
 
 struct RuleText {
@@ -55,6 +56,7 @@ struct Kernel {
   int tier = kLowestTier;
   std::string host_role;
   std::vector<std::string> authority_rules;                                       // texts for the model
+  std::vector<std::string> permits;                                               // verbs of acts that these rules give
   std::array<int, kArtifactTypes> artifact_from_tier{};                           // by type
   std::vector<RuleText> constraints;                                              // in file order
   std::vector<ToolRule> observational, actuation;                                 // by name
@@ -79,8 +81,8 @@ struct Kernel {
 };
 
 struct LoadedKernel {
-  std::optional<Kernel> kernel;   // set if there is no error
-  std::vector<Finding> findings;  // sorted by place (FormatFinding writes one)
+  std::optional<Kernel> kernel;        // set if there is no error
+  std::vector<acl::Finding> findings;  // sorted by place (FormatFinding writes one)
 };
 
 // All findings at once. Never throws, whatever the text.

@@ -2,7 +2,7 @@
 // The order of document 004, section 10.2, held by types. Each is made from the one before it and takes it along, can be moved and not
 // copied, and there is no other way to one:
 //
-//   CompileInput -Compile-> CompiledBundle -Render-> RenderedPrompt -+ ModelAnswer-> Invoked -+ Validation-> Scanned
+//   CompileInput -Compile-> CompiledBundle -Render-> RenderedPrompt -+ SaidByModel-> Invoked -+ Validation-> Scanned
 //     -AuditWriter-> WriteReceipt -> Shown
 //
 // So no model is asked without a bundle, nothing is written that was not scanned, and nothing is shown that was not written.
@@ -15,7 +15,7 @@
 namespace acl::aegis {
 
 // What a model said, and what its provider said about it (usage, finish reason, fingerprint).
-struct ModelAnswer {
+struct SaidByModel {
   std::string text;
   Json details = Json::object();
 };
@@ -51,17 +51,17 @@ class Held {
 
 struct InvokedParts {
   RenderedPrompt prompt;
-  ModelAnswer answer;
+  SaidByModel answer;
 };
 
 }  // namespace pipeline
 
 class Invoked : private pipeline::Held<pipeline::InvokedParts> {
  public:
-  Invoked(RenderedPrompt&& prompt, ModelAnswer answer) : Held({std::move(prompt), std::move(answer)}) {}
+  Invoked(RenderedPrompt&& prompt, SaidByModel answer) : Held({std::move(prompt), std::move(answer)}) {}
 
   const RenderedPrompt& prompt() const { return parts().prompt; }
-  const ModelAnswer& answer() const { return parts().answer; }
+  const SaidByModel& answer() const { return parts().answer; }
 };
 
 namespace pipeline {

@@ -9,7 +9,7 @@ namespace acl::aegis {
 struct Rebuilt {
   std::string bundle;  // context_bundle.json, canonical
   std::string bundle_hash;
-  std::vector<Message> messages;
+  std::vector<PromptMessage> messages;
   std::string prefix_hash, prompt_hash;
 
   friend bool operator==(const Rebuilt&, const Rebuilt&) = default;

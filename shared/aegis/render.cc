@@ -42,7 +42,7 @@ class Renderer {
  public:
   explicit Renderer(const BundleParts& parts) : parts_(parts), bundle_(parts.bundle), kernel_(parts.kernel) {}
 
-  std::vector<Message> Run() const { return {{"system", Stable()}, {"user", Tail()}}; }
+  std::vector<PromptMessage> Run() const { return {{"system", Stable()}, {"user", Tail()}}; }
 
  private:
   std::string Stable() const {
@@ -193,7 +193,7 @@ class Renderer {
   const Kernel& kernel_;
 };
 
-std::string HashOfMessages(const std::vector<Message>& messages) { return "sha256:" + ToHex(Sha256(CanonicalMessages(messages))); }
+std::string HashOfMessages(const std::vector<PromptMessage>& messages) { return "sha256:" + ToHex(Sha256(CanonicalMessages(messages))); }
 
 }  // namespace
 
@@ -208,9 +208,9 @@ std::string Delimited(std::string_view what, std::string_view text, std::string_
   return out + "END UNTRUSTED " + std::string(marker) + "\n";
 }
 
-std::string CanonicalMessages(const std::vector<Message>& messages) {
+std::string CanonicalMessages(const std::vector<PromptMessage>& messages) {
   Json list = Json::array();
-  for (const Message& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
+  for (const PromptMessage& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
   return CanonicalJson(list);
 }
 
@@ -219,7 +219,7 @@ Result<RenderedPrompt> Render(CompiledBundle bundle) {
   if (!IsMarker(parts.marker))
     return Error{Code::kInvalid,
                  "the marker of untrusted text is not 16 to 64 lower-case letters and digits; make one of random bytes for each exchange"};
-  std::vector<Message> messages = Renderer(parts).Run();
+  std::vector<PromptMessage> messages = Renderer(parts).Run();
   std::string prefix_hash = HashOfMessages({messages[0]});
   std::string prompt_hash = HashOfMessages(messages);
   auto prompt =

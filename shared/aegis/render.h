@@ -13,17 +13,17 @@
 
 namespace acl::aegis {
 
-struct Message {
+struct PromptMessage {
   std::string role;  // "system", "user"
   std::string content;
-  friend bool operator==(const Message&, const Message&) = default;
+  friend bool operator==(const PromptMessage&, const PromptMessage&) = default;
 };
 
 struct PromptParts {
   CompiledBundle bundle;
-  std::vector<Message> messages;  // the first is the stable part
-  std::string prefix_hash;        // "sha256:..." over RFC 8785 of the first message: unchanged between turns with the same older facts
-  std::string prompt_hash;        // of all messages
+  std::vector<PromptMessage> messages;  // the first is the stable part
+  std::string prefix_hash;  // "sha256:..." over RFC 8785 of the first message: unchanged between turns with the same older facts
+  std::string prompt_hash;  // of all messages
 };
 
 // Made by Render alone.
@@ -35,7 +35,7 @@ class RenderedPrompt {
   RenderedPrompt& operator=(const RenderedPrompt&) = delete;
 
   const CompiledBundle& bundle() const { return parts().bundle; }
-  const std::vector<Message>& messages() const { return parts().messages; }
+  const std::vector<PromptMessage>& messages() const { return parts().messages; }
   const std::string& prefix_hash() const { return parts().prefix_hash; }
   const std::string& prompt_hash() const { return parts().prompt_hash; }
 
@@ -54,7 +54,7 @@ class RenderedPrompt {
 Result<RenderedPrompt> Render(CompiledBundle bundle);
 
 // RFC 8785 of the messages: [{"content": ..., "role": ...}, ...].
-std::string CanonicalMessages(const std::vector<Message>& messages);
+std::string CanonicalMessages(const std::vector<PromptMessage>& messages);
 
 // One untrusted text between its markers.
 std::string Delimited(std::string_view what, std::string_view text, std::string_view marker);

@@ -11,7 +11,8 @@ namespace acl::aegis {
 
 // In order, repeats kept. The text is normalised (NFKC) and case-folded; a word is a run of letters, marks and digits, so `sys_health` is
 // two. Each ideograph and kana is a word of its own: such text has no blanks. Bytes that are not UTF-8 separate words. Of a word no more
-// than its first kLongestWord bytes count.
+// than its first kLongestWord bytes count. Unicode keeps the folding of what is assigned; a text with characters that are newer than the
+// tables of utf8proc may read otherwise with newer ones.
 std::vector<std::string> WordsOf(std::string_view text);
 inline constexpr std::size_t kLongestWord = 64;
 

@@ -8,12 +8,12 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 // The definition of Gather, written down as plainly as possible.
-class Scan {
+class IndexScan {
  public:
-  Scan(const std::vector<Artifact>& artifacts, const GatherAsked& asked, const Kernel& kernel, const GatherBounds& bounds)
+  IndexScan(const std::vector<Artifact>& artifacts, const GatherAsked& asked, const Kernel& kernel, const GatherBounds& bounds)
       : asked_(asked), kernel_(kernel), bounds_(bounds) {
     for (const Artifact& artifact : artifacts) {
       One one;
@@ -30,7 +30,7 @@ class Scan {
     for (One& one : all_) one.relevance = RelevanceOf(one.given, out_.query);
     std::int64_t turns = 0;
     for (One& one : all_)  // newest first
-      if (one.eligible() && one.given.type == ArtifactType::kTurn && one.given.session == kSession)
+      if (one.eligible() && one.given.type == ArtifactType::kTurn && one.given.session == kThisSession)
         one.recent = turns++ < kernel_.recent_turns;
     std::vector<One*> found;
     for (One& one : all_)
@@ -59,7 +59,7 @@ class Scan {
  private:
   struct One {
     Artifact given;
-    Candidate candidate;
+    ScreenedArtifact candidate;
     std::int64_t relevance = 0;
     bool recent = false, chosen = false;
     bool eligible() const { return candidate.refused.empty(); }
@@ -68,7 +68,7 @@ class Scan {
     return a.given.observed_at != b.given.observed_at ? a.given.observed_at > b.given.observed_at : a.given.id < b.given.id;
   }
   static bool Foreign(const One& one) {
-    return one.given.type == ArtifactType::kIntent && !one.given.session.empty() && one.given.session != kSession;
+    return one.given.type == ArtifactType::kIntent && !one.given.session.empty() && one.given.session != kThisSession;
   }
 
   void Weigh() {
@@ -158,7 +158,7 @@ class Scan {
   CandidateSet out_;
 };
 
-Json Described(const CandidateSet& found) {
+Json DescribedSet(const CandidateSet& found) {
   CompileInput input;
   input.found = found;
   return CompileInputToJson(input);
@@ -185,9 +185,9 @@ TEST(ArtifactIndex, FindsWhatAScanFinds) {
     std::vector<Artifact> artifacts;
     for (const auto& [id, artifact] : there) artifacts.push_back(artifact);
     for (int i = 0; i < 4; ++i) {
-      const GatherAsked asked{kSession, RandomText(random, random.Below(6)), random.Below(3) == 0, kNow};
+      const GatherAsked asked{kThisSession, RandomText(random, random.Below(6)), random.Below(3) == 0, kAskedAt};
       const GatherBounds bounds = random.Below(2) == 0 ? small : GatherBounds{};
-      ASSERT_EQ(Described(index.Gather(asked, kernel, bounds)), Described(Scan(artifacts, asked, kernel, bounds).Run()))
+      ASSERT_EQ(DescribedSet(index.Gather(asked, kernel, bounds)), DescribedSet(IndexScan(artifacts, asked, kernel, bounds).Run()))
           << "seed " << seed << ", question " << asked.user_input;
     }
   }
@@ -217,7 +217,7 @@ TEST(ArtifactIndex, AClaimOutlivesItsNewestArtifact) {
   const Kernel kernel = KernelOf(KernelText());
   const auto found = [&] {
     std::vector<std::string> ids;
-    for (const Candidate& candidate : index.Gather({kSession, "billing?", false, kNow}, kernel).candidates)
+    for (const ScreenedArtifact& candidate : index.Gather({kThisSession, "billing?", false, kAskedAt}, kernel).candidates)
       ids.push_back(candidate.artifact.id);
     return ids;
   };

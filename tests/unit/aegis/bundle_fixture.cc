@@ -1,6 +1,6 @@
 #include "tests/unit/aegis/bundle_fixture.h"
 
-namespace acl::aegis::test {
+namespace acl::aegis::bundles {
 
 std::string RandomText(Random& random, std::size_t words) {
   static const std::vector<std::string> kWords = {"billing", "queue", "disk",   "service",    "restart", "fails", "full",
@@ -24,7 +24,7 @@ Artifact RandomArtifact(Random& random, int number) {
   if (artifact.type == ArtifactType::kTurn) artifact.source = "turn:" + id;
   if (random.Below(20) == 0) artifact.source = "";
   // One draw a statement: compilers differ in the order of what stands in one.
-  artifact.observed_at = kNow - std::chrono::seconds(random.Below(100 * 86'400));
+  artifact.observed_at = kAskedAt - std::chrono::seconds(random.Below(100 * 86'400));
   artifact.observed_at -= std::chrono::microseconds(random.Below(3));
   artifact.hash = "sha256:" + id;
   artifact.text = RandomText(random, 1 + random.Below(20));
@@ -46,9 +46,9 @@ Artifact RandomArtifact(Random& random, int number) {
   static const std::vector<std::string> kConfidence = {"", "low", "medium", "high", "sure"};
   artifact.confidence = kConfidence[random.Below(kConfidence.size())];
   artifact.status = random.Below(8) == 0 ? "closed" : artifact.type == ArtifactType::kDriftwatch ? "open" : "ratified";
-  if (random.Below(2) == 0) artifact.session = kSession;
+  if (random.Below(2) == 0) artifact.session = kThisSession;
   artifact.speaker = random.Below(2) == 0 ? "user" : "aurora";
   return artifact;
 }
 
-}  // namespace acl::aegis::test
+}  // namespace acl::aegis::bundles

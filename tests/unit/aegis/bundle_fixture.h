@@ -9,7 +9,7 @@
 #include "shared/aegis/rebuild.h"
 #include "shared/base/random.h"
 
-namespace acl::aegis::test {
+namespace acl::aegis::bundles {
 
 inline std::string TextOfFile(const std::string& path) {
   std::ifstream in(path);
@@ -42,20 +42,20 @@ inline std::string KernelText(const std::string& caps =
 
 inline Kernel KernelOf(const std::string& text) {
   LoadedKernel loaded = LoadKernel(text);
-  for (const Finding& finding : loaded.findings) ADD_FAILURE() << FormatFinding("kernel", finding);
+  for (const acl::Finding& finding : loaded.findings) ADD_FAILURE() << FormatFinding("kernel", finding);
   return loaded.kernel ? std::move(*loaded.kernel) : Kernel{};
 }
 
-inline WallTime At(const std::string& text) { return ParseWallTime(text).value(); }
-inline const WallTime kNow = At("2026-01-08T12:00:00Z"), kSessionStart = At("2026-01-08T11:00:00Z");
-inline const std::string kSession = "5f0c2a52-7a3e-4d5e-9d0a-000000000001", kMarker = "k3v9q0zz81mnb2x4";
+inline WallTime Instant(const std::string& text) { return ParseWallTime(text).value(); }
+inline const WallTime kAskedAt = Instant("2026-01-08T12:00:00Z"), kThisSessionStart = Instant("2026-01-08T11:00:00Z");
+inline const std::string kThisSession = "5f0c2a52-7a3e-4d5e-9d0a-000000000001", kThisMarker = "k3v9q0zz81mnb2x4";
 
 inline Artifact Fact(const std::string& id, const std::string& text, const std::string& observed_at = "2026-01-07T12:00:00Z") {
   Artifact artifact;
   artifact.type = ArtifactType::kLedgerFact;
   artifact.id = "ledger:" + id;
   artifact.source = "ledger:" + id;
-  artifact.observed_at = At(observed_at);
+  artifact.observed_at = Instant(observed_at);
   artifact.text = text;
   artifact.status = "ratified";
   artifact.confidence = "high";
@@ -67,9 +67,9 @@ inline Artifact Turn(const std::string& id, const std::string& text, const std::
   artifact.type = ArtifactType::kTurn;
   artifact.id = "turn:" + id;
   artifact.source = "turn:" + id;
-  artifact.observed_at = At(observed_at);
+  artifact.observed_at = Instant(observed_at);
   artifact.text = text;
-  artifact.session = kSession;
+  artifact.session = kThisSession;
   artifact.speaker = "user";
   artifact.trust = Trust::kUntrusted;
   return artifact;
@@ -89,7 +89,7 @@ inline ToolOutput Health(const std::string& observed_at = "2026-01-08T11:59:57Z"
   output.tool = "sys_health";
   output.execution = "x1";
   output.available = true;
-  output.observed_at = At(observed_at);
+  output.observed_at = Instant(observed_at);
   output.values = {{"cpu_load", 0.42}, {"mem_used_mb", 3812}, {"disk_free_pct", 71}};
   output.unknowns = {"gpu_health"};
   return output;
@@ -102,19 +102,19 @@ inline std::optional<std::string> FindsHunter(std::string_view text) {
 
 // An input whose candidates an index found.
 inline CompileInput InputFor(const std::vector<Artifact>& artifacts, const std::string& user_input,
-                             const std::string& kernel = KernelText(), bool deep_history = false, WallTime now = kNow) {
+                             const std::string& kernel = KernelText(), bool deep_history = false, WallTime now = kAskedAt) {
   ArtifactIndex index(FindsHunter);
   for (const Artifact& artifact : artifacts) index.Put(artifact);
   CompileInput input;
-  input.session_id = kSession;
-  input.session_started_at = kSessionStart;
+  input.session_id = kThisSession;
+  input.session_started_at = kThisSessionStart;
   input.compiled_at = now;
   input.kernel = KernelOf(kernel);
   input.user_input = user_input;
   input.deep_history = deep_history;
-  input.found = index.Gather({kSession, user_input, deep_history, now}, input.kernel);
+  input.found = index.Gather({kThisSession, user_input, deep_history, now}, input.kernel);
   input.tools = {ScreenOutput(Health(), FindsHunter)};
-  input.marker = kMarker;
+  input.marker = kThisMarker;
   return input;
 }
 
@@ -142,4 +142,4 @@ inline Json ReasonsIn(const Json& bundle) {
 Artifact RandomArtifact(Random& random, int number);
 std::string RandomText(Random& random, std::size_t words);
 
-}  // namespace acl::aegis::test
+}  // namespace acl::aegis::bundles

@@ -9,7 +9,7 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 using Ids = std::vector<std::string>;
 
 // The kinds of the document's own example, by name.
@@ -71,7 +71,7 @@ TEST(Bundle, NothingIsMadeUp) {
 
 TEST(Rings, Ring1HoldsWhatBearsOnTheQuestion) {
   Artifact intent = Of(ArtifactType::kIntent, "i", "Prepare the migration"), foreign = Of(ArtifactType::kIntent, "j", "Something else");
-  intent.session = kSession;
+  intent.session = kThisSession;
   foreign.session = "another";
   const Json bundle =
       BundleOf(InputFor({intent, foreign, Fact("1", "the billing queue is on host b"), Fact("2", "cats sleep"),
@@ -90,7 +90,7 @@ TEST(Rings, DeepHistoryIsNeverImplicit) {
   std::vector<Artifact> artifacts = {Turn("1", "billing was discussed", "2026-01-08T11:01:00Z"),
                                      Turn("2", "and cats", "2026-01-08T11:02:00Z"), Turn("3", "and dogs", "2026-01-08T11:03:00Z")};
   Artifact old_note = Of(ArtifactType::kNote, "old", "billing ran on host a");
-  old_note.observed_at = At("2025-01-01T00:00:00Z");
+  old_note.observed_at = Instant("2025-01-01T00:00:00Z");
   artifacts.push_back(old_note);
   Json bundle = BundleOf(InputFor(artifacts, "how does billing run?"));
   EXPECT_EQ(IdsIn(bundle["turns"]), (Ids{"turn:3", "turn:2"}));  // the two newest of the session

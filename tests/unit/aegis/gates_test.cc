@@ -5,9 +5,9 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
-std::string Repeated(const std::string& text, int times) {
+std::string RepeatedText(const std::string& text, int times) {
   std::string out;
   for (int i = 0; i < times; ++i) out += text;
   return out;
@@ -53,31 +53,31 @@ TEST(Gates, Authority) {
 
 TEST(Gates, EvidenceBlobs) {
   const std::vector<std::string> blobs = {
-      Repeated("2026-01-08T10:00:00Z host sshd[12]: accepted\n", 8),
-      Repeated("Jan  8 10:00:00 host kernel: usb 1-1 reset\n", 8),
-      Repeated("[   12.345678] usb 1-1: new device\n", 8),
-      Repeated("ERROR: connection refused\n", 8),
-      Repeated("[10:15:01] worker started\n", 8),
-      Repeated("<13>sudo: session opened\n", 8),
-      Repeated("QUJD", 128),
+      RepeatedText("2026-01-08T10:00:00Z host sshd[12]: accepted\n", 8),
+      RepeatedText("Jan  8 10:00:00 host kernel: usb 1-1 reset\n", 8),
+      RepeatedText("[   12.345678] usb 1-1: new device\n", 8),
+      RepeatedText("ERROR: connection refused\n", 8),
+      RepeatedText("[10:15:01] worker started\n", 8),
+      RepeatedText("<13>sudo: session opened\n", 8),
+      RepeatedText("QUJD", 128),
       std::string("a\0b", 3),
       "\x7f\x45\x4c\x46",
       "red \x1b[31m and a cleared screen \x1b[2J",
       "not \xff utf-8",
-      Repeated("a word ", 2'000),
+      RepeatedText("a word ", 2'000),
   };
   for (const std::string& blob : blobs) EXPECT_EQ(CheckEvidenceText(blob), "evidence_blob_disallowed") << blob.substr(0, 60);
   const std::vector<std::string> texts = {
       "The backup failed at 2026-01-08T10:00:00Z with exit code 3.",
-      Repeated("2026-01-08T10:00:00Z host sshd[12]: accepted\n", 2),  // an excerpt
-      Repeated("2026-01-08T10:00:00Z\n", 20),                         // times
-      Repeated("- a point of a list that is prose\n", 20),
-      "commit 3f786850e387550fdab836ed7e6dc881de23001b sha256 " + Repeated("0123456789abcdef", 4),
+      RepeatedText("2026-01-08T10:00:00Z host sshd[12]: accepted\n", 2),  // an excerpt
+      RepeatedText("2026-01-08T10:00:00Z\n", 20),                         // times
+      RepeatedText("- a point of a list that is prose\n", 20),
+      "commit 3f786850e387550fdab836ed7e6dc881de23001b sha256 " + RepeatedText("0123456789abcdef", 4),
       "",
   };
   for (const std::string& text : texts) EXPECT_EQ(CheckEvidenceText(text), std::nullopt) << text.substr(0, 60);
   Artifact fact = Fact("1", "x");
-  fact.value = {{"log", Repeated("INFO started the worker\n", 9)}};
+  fact.value = {{"log", RepeatedText("INFO started the worker\n", 9)}};
   EXPECT_EQ(CheckEvidenceBlob(fact), "evidence_blob_disallowed");
   fact.value = nullptr;
   fact.subject = "two\nlines";
@@ -97,7 +97,7 @@ TEST(Gates, SensitiveWhereverItStands) {
   for (const auto& plant : places) {
     Artifact fact = Fact("1", "x");
     plant(fact);
-    const Candidate candidate = Screen(fact, FindsHunter);
+    const ScreenedArtifact candidate = Screen(fact, FindsHunter);
     EXPECT_EQ(candidate.refused, "sensitive_content");
     EXPECT_EQ(ArtifactToJson(candidate.artifact).dump().find("hunter2"), std::string::npos) << ArtifactToJson(candidate.artifact).dump();
   }

@@ -6,7 +6,7 @@ namespace acl::aegis {
 namespace {
 
 TEST(Guide, NamesWhatThereIs) {
-  const std::string guide = test::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
+  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
   std::vector<std::string> names = {"not_sourced",
                                     "not_ratified",
                                     "not_open",
@@ -29,12 +29,12 @@ TEST(Guide, NamesWhatThereIs) {
 
 // Every key of the bundle of a rich input is of document 004 or named in the guide.
 TEST(Guide, NamesEveryKeyOfABundle) {
-  const std::string guide = test::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
-  const Json document = ParseJson(test::TextOfFile(ACL_SOURCE_DIR "/tests/data/aegis/context_bundle.json")).value();
+  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
+  const Json document = ParseJson(bundles::TextOfFile(ACL_SOURCE_DIR "/tests/data/aegis/context_bundle.json")).value();
   SeededRandom random(9);
   std::vector<Artifact> artifacts;
-  for (int i = 0; i < 200; ++i) artifacts.push_back(test::RandomArtifact(random, i));
-  const Json bundle = test::BundleOf(test::InputFor(artifacts, "deep history of the billing queue", test::KernelText(), true));
+  for (int i = 0; i < 200; ++i) artifacts.push_back(bundles::RandomArtifact(random, i));
+  const Json bundle = bundles::BundleOf(bundles::InputFor(artifacts, "deep history of the billing queue", bundles::KernelText(), true));
   EXPECT_TRUE(bundle.contains("disclosure") && bundle.contains("exclusions_unnamed"));
   const auto named = [&](const Json& theirs, const Json& ours) {
     for (const auto& [key, value] : ours.items())

@@ -6,13 +6,13 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 // "LINE:COLUMN code" of each.
 std::vector<std::string> FindingsOf(const std::string& text) {
   std::vector<std::string> out;
   const LoadedKernel loaded = LoadKernel(text);
-  for (const Finding& finding : loaded.findings)
+  for (const acl::Finding& finding : loaded.findings)
     out.push_back(std::to_string(finding.mark.line) + ":" + std::to_string(finding.mark.column) + " " + finding.code);
   EXPECT_EQ(loaded.kernel.has_value(), out.empty());
   return out;
@@ -41,13 +41,15 @@ TEST(KernelFile, TheExamplesLoad) {
     EXPECT_TRUE(kernel.sanitise_for_model) << name;
     EXPECT_TRUE(kernel.Drift("completeness").fail_closed) << name;
     EXPECT_NE(kernel.Observational("sys_health"), nullptr) << name;
-    EXPECT_NE(kernel.Actuation("systemctl_restart"), nullptr) << name;
+    ASSERT_NE(kernel.Actuation("systemctl_restart"), nullptr) << name;
+    EXPECT_EQ(kernel.Actuation("systemctl_restart")->verbs, (std::vector<std::string>{"restart", "stop", "start"})) << name;
   }
 }
 
 TEST(KernelFile, SaysWhatItSays) {
   const Kernel kernel = KernelOf(KernelText());
   EXPECT_EQ(kernel.ModelId(), "ollama llama3.1:8b");
+  EXPECT_EQ(KernelOf(Replaced(KernelText(), "artifacts: {", "permits: [tag], artifacts: {")).permits, std::vector<std::string>{"tag"});
   EXPECT_EQ(kernel.model.seed, 7);
   EXPECT_EQ(kernel.model.temperature, 0.2);
   EXPECT_EQ(kernel.rings[1].tokens, 3'000);
@@ -102,12 +104,13 @@ TEST(KernelFile, EachMistakeHasItsPlaceAndWayOut) {
       {"action: mark}]\n  schema", "action: ignore}]\n  schema", "unknown-word", "fail_closed, mark"},
       {"{note: 2,", "{notes: 2,", "unknown-key", "did you mean 'note'?"},
       {"deep_after: 30d", "deep_after: soon", "bad-duration", "seconds as a number"},
+      {"{from_tier: 3}}\ncaps", "{from_tier: 3, verbs: [\"re start\"]}}\ncaps", "bad-name", "a verb of 'verbs'"},
       {"about: \"load and memory\"", "about: \"a\\nb\"", "bad-line", "one line"},
   };
   for (const auto& one : cases) {
     const LoadedKernel loaded = LoadKernel(Replaced(KernelText(), one.from, one.to));
     ASSERT_FALSE(loaded.findings.empty()) << one.to;
-    const Finding& finding = loaded.findings.front();
+    const acl::Finding& finding = loaded.findings.front();
     EXPECT_EQ(finding.code, one.code) << one.to;
     EXPECT_NE(finding.message.find(one.says), std::string::npos) << finding.message;
     EXPECT_GT(finding.mark.line, 0) << one.to;

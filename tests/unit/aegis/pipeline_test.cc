@@ -7,7 +7,7 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 template <class T, class... From>
 constexpr bool kMade = std::is_constructible_v<T, From...>;
@@ -15,29 +15,29 @@ constexpr bool kMade = std::is_constructible_v<T, From...>;
 // Nobody makes a bundle, a prompt or a receipt out of its parts.
 static_assert(!kMade<CompiledBundle> && !kMade<CompiledBundle, Json> && !kMade<CompiledBundle, CompileInput> &&
               !kMade<CompiledBundle, BundleParts> && !kMade<CompiledBundle, std::unique_ptr<const BundleParts>>);
-static_assert(!kMade<RenderedPrompt> && !kMade<RenderedPrompt, CompiledBundle> && !kMade<RenderedPrompt, std::vector<Message>> &&
+static_assert(!kMade<RenderedPrompt> && !kMade<RenderedPrompt, CompiledBundle> && !kMade<RenderedPrompt, std::vector<PromptMessage>> &&
               !kMade<RenderedPrompt, std::string> && !kMade<RenderedPrompt, std::unique_ptr<const PromptParts>>);
 static_assert(!kMade<WriteReceipt> && !kMade<WriteReceipt, Scanned> && !kMade<WriteReceipt, std::string> &&
               !kMade<WriteReceipt, pipeline::ReceiptParts>);
 // Each step from the one before it alone.
-static_assert(kMade<Invoked, RenderedPrompt, ModelAnswer> && !kMade<Invoked> && !kMade<Invoked, ModelAnswer> &&
-              !kMade<Invoked, RenderedPrompt> && !kMade<Invoked, CompiledBundle, ModelAnswer> &&
-              !kMade<Invoked, std::vector<Message>, ModelAnswer> && !kMade<Invoked, std::string, ModelAnswer>);
+static_assert(kMade<Invoked, RenderedPrompt, SaidByModel> && !kMade<Invoked> && !kMade<Invoked, SaidByModel> &&
+              !kMade<Invoked, RenderedPrompt> && !kMade<Invoked, CompiledBundle, SaidByModel> &&
+              !kMade<Invoked, std::vector<PromptMessage>, SaidByModel> && !kMade<Invoked, std::string, SaidByModel>);
 static_assert(kMade<Scanned, Invoked, Validation> && !kMade<Scanned> && !kMade<Scanned, Invoked> &&
-              !kMade<Scanned, ModelAnswer, Validation> && !kMade<Scanned, RenderedPrompt, Validation>);
+              !kMade<Scanned, SaidByModel, Validation> && !kMade<Scanned, RenderedPrompt, Validation>);
 static_assert(kMade<Shown, WriteReceipt> && !kMade<Shown> && !kMade<Shown, Scanned> && !kMade<Shown, Invoked> &&
-              !kMade<Shown, ModelAnswer> && !kMade<Shown, std::string>);
+              !kMade<Shown, SaidByModel> && !kMade<Shown, std::string>);
 // Each once: handed on, never copied.
 static_assert(!std::is_copy_constructible_v<CompiledBundle> && !std::is_copy_constructible_v<RenderedPrompt> &&
               !std::is_copy_constructible_v<Invoked> && !std::is_copy_constructible_v<Scanned> &&
               !std::is_copy_constructible_v<WriteReceipt> && !std::is_copy_constructible_v<Shown>);
 static_assert(!std::is_copy_assignable_v<CompiledBundle> && !std::is_copy_assignable_v<RenderedPrompt> &&
               !std::is_copy_assignable_v<Invoked> && !std::is_copy_assignable_v<Scanned> && !std::is_copy_assignable_v<WriteReceipt>);
-static_assert(!kMade<Invoked, RenderedPrompt&, ModelAnswer> && !kMade<Scanned, Invoked&, Validation> && !kMade<Shown, WriteReceipt&>);
+static_assert(!kMade<Invoked, RenderedPrompt&, SaidByModel> && !kMade<Scanned, Invoked&, Validation> && !kMade<Shown, WriteReceipt&>);
 // A rebuilt prompt is text, and text is no prompt.
-static_assert(!kMade<RenderedPrompt, Rebuilt> && !kMade<Invoked, Rebuilt, ModelAnswer>);
+static_assert(!kMade<RenderedPrompt, Rebuilt> && !kMade<Invoked, Rebuilt, SaidByModel>);
 
-class Recorder final : public AuditWriter {
+class TestRecorder final : public AuditWriter {
  public:
   Result<WriteReceipt> Write(Scanned scanned) override {
     if (broken) return Error{Code::kUnavailable, "the exchange was not recorded"};
@@ -54,7 +54,7 @@ Scanned ScannedAnswer(const std::string& text, bool fail_closed) {
 }
 
 TEST(Pipeline, WhatIsShownIsWhatWasWritten) {
-  Recorder recorder;
+  TestRecorder recorder;
   auto receipt = recorder.Write(ScannedAnswer("It is full [ledger:1].", false));
   ASSERT_TRUE(receipt.ok());
   const std::string prompt_hash = receipt->scanned().invoked().prompt().prompt_hash();
@@ -64,7 +64,7 @@ TEST(Pipeline, WhatIsShownIsWhatWasWritten) {
 }
 
 TEST(Pipeline, WhatFailsClosedIsWithheld) {
-  Recorder recorder;
+  TestRecorder recorder;
   auto receipt = recorder.Write(ScannedAnswer("I restarted it.", true));
   ASSERT_TRUE(receipt.ok());
   const Shown shown(std::move(*receipt));
@@ -73,7 +73,7 @@ TEST(Pipeline, WhatFailsClosedIsWithheld) {
 }
 
 TEST(Pipeline, WithoutARecordThereIsNothingToShow) {
-  Recorder recorder;
+  TestRecorder recorder;
   recorder.broken = true;
   const auto receipt = recorder.Write(ScannedAnswer("It is full.", false));
   ASSERT_FALSE(receipt.ok());

@@ -8,7 +8,7 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 CompileInput RandomInput(Random& random) {
   std::vector<Artifact> artifacts;
@@ -19,7 +19,7 @@ CompileInput RandomInput(Random& random) {
       "{ring0: {tokens: 800, bytes: 6000}, ring1: " + ring + ", ring2: " + ring + ", exclusions: " + std::to_string(random.Below(20)) + "}";
   std::string question = RandomText(random, random.Below(12));
   if (random.Below(3) == 0) question += " from the deep history";
-  const WallTime now = kNow + std::chrono::microseconds(random.Below(10'000'000));
+  const WallTime now = kAskedAt + std::chrono::microseconds(random.Below(10'000'000));
   const int tier = 1 + int(random.Below(3));
   CompileInput input = InputFor(artifacts, question, KernelText(caps, tier), random.Below(4) == 0, now);
   if (random.Below(3) == 0) input.tools.clear();

@@ -7,21 +7,21 @@
 namespace acl::aegis {
 namespace {
 
-using namespace test;
-using Strings = std::vector<std::string>;
+using namespace bundles;
+using WordList = std::vector<std::string>;
 
 TEST(Words, AreFoldedAndTheSameOnEveryMachine) {
-  EXPECT_EQ(WordsOf("Is sys_health OK? 3rd-party"), (Strings{"is", "sys", "health", "ok", "3rd", "party"}));
-  EXPECT_EQ(WordsOf("Straße STRASSE"), (Strings{"strasse", "strasse"}));
-  EXPECT_EQ(WordsOf("caf\u00e9 cafe\u0301 CAF\u00c9"), (Strings{"café", "café", "café"}));
-  EXPECT_EQ(WordsOf("ΣΑΣ “σας”"), (Strings{"σασ", "σασ"}));
-  EXPECT_EQ(WordsOf("ﬁle ＡＢＣ"), (Strings{"file", "abc"}));
-  EXPECT_EQ(WordsOf("日本 disk"), (Strings{"日", "本", "disk"}));
-  EXPECT_EQ(WordsOf("한국어 문서"), (Strings{"한국어", "문서"}));
+  EXPECT_EQ(WordsOf("Is sys_health OK? 3rd-party"), (WordList{"is", "sys", "health", "ok", "3rd", "party"}));
+  EXPECT_EQ(WordsOf("Straße STRASSE"), (WordList{"strasse", "strasse"}));
+  EXPECT_EQ(WordsOf("caf\u00e9 cafe\u0301 CAF\u00c9"), (WordList{"café", "café", "café"}));
+  EXPECT_EQ(WordsOf("ΣΑΣ “σας”"), (WordList{"σασ", "σασ"}));
+  EXPECT_EQ(WordsOf("ﬁle ＡＢＣ"), (WordList{"file", "abc"}));
+  EXPECT_EQ(WordsOf("日本 disk"), (WordList{"日", "本", "disk"}));
+  EXPECT_EQ(WordsOf("한국어 문서"), (WordList{"한국어", "문서"}));
   EXPECT_EQ(WordsOf("a\xff"
                     "b"),
-            (Strings{"a", "b"}));
-  EXPECT_EQ(WordsOf(""), Strings{});
+            (WordList{"a", "b"}));
+  EXPECT_EQ(WordsOf(""), WordList{});
   EXPECT_EQ(WordsOf(std::string(100, 'x')).at(0).size(), kLongestWord);
   EXPECT_TRUE(IsStopWord("the"));
   EXPECT_FALSE(IsStopWord("disk"));
@@ -54,16 +54,16 @@ TEST(Score, TheFormula) {
   EXPECT_EQ(RelevanceOf(fact, query), 750);
   fact.topics = {"disk"};
   EXPECT_EQ(RelevanceOf(fact, query), 1'000);
-  Score score = ScoreOf(fact, 750, false, kernel, kNow);
+  Score score = ScoreOf(fact, 750, false, kernel, kAskedAt);
   EXPECT_EQ(score, (Score{.relevance = 750, .recency = 500, .authority_fit = 750, .risk = 0, .utility = 700}));
   EXPECT_EQ(score.Total(), 40 * 750 + 20 * 500 + 10 * 750 + 15 * 700);
   fact.trust = Trust::kUntrusted;
   fact.confidence = "";
   fact.tier = 2;
-  score = ScoreOf(fact, 0, true, kernel, kNow);
+  score = ScoreOf(fact, 0, true, kernel, kAskedAt);
   EXPECT_EQ(score.authority_fit, 500);
   EXPECT_EQ(score.risk, 1'000);
-  EXPECT_EQ(ScoreOf(Fact("1", "x", "2027-01-01T00:00:00Z"), 0, false, kernel, kNow).recency, 1'000);
+  EXPECT_EQ(ScoreOf(Fact("1", "x", "2027-01-01T00:00:00Z"), 0, false, kernel, kAskedAt).recency, 1'000);
 }
 
 TEST(Score, RareWordsWeighMore) {
