@@ -85,6 +85,19 @@ double Percentile99(std::vector<double>* values) {
 }
 
 // A question of eight words; every tenth asks for deep history.
+CompileInput Asked(Random& random, const Kernel& kernel) {
+  CompileInput input;
+  input.session_id = "session-" + std::to_string(random.Below(500));
+  input.user_input = Text(random, 8) + (random.Below(10) == 0 ? ", from the deep history" : "");
+  input.session_started_at = At(89 * 86'400);
+  input.compiled_at = At(90 * 86'400);
+  input.kernel = kernel;
+  input.marker = "0123456789abcdef";
+  return input;
+}
+
+GatherAsked AskedOf(const CompileInput& input) { return {input.session_id, input.user_input, false, input.compiled_at}; }
+
 void Ask(benchmark::State& bench) {
   const ArtifactIndex& index = IndexOf(bench.range(0));
   const Kernel kernel = BenchKernel();
@@ -93,16 +106,10 @@ void Ask(benchmark::State& bench) {
   std::vector<double> micros, cpu_micros;
   std::size_t candidates = 0;
   for (auto _ : bench) {
-    CompileInput input;
-    input.session_id = "session-" + std::to_string(random.Below(500));
-    input.user_input = Text(random, 8) + (random.Below(10) == 0 ? ", from the deep history" : "");
-    input.session_started_at = At(89 * 86'400);
-    input.compiled_at = At(90 * 86'400);
-    input.kernel = kernel;
-    input.marker = "0123456789abcdef";
+    CompileInput input = Asked(random, kernel);
     const auto begin = clock.Steady();
     const std::clock_t cpu_begin = std::clock();
-    input.found = index.Gather({input.session_id, input.user_input, false, input.compiled_at}, kernel);
+    input.found = index.Gather(AskedOf(input), kernel);
     candidates += input.found.candidates.size();
     auto bundle = Compile(std::move(input));
     ACL_CHECK(bundle.ok(), "the bench's input does not compile");
@@ -113,6 +120,14 @@ void Ask(benchmark::State& bench) {
     micros.push_back(seconds * 1e6);
     cpu_micros.push_back(double(std::clock() - cpu_begin) * 1e6 / CLOCKS_PER_SEC);
   }
+  constexpr int kRecords = 50;
+  std::size_t record_bytes = 0;
+  for (int i = 0; i < kRecords; ++i) {
+    CompileInput input = Asked(random, kernel);
+    input.found = index.Gather(AskedOf(input), kernel);
+    record_bytes += DumpJson(CompileInputToJson(input)).size();
+  }
+  bench.counters["record_bytes"] = double(record_bytes) / kRecords;  // what a ledger stores of a question
   bench.counters["p99_us"] = Percentile99(&micros);
   bench.counters["p99_cpu_us"] = Percentile99(&cpu_micros);
   bench.counters["candidates"] = double(candidates) / double(micros.size());

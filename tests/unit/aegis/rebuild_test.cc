@@ -34,6 +34,14 @@ CompileInput RandomInput(Random& random) {
   return input;
 }
 
+std::function<Result<std::string>(const std::string&)> ReadFrom(std::map<std::string, std::string> contents) {
+  return [contents = std::move(contents)](const std::string& hash) -> Result<std::string> {
+    const auto found = contents.find(hash);
+    if (found == contents.end()) return Error{Code::kNotFound, "there is no content " + hash};
+    return found->second;
+  };
+}
+
 TEST(Rebuild, AThousandRandomInputsGiveTheSameBytes) {
   std::size_t conflicts = 0, disclosed = 0, cut = 0;
   for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
@@ -51,8 +59,11 @@ TEST(Rebuild, AThousandRandomInputsGiveTheSameBytes) {
     auto rebuilt = RebuildBundle(ParseJson(recorded).value());
     ASSERT_TRUE(rebuilt.ok()) << "seed " << seed << ": " << rebuilt.error();
     ASSERT_EQ(TextsOf(*prompt), *rebuilt) << "seed " << seed;
-    // A ledger may store records canonically.
-    auto again = RebuildBundle(ParseJson(CanonicalJson(ParseJson(recorded).value())).value());
+    // As a ledger may store it: artifacts by content, the record canonically.
+    const SplitRecord split = SplitByContent(ParseJson(recorded).value());
+    auto joined = JoinRecord(ParseJson(CanonicalJson(split.record)).value(), ReadFrom(split.contents));
+    ASSERT_TRUE(joined.ok()) << "seed " << seed << ": " << joined.error();
+    auto again = RebuildBundle(*joined);
     ASSERT_TRUE(again.ok()) << "seed " << seed << ": " << again.error();
     ASSERT_EQ(*again, *rebuilt) << "seed " << seed;
     EXPECT_EQ(recorded.find("hunter2"), std::string::npos) << "seed " << seed << ": a secret is on record";
@@ -61,6 +72,21 @@ TEST(Rebuild, AThousandRandomInputsGiveTheSameBytes) {
   EXPECT_GT(conflicts, 100u);
   EXPECT_GT(disclosed, 100u);
   EXPECT_GT(cut, 100u);
+}
+
+TEST(Rebuild, ContentsAreStoredOnceAndChecked) {
+  const Json first = CompileInputToJson(InputFor({Fact("1", "the disk is full")}, "is the disk full"));
+  const Json second = CompileInputToJson(InputFor({Fact("1", "the disk is full"), Fact("2", "the disk is old")}, "is the disk full"));
+  SplitRecord one = SplitByContent(first), two = SplitByContent(second);
+  EXPECT_EQ(one.contents.size(), 2u);  // the kernel and the fact
+  two.contents.merge(one.contents);
+  EXPECT_EQ(two.contents.size(), 3u);
+  EXPECT_EQ(CanonicalJson(JoinRecord(one.record, ReadFrom(two.contents)).value()), CanonicalJson(first));
+  std::map<std::string, std::string> damaged = two.contents;
+  for (auto& [hash, content] : damaged) content += " ";
+  EXPECT_EQ(JoinRecord(one.record, ReadFrom(damaged)).error().code, Code::kCorrupt);
+  EXPECT_EQ(JoinRecord(one.record, ReadFrom({})).error().code, Code::kNotFound);
+  EXPECT_EQ(JoinRecord(Json("x"), ReadFrom({})).error().code, Code::kInvalid);
 }
 
 // tests/data/aegis/bundles: digests of bundles and prompts of fixed inputs, the same on every machine; ACL_UPDATE_GOLDEN=1 writes them.
