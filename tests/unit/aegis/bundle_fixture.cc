@@ -31,7 +31,7 @@ Artifact RandomArtifact(Random& random, int number) {
   if (random.Below(25) == 0) artifact.text += " hunter2";
   if (random.Below(4) == 0) {
     const std::uint64_t whole = random.Below(3), halves = random.Below(9);
-    artifact.value = {{"n", whole}, {"f", 0.5 * double(halves)}, {"big", 1e21}, {"list", {1, "two", nullptr}}};
+    artifact.value = {{"n", whole}, {"f", 0.5 * double(halves)}, {"big", 1e21}, {"wide", 9007199254740993}, {"list", {1, "two", nullptr}}};
   }
   if (random.Below(6) == 0) artifact.text.clear();
   artifact.trust = random.Below(3) == 0 ? Trust::kUntrusted : Trust::kTrusted;
