@@ -80,37 +80,32 @@ ModelResult HttpModelClient::Invoke(const ModelRequest& given, const ModelHooks&
   if (request.model.empty()) request.model = provider_.model;
   call.tokens = WorstCase(request, {}).prompt_tokens / 4 + request.max_tokens;  // for the rate only: bytes are seldom tokens
   WireRequest wire = protocol_.Encode(request, call.stream, provider_.dialect);
-  ModelResult result = NotRun(Failure::kNotAllowed, "");
-  if (const Status storable = CheckStorable(wire.body, {.max_bytes = provider_.most_request_bytes}); !storable) {
-    result = NotRun(Failure::kNotAllowed, "the request is no valid UTF-8, or larger than max_request_bytes of the provider");
-  } else {
-    call.digest = ToHex(CanonicalHash(wire.body));
-    call.body = DumpJson(wire.body);
-    call.path = wire.path;
-    call.headers = std::move(wire.headers);
-    for (;;) {
-      if (auto failed = TakeTurn(call)) {
-        result = *std::move(failed);
-        break;
-      }
-      ++call.attempts;
-      result = Attempt(call);
-      GiveTurnBack(call, result);
-      if (result) break;
-      double unit = 0;
-      {
-        std::lock_guard lock(mutex_);
-        unit = random_.Unit();
-      }
-      const auto left = std::chrono::duration_cast<milliseconds>(call.deadline - clock_.Steady());
-      const auto decision = DecideRetry(result.failure(), call.attempts, call.given_out, provider_.retries, left, unit);
-      if (!decision.again) break;
-      const bool may_have_run = result.failure().ran != Ran::kNo;
-      if (!Pause(call, decision.wait)) break;
-      if (may_have_run) ++call.unknown_attempts;
-    }
+  if (!CheckStorable(wire.body) || DumpedBytes(wire.body) > provider_.most_request_bytes) {
+    return Completed(
+        NotRun(Failure::kNotAllowed,
+               fmt::format("the request is larger than max_request_bytes ({}) of the provider, or no valid UTF-8", provider_.most_request_bytes)),
+        call);
   }
-  return Completed(std::move(result), call);
+  call.digest = ToHex(CanonicalHash(wire.body));
+  call.body = DumpJson(wire.body);
+  call.path = wire.path;
+  call.headers = std::move(wire.headers);
+  for (;;) {
+    if (auto failed = TakeTurn(call)) return Completed(*std::move(failed), call);
+    ++call.attempts;
+    ModelResult result = Attempt(call);
+    GiveTurnBack(call, result);
+    if (result) return Completed(std::move(result), call);
+    const auto left = std::chrono::duration_cast<milliseconds>(call.deadline - clock_.Steady());
+    const auto decision = DecideRetry(result.failure(), call.attempts, call.given_out, provider_.retries, left, Unit());
+    if (!decision.again || !Pause(call, decision.wait)) return Completed(std::move(result), call);
+    if (result.failure().ran != Ran::kNo) ++call.unknown_attempts;
+  }
+}
+
+double HttpModelClient::Unit() {
+  std::lock_guard lock(mutex_);
+  return random_.Unit();
 }
 
 // What the client knows of the call, into whatever came of it.

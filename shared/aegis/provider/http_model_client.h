@@ -35,6 +35,7 @@ class HttpModelClient final : public ModelClient {
   void GiveTurnBack(const Call& call, const ModelResult& result);
   ModelResult Attempt(Call& call);
   ModelResult OfEnd(const Call& call, const HttpAnswer& answer) const;
+  double Unit();
   bool Pause(const Call& call, std::chrono::milliseconds wait);
   ModelResult Completed(ModelResult result, const Call& call) const;
 

@@ -92,7 +92,7 @@ TEST(HouseRules, NoFolderWithoutANoun) {
 // A test that no suite builds would never fail: every file of tests/ is below a suite (tests/CMakeLists.txt globs those).
 TEST(HouseRules, EveryTestIsRegistered) {
   const std::regex known(
-      R"(^tests/(unit/[a-z0-9_]+|integration|kafka|s3|jaeger|sim|e2e|bench|support|versions|fuzz|outside|allocation)/.+\.(h|cc)$)");
+      R"(^tests/(unit/[a-z0-9_]+|integration|kafka|s3|jaeger|llm|sim|e2e|bench|support|versions|fuzz|outside|allocation)/.+\.(h|cc)$)");
   for (const auto& file : SourceFiles({"tests"})) {
     EXPECT_TRUE(std::regex_match(file.path, known)) << file.path << " is in no test suite";
     const bool has_test = std::any_of(file.lines.begin(), file.lines.end(), [](const std::string& line) {
