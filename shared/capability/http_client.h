@@ -50,7 +50,7 @@ struct HttpAnswer {
   std::string body;
   std::size_t body_bytes = 0;  // what came of the body, given to on_body or collected
   std::string error;           // of every end but kAnswered
-  bool sent = false;  // a request that may have an effect went out
+  bool sent = false;           // a request that may have an effect went out
 };
 
 // All calls are carried out by one thread, which waits for all of them at once: thousands that take their time cost some memory and nothing

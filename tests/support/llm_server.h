@@ -13,7 +13,7 @@ class TestLlm {
   TestLlm& operator=(const TestLlm&) = delete;
 
   const std::string& base_url() const { return base_url_; }  // http://127.0.0.1:PORT/v1
-  std::string Providers() const;                             // a providers file that names it
+  std::string Providers() const;                             // a providers file that names it, while it runs
   bool portable() const { return portable_; }                // no llama-server: it knows chat completions alone
   bool Busy() const;                                         // whether it works on an answer
   void Kill();                                               // kill -9

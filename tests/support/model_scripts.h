@@ -118,10 +118,12 @@ inline ModelTurn AnthropicTurn(const ModelAsked& asked, const ScriptedAnswer& an
   Json blocks = Json::array();
   if (!answer.text.empty()) blocks.push_back({{"type", "text"}, {"text", answer.text}});
   for (const auto& [name, arguments] : answer.calls) {
-    blocks.push_back({{"type", "tool_use"}, {"id", "toolu_" + std::to_string(blocks.size())}, {"name", name}, {"input", *ParseJson(arguments)}});
+    blocks.push_back(
+        {{"type", "tool_use"}, {"id", "toolu_" + std::to_string(blocks.size())}, {"name", name}, {"input", *ParseJson(arguments)}});
   }
   if (!asked.stream) {
-    Json body = {{"id", "msg_1"}, {"type", "message"}, {"role", "assistant"}, {"model", model}, {"content", blocks}, {"stop_reason", reason}};
+    Json body = {{"id", "msg_1"},  {"type", "message"}, {"role", "assistant"},
+                 {"model", model}, {"content", blocks}, {"stop_reason", reason}};
     if (answer.with_usage) body["usage"] = {{"input_tokens", usage.prompt}, {"output_tokens", usage.completion}};
     turn.headers.emplace_back("Content-Type", "application/json");
     turn.pieces = {DumpJson(body)};

@@ -1,6 +1,6 @@
 #pragma once
-// From the HTTP client's one thread, which must not wait, to the thread that called Invoke: pieces of an answer, in order, then its end. What
-// is in it is bounded by the client's limit on an answer. Shared by both: each may be gone before the other.
+// From the HTTP client's one thread, which must not wait, to the thread that called Invoke: pieces of an answer, in order, then its end.
+// What is in it is bounded by the client's limit on an answer. Shared by both: each may be gone before the other.
 
 #include <condition_variable>
 #include <mutex>

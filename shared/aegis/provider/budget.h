@@ -1,6 +1,6 @@
 #pragma once
-// Spending: reserved before a call, settled after it (D-r14). Pure: who keeps the state does so in the transaction that records the exchange,
-// so that no two askers see the same money. All amounts are integers, in millionths of the currency (prices.h).
+// Spending: reserved before a call, settled after it (D-r14). Pure: who keeps the state does so in the transaction that records the
+// exchange, so that no two askers see the same money. All amounts are integers, in millionths of the currency (prices.h).
 //
 // The rule that never breaks while costs stay within their estimates: spent + reserved <= limit. A provider that bills more than the worst
 // case is settled with what it billed, and the line says by how much it is over.

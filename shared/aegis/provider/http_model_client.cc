@@ -54,13 +54,13 @@ Result<std::unique_ptr<HttpModelClient>> HttpModelClient::Make(ProviderConfig pr
   if (!checked) return Error{checked.code(), fmt::format("provider {}: base_url: {}", provider.name, checked.message())};
   const bool own = IsThisMachine(checked->host);
   if (!key.empty() && checked->scheme != "https" && !own) {
-    return Error{Code::kInvalid,
-                 fmt::format("provider {}: base_url is http and there is a key: anybody on the way could read it; write https", provider.name)};
+    return Error{
+        Code::kInvalid,
+        fmt::format("provider {}: base_url is http and there is a key: anybody on the way could read it; write https", provider.name)};
   }
   config.allow_private_networks = provider.allow_private_networks || own;
   config.allowed_hosts = {checked->host};
-  return std::unique_ptr<HttpModelClient>(
-      new HttpModelClient(std::move(provider), std::move(key), std::move(config), clock, random));
+  return std::unique_ptr<HttpModelClient>(new HttpModelClient(std::move(provider), std::move(key), std::move(config), clock, random));
 }
 
 HttpModelClient::HttpModelClient(ProviderConfig provider, std::string key, HttpConfig config, const Clock& clock, Random& random)
@@ -82,8 +82,8 @@ ModelResult HttpModelClient::Invoke(const ModelRequest& given, const ModelHooks&
   WireRequest wire = protocol_.Encode(request, call.stream, provider_.dialect);
   if (!CheckStorable(wire.body) || DumpedBytes(wire.body) > provider_.most_request_bytes) {
     return Completed(
-        NotRun(Failure::kNotAllowed,
-               fmt::format("the request is larger than max_request_bytes ({}) of the provider, or no valid UTF-8", provider_.most_request_bytes)),
+        NotRun(Failure::kNotAllowed, fmt::format("the request is larger than max_request_bytes ({}) of the provider, or no valid UTF-8",
+                                                 provider_.most_request_bytes)),
         call);
   }
   call.digest = ToHex(CanonicalHash(wire.body));

@@ -49,8 +49,8 @@ class CallLimiter {
     SteadyTime ask_again = SteadyTime::max();
   };
   Turn Begin(Ticket ticket, std::int64_t tokens, SteadyTime now);
-  void Leave(Ticket ticket);                                                            // without having begun
-  void End(std::int64_t tokens_taken, std::int64_t tokens_used, SteadyTime now);        // of one that has begun
+  void Leave(Ticket ticket);                                                             // without having begun
+  void End(std::int64_t tokens_taken, std::int64_t tokens_used, SteadyTime now);         // of one that has begun
   void CloseUntil(SteadyTime until) { closed_until_ = std::max(closed_until_, until); }  // the provider asked everybody to wait
 
   int running() const { return running_; }

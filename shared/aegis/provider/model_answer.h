@@ -20,9 +20,9 @@ enum class Finish {
 };
 
 struct Usage {
-  std::int64_t prompt = 0;        // tokens of the prompt, those from the cache included
-  std::int64_t completion = 0;    // tokens of the answer
-  std::int64_t cached = 0;        // of `prompt`: read from the provider's cache
+  std::int64_t prompt = 0;         // tokens of the prompt, those from the cache included
+  std::int64_t completion = 0;     // tokens of the answer
+  std::int64_t cached = 0;         // of `prompt`: read from the provider's cache
   std::int64_t cache_written = 0;  // of `prompt`: written to it
 
   friend bool operator==(const Usage&, const Usage&) = default;
@@ -41,9 +41,9 @@ struct ModelAnswer {
 
   // Of the call, set by the client.
   std::string provider;
-  std::string request_id;                  // in the head of the answer
-  std::string request_digest;              // SHA-256 over the RFC 8785 text of the body that was sent
-  std::chrono::milliseconds latency{0};    // from the first attempt's start to the end of the answer
+  std::string request_id;                               // in the head of the answer
+  std::string request_digest;                           // SHA-256 over the RFC 8785 text of the body that was sent
+  std::chrono::milliseconds latency{0};                 // from the first attempt's start to the end of the answer
   std::optional<std::chrono::milliseconds> first_text;  // to the first piece of text, when streamed
   int attempts = 0;
   int unknown_attempts = 0;  // earlier ones that may have run and may be billed (retry_unknown_outcomes)

@@ -32,8 +32,8 @@ enum class Failure {
   kOutcomeUnknown,  // it may have run, and may be billed
 };
 inline constexpr Failure kFailures[] = {
-    Failure::kKeyRefused,      Failure::kNoCredit,        Failure::kRateLimited,     Failure::kOverloaded, Failure::kBadRequest,
-    Failure::kContextExceeded, Failure::kTruncatedStream, Failure::kMalformedAnswer, Failure::kTooLarge,   Failure::kTimedOut,
+    Failure::kKeyRefused,      Failure::kNoCredit,        Failure::kRateLimited,     Failure::kOverloaded,    Failure::kBadRequest,
+    Failure::kContextExceeded, Failure::kTruncatedStream, Failure::kMalformedAnswer, Failure::kTooLarge,      Failure::kTimedOut,
     Failure::kCancelled,       Failure::kNotConnected,    Failure::kNotAllowed,      Failure::kOutcomeUnknown};
 
 std::string_view NameOf(Failure failure);  // "rate_limited": stable, for records and metrics
@@ -45,10 +45,10 @@ enum class Ran { kNo, kMaybe, kYes };
 struct ModelFailure {
   Failure code = Failure::kOutcomeUnknown;
   Ran ran = Ran::kMaybe;
-  int status = 0;                                        // of HTTP, if there was an answer
-  std::optional<std::chrono::milliseconds> retry_after = std::nullopt;  // as the provider asks
+  int status = 0;                                                                           // of HTTP, if there was an answer
+  std::optional<std::chrono::milliseconds> retry_after = std::nullopt;                      // as the provider asks
   std::optional<std::int64_t> prompt_tokens = std::nullopt, context_tokens = std::nullopt;  // of kContextExceeded, where the provider says
-  std::string detail = {};                               // our own words only
+  std::string detail = {};                                                                  // our own words only
   // Of the call, set by the client.
   std::string provider = {}, request_id = {}, request_digest = {};
   std::size_t request_bytes = 0, answer_bytes = 0;

@@ -25,7 +25,8 @@ void ReadOpenAiUsage(const Json& object, ModelAnswer& answer) {
 
 // Of chunks and whole answers alike. What a later chunk does not say again stays.
 void ReadOpenAiHead(const Json& object, ModelAnswer& answer) {
-  for (const auto& [name, where] : {std::pair{"model", &answer.model}, {"id", &answer.answer_id}, {"system_fingerprint", &answer.system_fingerprint}}) {
+  for (const auto& [name, where] :
+       {std::pair{"model", &answer.model}, {"id", &answer.answer_id}, {"system_fingerprint", &answer.system_fingerprint}}) {
     if (std::string word = PlainWord(object, name); !word.empty()) *where = std::move(word);
   }
   ReadOpenAiUsage(object, answer);
@@ -116,8 +117,8 @@ class OpenAiEvents final : public EventReader {
     const std::string id = TextOf(fragment, "id");
     const auto function = fragment.find("function");
     auto open = open_.find(index);
-    const bool another = open != open_.end() && !id.empty() && !answer_.tool_calls[open->second].id.empty() &&
-                         answer_.tool_calls[open->second].id != id;
+    const bool another =
+        open != open_.end() && !id.empty() && !answer_.tool_calls[open->second].id.empty() && answer_.tool_calls[open->second].id != id;
     if (open == open_.end() || another) {
       if (answer_.tool_calls.size() == kMostToolCalls) return Malformed("more than 128 tool calls");
       answer_.tool_calls.emplace_back();

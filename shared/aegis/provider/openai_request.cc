@@ -50,8 +50,8 @@ WireRequest OpenAiChat::Encode(const ModelRequest& request, bool stream, const D
   if (!request.tools.empty()) {
     Json tools = Json::array();
     for (const Tool& tool : request.tools) {
-      tools.push_back({{"type", "function"},
-                       {"function", {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}}}});
+      tools.push_back(
+          {{"type", "function"}, {"function", {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}}}});
     }
     put("tools", std::move(tools));
     put("tool_choice", OpenAiToolChoice(request.tool_choice));

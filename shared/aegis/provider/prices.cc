@@ -27,9 +27,7 @@ Micros Plus(Micros a, Micros b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-Error BadPrice(std::size_t row, const std::string& what) {
-  return {Code::kInvalid, fmt::format("prices[{}]: {}", row, what)};
-}
+Error BadPrice(std::size_t row, const std::string& what) { return {Code::kInvalid, fmt::format("prices[{}]: {}", row, what)}; }
 
 Result<PriceRow> ReadPrice(const Json& row, std::size_t place) {
   if (!row.is_object()) return BadPrice(place, "is no object");
@@ -59,7 +57,8 @@ Result<PriceRow> ReadPrice(const Json& row, std::size_t place) {
     } else if (name == "completion") {
       read = money(price.price.completion);
     } else {
-      return BadPrice(place, fmt::format("'{}' is unknown; there are: model from prompt cached cache_written completion", name.substr(0, 40)));
+      return BadPrice(place,
+                      fmt::format("'{}' is unknown; there are: model from prompt cached cache_written completion", name.substr(0, 40)));
     }
     if (!read) return read.error();
   }

@@ -7,8 +7,8 @@ namespace acl::aegis {
 
 std::string PlainWord(const Json& object, const char* name) {
   const std::string word = TextOf(object, name);
-  const bool plain = word.size() <= 128 && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@") ==
-                                               std::string::npos;
+  const bool plain = word.size() <= 128 &&
+                     word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@") == std::string::npos;
   return plain ? word : "";
 }
 
@@ -28,9 +28,7 @@ std::optional<std::int64_t> CountOf(const Json& object, const char* name) {
   return count < 0 || count > kMost ? std::nullopt : std::optional(count);
 }
 
-ModelFailure Malformed(std::string detail) {
-  return {.code = Failure::kMalformedAnswer, .ran = Ran::kYes, .detail = std::move(detail)};
-}
+ModelFailure Malformed(std::string detail) { return {.code = Failure::kMalformedAnswer, .ran = Ran::kYes, .detail = std::move(detail)}; }
 
 const Protocol& ProtocolOf(ProviderKind kind) {
   static const OpenAiChat open_ai;

@@ -26,8 +26,8 @@ using OnText = std::function<void(std::string_view)>;
 
 // What one server does not take, or calls by another name.
 struct Dialect {
-  std::vector<std::string> omit;                  // names of parameters that are not sent: temperature, seed, stream_options ...
-  std::string max_tokens_name = "max_tokens";     // or max_completion_tokens
+  std::vector<std::string> omit;               // names of parameters that are not sent: temperature, seed, stream_options ...
+  std::string max_tokens_name = "max_tokens";  // or max_completion_tokens
 };
 
 struct WireRequest {

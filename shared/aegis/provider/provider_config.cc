@@ -43,8 +43,9 @@ Take FlagField(bool& where) {
 
 Take OmitField(std::vector<std::string>& where) {
   return [&where](const Json& value) -> std::string {
-    const std::string bad = "must be a list of parameters that may be left out: temperature, seed, stop, stop_sequences, stream_options, "
-                            "response_format, output_config, tool_choice";
+    const std::string bad =
+        "must be a list of parameters that may be left out: temperature, seed, stop, stop_sequences, stream_options, "
+        "response_format, output_config, tool_choice";
     if (!value.is_array()) return bad;
     for (const Json& item : value) {
       const std::string name = item.is_string() ? item.get<std::string>() : "";
@@ -72,35 +73,34 @@ Take KindField(ProviderKind& where) {
 
 std::map<std::string, Take> FieldsOf(ProviderConfig& provider, const std::string& currency) {
   constexpr std::int64_t kDay = 86'400'000;
-  return {
-      {"name", TextField(provider.name)},
-      {"kind", KindField(provider.kind)},
-      {"base_url", TextField(provider.base_url)},
-      {"model", TextField(provider.model)},
-      {"key_file", TextField(provider.key_file)},
-      {"ca_file", TextField(provider.ca_file)},
-      {"allow_private_networks", FlagField(provider.allow_private_networks)},
-      {"connect_timeout_ms", NumberField(provider.connect_timeout, 1, kDay)},
-      {"total_timeout_ms", NumberField(provider.total_timeout, 1, kDay)},
-      {"quiet_timeout_ms", NumberField(provider.quiet_timeout, 1, kDay)},
-      {"max_request_bytes", NumberField(provider.most_request_bytes, 1024, 64 << 20)},
-      {"max_answer_bytes", NumberField(provider.most_answer_bytes, 1024, 64 << 20)},
-      {"calls_at_once", NumberField(provider.limits.at_once, 1, 1000)},
-      {"calls_waiting", NumberField(provider.limits.most_waiting, 1, 100'000)},
-      {"requests_per_minute", NumberField(provider.limits.requests_per_minute, 0, 1'000'000)},
-      {"tokens_per_minute", NumberField(provider.limits.tokens_per_minute, 0, 1'000'000'000)},
-      {"attempts", NumberField(provider.retries.most_attempts, 1, 20)},
-      {"first_wait_ms", NumberField(provider.retries.first_wait, 0, kDay)},
-      {"longest_wait_ms", NumberField(provider.retries.most_wait, 0, kDay)},
-      {"retry_unknown_outcomes", FlagField(provider.retries.when_unknown)},
-      {"omit", OmitField(provider.dialect.omit)},
-      {"max_tokens_name", TextField(provider.dialect.max_tokens_name)},
-      {"prices", [&provider, currency](const Json& value) -> std::string {
-         auto prices = ParsePrices(value, currency);
-         if (!prices) return prices.message();
-         provider.prices = std::move(*prices);
-         return "";
-       }}};
+  return {{"name", TextField(provider.name)},
+          {"kind", KindField(provider.kind)},
+          {"base_url", TextField(provider.base_url)},
+          {"model", TextField(provider.model)},
+          {"key_file", TextField(provider.key_file)},
+          {"ca_file", TextField(provider.ca_file)},
+          {"allow_private_networks", FlagField(provider.allow_private_networks)},
+          {"connect_timeout_ms", NumberField(provider.connect_timeout, 1, kDay)},
+          {"total_timeout_ms", NumberField(provider.total_timeout, 1, kDay)},
+          {"quiet_timeout_ms", NumberField(provider.quiet_timeout, 1, kDay)},
+          {"max_request_bytes", NumberField(provider.most_request_bytes, 1024, 64 << 20)},
+          {"max_answer_bytes", NumberField(provider.most_answer_bytes, 1024, 64 << 20)},
+          {"calls_at_once", NumberField(provider.limits.at_once, 1, 1000)},
+          {"calls_waiting", NumberField(provider.limits.most_waiting, 1, 100'000)},
+          {"requests_per_minute", NumberField(provider.limits.requests_per_minute, 0, 1'000'000)},
+          {"tokens_per_minute", NumberField(provider.limits.tokens_per_minute, 0, 1'000'000'000)},
+          {"attempts", NumberField(provider.retries.most_attempts, 1, 20)},
+          {"first_wait_ms", NumberField(provider.retries.first_wait, 0, kDay)},
+          {"longest_wait_ms", NumberField(provider.retries.most_wait, 0, kDay)},
+          {"retry_unknown_outcomes", FlagField(provider.retries.when_unknown)},
+          {"omit", OmitField(provider.dialect.omit)},
+          {"max_tokens_name", TextField(provider.dialect.max_tokens_name)},
+          {"prices", [&provider, currency](const Json& value) -> std::string {
+             auto prices = ParsePrices(value, currency);
+             if (!prices) return prices.message();
+             provider.prices = std::move(*prices);
+             return "";
+           }}};
 }
 
 bool IsProviderName(const std::string& name) {

@@ -42,7 +42,8 @@ std::optional<milliseconds> RetryAfterOf(const Headers& headers, WallTime now) {
   } else if (!text.empty()) {
     const std::time_t at = ::curl_getdate(text.c_str(), nullptr);
     if (at >= 0)
-      wait = std::chrono::duration_cast<milliseconds>(std::chrono::seconds(at) - std::chrono::floor<std::chrono::seconds>(now).time_since_epoch());
+      wait = std::chrono::duration_cast<milliseconds>(std::chrono::seconds(at) -
+                                                      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch());
   }
   if (!wait) return wait;
   return std::clamp(*wait, milliseconds(0), kMost);
@@ -70,7 +71,8 @@ void ReadOverflow(const std::string& message, const Json& error, ModelFailure& f
   if (!failure.prompt_tokens) failure.prompt_tokens = NumberBehind(message, "resulted in ");
   if (!failure.prompt_tokens) failure.prompt_tokens = NumberBehind(message, "you requested ");
   if (!failure.prompt_tokens) failure.prompt_tokens = NumberBehind(message, "prompt is too long: ");  // Anthropic
-  if (!failure.context_tokens && message.find(" maximum") != std::string::npos) failure.context_tokens = NumberBehind(message, " tokens > ");
+  if (!failure.context_tokens && message.find(" maximum") != std::string::npos)
+    failure.context_tokens = NumberBehind(message, " tokens > ");
 }
 
 bool IsOverflow(const std::string& message, const Json& error) {

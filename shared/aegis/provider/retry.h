@@ -23,7 +23,7 @@ struct RetryDecision {
 };
 
 // `attempt`: how many were made, from 1. `unit` in [0, 1) spreads the waits. `given_out`: a piece of the answer went to on_delta.
-RetryDecision DecideRetry(const ModelFailure& failure, int attempt, bool given_out, const RetryRules& rules,
-                          std::chrono::milliseconds left, double unit);
+RetryDecision DecideRetry(const ModelFailure& failure, int attempt, bool given_out, const RetryRules& rules, std::chrono::milliseconds left,
+                          double unit);
 
 }  // namespace acl::aegis

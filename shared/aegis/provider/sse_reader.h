@@ -28,7 +28,7 @@ class SseReader {
   void Dispatch(std::vector<SseEvent>& events);
 
   const std::size_t most_;
-  std::string line_;       // not ended yet
+  std::string line_;         // not ended yet
   std::string name_, data_;  // of the event so far
   bool has_data_ = false, after_cr_ = false, at_start_ = true, failed_ = false;
 };

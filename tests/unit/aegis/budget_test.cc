@@ -59,7 +59,8 @@ TEST(Prices, AWrongRowIsRefusedWithItsPlace) {
     const auto table = ParsePrices(*ParseJson(rows), "USD");
     return table ? "" : table.message();
   };
-  EXPECT_THAT(wrong(R"([{"model":"m","from":"2026-01-01T00:00:00Z","prompt":2,"completion":"2"}])"), HasSubstr("prices[0]: prompt must be a string"));
+  EXPECT_THAT(wrong(R"([{"model":"m","from":"2026-01-01T00:00:00Z","prompt":2,"completion":"2"}])"),
+              HasSubstr("prices[0]: prompt must be a string"));
   EXPECT_THAT(wrong(R"([{"model":"m","from":"soon","prompt":"2","completion":"2"}])"), HasSubstr("from: write a time"));
   EXPECT_THAT(wrong(R"([{"model":"m","from":"2026-01-01T00:00:00Z","prompt":"2"}])"), HasSubstr("completion is missing"));
   EXPECT_THAT(wrong(R"([{"modle":"m"}])"), HasSubstr("'modle' is unknown"));
@@ -124,9 +125,10 @@ TEST(Budget, ARefusalSaysEverything) {
   EXPECT_EQ(why.spent, 550'000);
   EXPECT_EQ(why.reserved, 400'000);
   EXPECT_EQ(why.resets_at, ParseWallTime("2026-12-01T00:00:00Z"));
-  EXPECT_EQ(why.Text("USD"),
-            "budget project/p: 0.06 USD are asked for, 0.05 of 1 are left (0.55 spent, 0.4 reserved by calls on their way); it begins anew at "
-            "2026-12-01T00:00:00.000000Z");
+  EXPECT_EQ(
+      why.Text("USD"),
+      "budget project/p: 0.06 USD are asked for, 0.05 of 1 are left (0.55 spent, 0.4 reserved by calls on their way); it begins anew at "
+      "2026-12-01T00:00:00.000000Z");
   EXPECT_EQ(budgets.lines["session/s"].reserved, 0) << "all or none";
 }
 

@@ -172,11 +172,11 @@ TEST_P(HttpModelClientTest, AfterTheLastAttemptTheFailureIsToldWithItsNumbers) {
 
 TEST_P(HttpModelClientTest, WhatTimeDoesNotCureIsAskedOnce) {
   for (const auto& [status, code] : std::vector<std::pair<int, Failure>>{{400, Failure::kBadRequest},
-                                                                        {401, Failure::kKeyRefused},
-                                                                        {402, Failure::kNoCredit},
-                                                                        {404, Failure::kBadRequest},
-                                                                        {500, Failure::kOutcomeUnknown},
-                                                                        {504, Failure::kOutcomeUnknown}}) {
+                                                                         {401, Failure::kKeyRefused},
+                                                                         {402, Failure::kNoCredit},
+                                                                         {404, Failure::kBadRequest},
+                                                                         {500, Failure::kOutcomeUnknown},
+                                                                         {504, Failure::kOutcomeUnknown}}) {
     ScriptedModel model(RefusingModel(status));
     EXPECT_EQ(FailureOf(Client(model.BaseUrl())->Invoke(Asking(), {})).code, code) << status;
     EXPECT_EQ(model.asked().size(), 1u) << status;
@@ -212,7 +212,8 @@ TEST_P(HttpModelClientTest, CancelledInMidStreamTheServerIsLeftAtOnce) {
   ScriptedModel model(AnsweringModel({.text = "one two three", .pieces = 3, .end = ModelTurn::End::kHang}));
   const auto client = Client(model.BaseUrl());
   std::atomic<bool> stop{false};
-  const auto failure = FailureOf(client->Invoke(Asking(), {.on_delta = [&](std::string_view) { stop = true; }, .cancelled = [&] { return stop.load(); }}));
+  const auto failure =
+      FailureOf(client->Invoke(Asking(), {.on_delta = [&](std::string_view) { stop = true; }, .cancelled = [&] { return stop.load(); }}));
   EXPECT_EQ(failure.code, Failure::kCancelled);
   EXPECT_NE(failure.ran, Ran::kNo);
   model.AwaitLeft(1);

@@ -1,6 +1,6 @@
 #pragma once
-// What servers said, byte by byte, and what it means: tests/data/aegis/providers. "said_by" tells which were recorded and which were written
-// after a reference.
+// What servers said, byte by byte, and what it means: tests/data/aegis/providers. "said_by" tells which were recorded and which were
+// written after a reference.
 
 #include <filesystem>
 #include <string>
