@@ -153,7 +153,7 @@ TEST_F(RealModel, SpeaksTheOtherProtocolToo) {
   if (llm_.portable()) GTEST_SKIP() << "node-llama-cpp behind a server of ours: it knows chat completions alone";
   const auto client = Client(ProviderKind::kAnthropic);
   ModelRequest request = Asking("The capital of France?");
-  request.messages.insert(request.messages.begin(), {Role::kSystem, "be brief"});
+  request.messages.insert(request.messages.begin(), {.role = Role::kSystem, .content = "be brief", .cache_to_here = true});
   const auto whole = client->Invoke(request, {}), streamed = client->Invoke(request, Streaming());
   ASSERT_TRUE(whole) << Describe(whole.failure());
   ASSERT_TRUE(streamed) << Describe(streamed.failure());

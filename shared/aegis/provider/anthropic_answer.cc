@@ -45,7 +45,7 @@ void SetAnthropicFinish(const Json& object, ModelAnswer& answer) {
 class AnthropicEvents final : public EventReader {
  public:
   std::optional<ModelFailure> OnEvent(const SseEvent& event, const OnText& on_text) override {
-    const auto object = ParseForeignJson(event.data, {.max_bytes = kMostEventBytes, .max_depth = 32, .max_values = 100'000});
+    const auto object = ParseForeignJson(event.data, {.max_bytes = kMostEventBytes, .max_depth = 64, .max_values = 100'000});
     if (!object || !object->is_object()) return Malformed("an event of the stream is no JSON object");
     const std::string type = TextOf(*object, "type");
     if (type == "error" || event.event == "error")

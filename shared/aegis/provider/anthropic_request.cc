@@ -11,6 +11,26 @@ Json AnthropicInput(const std::string& arguments) {
   return parsed && parsed->is_object() ? std::move(*parsed) : Json{{"text", arguments}};
 }
 
+Json AnthropicText(const Message& message) {
+  Json block = {{"type", "text"}, {"text", message.content}};
+  if (message.cache_to_here) block["cache_control"] = {{"type", "ephemeral"}};
+  return block;
+}
+
+// One text, or a list of them as soon as one of them ends what is cached.
+Json AnthropicSystem(const std::vector<Message>& messages) {
+  std::string text;
+  Json blocks = Json::array();
+  bool cached = false;
+  for (const Message& message : messages) {
+    if (message.role != Role::kSystem) continue;
+    text += (text.empty() ? "" : "\n\n") + message.content;
+    blocks.push_back(AnthropicText(message));
+    cached = cached || message.cache_to_here;
+  }
+  return cached ? std::move(blocks) : Json(std::move(text));
+}
+
 // The results of several tools in a row are one message of the user.
 void AppendAnthropicMessage(const Message& message, Json& messages) {
   if (message.role == Role::kTool) {
@@ -22,11 +42,12 @@ void AppendAnthropicMessage(const Message& message, Json& messages) {
   }
   const char* role = message.role == Role::kAssistant ? "assistant" : "user";
   if (message.tool_calls.empty()) {
-    messages.push_back({{"role", role}, {"content", message.content}});
+    messages.push_back(
+        {{"role", role}, {"content", message.cache_to_here ? Json::array({AnthropicText(message)}) : Json(message.content)}});
     return;
   }
   Json blocks = Json::array();
-  if (!message.content.empty()) blocks.push_back({{"type", "text"}, {"text", message.content}});
+  if (!message.content.empty()) blocks.push_back(AnthropicText(message));
   for (const ToolCall& call : message.tool_calls)
     blocks.push_back({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", AnthropicInput(call.arguments)}});
   messages.push_back({{"role", role}, {"content", std::move(blocks)}});
@@ -45,17 +66,11 @@ WireRequest AnthropicMessages::Encode(const ModelRequest& request, bool stream, 
   };
   put("model", request.model);
   put("max_tokens", request.max_tokens);
-  std::string system;
-  Json messages = Json::array();
+  Json system = AnthropicSystem(request.messages), messages = Json::array();
   for (const Message& message : request.messages) {
-    if (message.role == Role::kSystem) {
-      if (!system.empty()) system += "\n\n";
-      system += message.content;
-    } else {
-      AppendAnthropicMessage(message, messages);
-    }
+    if (message.role != Role::kSystem) AppendAnthropicMessage(message, messages);
   }
-  if (!system.empty()) put("system", std::move(system));
+  if (system != "") put("system", std::move(system));
   put("messages", std::move(messages));
   if (request.temperature) put("temperature", *request.temperature);
   if (!request.stop.empty()) put("stop_sequences", request.stop);

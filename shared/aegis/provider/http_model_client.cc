@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // How often a thread that waits asks whether it was cancelled, and asks the clock.
-constexpr milliseconds kLook{20};
+constexpr milliseconds kLook{50};
 
 bool IsThisMachine(const std::string& host) {
   return host == "localhost" || NotPublicText(host) == "loopback" ||
@@ -52,6 +52,8 @@ Result<std::unique_ptr<HttpModelClient>> HttpModelClient::Make(ProviderConfig pr
   config.ca_file = provider.ca_file;
   const auto checked = CheckUrl(provider.base_url, config);
   if (!checked) return Error{checked.code(), fmt::format("provider {}: base_url: {}", provider.name, checked.message())};
+  if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c <= 0x20 || c >= 0x7f; }))
+    return Error{Code::kInvalid, fmt::format("provider {}: the key holds a blank or a character that no key has", provider.name)};
   const bool own = IsThisMachine(checked->host);
   if (!key.empty() && checked->scheme != "https" && !own) {
     return Error{
@@ -98,7 +100,11 @@ ModelResult HttpModelClient::Invoke(const ModelRequest& given, const ModelHooks&
     if (result) return Completed(std::move(result), call);
     const auto left = std::chrono::duration_cast<milliseconds>(call.deadline - clock_.Steady());
     const auto decision = DecideRetry(result.failure(), call.attempts, call.given_out, provider_.retries, left, Unit());
-    if (!decision.again || !Pause(call, decision.wait)) return Completed(std::move(result), call);
+    if (!decision.again) return Completed(std::move(result), call);
+    if (!Pause(call, decision.wait)) {
+      result.failure().code = Failure::kCancelled;
+      return Completed(std::move(result), call);
+    }
     if (result.failure().ran != Ran::kNo) ++call.unknown_attempts;
   }
 }
@@ -131,12 +137,16 @@ ModelResult HttpModelClient::Completed(ModelResult result, const Call& call) con
 
 // Waits until the limits of the provider let this call begin.
 std::optional<ModelFailure> HttpModelClient::TakeTurn(Call& call) {
-  std::unique_lock lock(mutex_);
-  const auto ticket = limiter_.Queue();
+  std::optional<CallLimiter::Ticket> ticket;
+  {
+    std::lock_guard lock(mutex_);
+    ticket = limiter_.Queue();
+  }
   if (!ticket) return NotRun(Failure::kOverloaded, "too many calls wait for this provider here (calls_waiting)");
   for (;;) {
+    const bool cancelled = call.Cancelled();  // without the lock: it is somebody else's
+    std::unique_lock lock(mutex_);
     const SteadyTime now = clock_.Steady();
-    const bool cancelled = call.Cancelled();
     if (cancelled || now >= call.deadline) {
       limiter_.Leave(*ticket);
       changed_.notify_all();
@@ -165,10 +175,10 @@ void HttpModelClient::GiveTurnBack(const Call& call, const ModelResult& result) 
 // False: cancelled meanwhile.
 bool HttpModelClient::Pause(const Call& call, milliseconds wait) {
   const SteadyTime until = clock_.Steady() + wait;
-  std::unique_lock lock(mutex_);
-  while (clock_.Steady() < until) {
+  for (SteadyTime now = clock_.Steady(); now < until; now = clock_.Steady()) {
     if (call.Cancelled()) return false;
-    changed_.wait_for(lock, std::min(kLook, wait));
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::min<SteadyTime::duration>(kLook, until - now));
   }
   return true;
 }

@@ -19,7 +19,8 @@ struct ModelHooks {
   // Given: the answer is streamed, and each piece of its text comes here on the thread that called Invoke. Not canonical: the answer may
   // still fail, and what was given is then no answer. No attempt is made after the first piece.
   std::function<void(std::string_view)> on_delta = {};
-  // Asked several times a second, from other threads too. True: the connection is closed, which ends the work of the server.
+  // Asked several times a second, from other threads too: must not block. True: the connection is closed, which ends the work of the
+  // server.
   std::function<bool()> cancelled = {};
   SteadyTime deadline = SteadyTime::max();  // of everything: waiting for a turn, every attempt, every pause between them
 };

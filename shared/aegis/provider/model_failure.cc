@@ -57,8 +57,7 @@ std::string Describe(const ModelFailure& failure) {
 
 Error AsError(const ModelFailure& failure) {
   const auto code = [&] {
-    if (failure.code == Failure::kCancelled && failure.ran == Ran::kNo) return Code::kCancelled;
-    if (failure.ran != Ran::kNo) return Code::kOutcomeUnknown;
+    if (failure.ran != Ran::kNo || failure.unknown_attempts > 0) return Code::kOutcomeUnknown;
     switch (failure.code) {
       case Failure::kKeyRefused:
       case Failure::kNoCredit:
@@ -68,6 +67,7 @@ Error AsError(const ModelFailure& failure) {
       case Failure::kMalformedAnswer:
       case Failure::kTooLarge: return Code::kInvalid;
       case Failure::kTimedOut: return Code::kTimeout;
+      case Failure::kCancelled: return Code::kCancelled;
       default: return Code::kUnavailable;
     }
   }();

@@ -25,6 +25,8 @@ struct Message {
   std::string content;
   std::vector<ToolCall> tool_calls = {};  // of an assistant's message
   std::string tool_call_id = {};          // of a tool's message: which call it answers
+  // What stands up to the end of this message comes again with the next turn. Anthropic caches it only if told so; the others find out.
+  bool cache_to_here = false;
 };
 
 struct Tool {

@@ -69,7 +69,7 @@ class OpenAiEvents final : public EventReader {
       done_ = true;
       return std::nullopt;
     }
-    const auto chunk = ParseForeignJson(event.data, {.max_bytes = kMostEventBytes, .max_depth = 32, .max_values = 100'000});
+    const auto chunk = ParseForeignJson(event.data, {.max_bytes = kMostEventBytes, .max_depth = 64, .max_values = 100'000});
     if (!chunk || !chunk->is_object()) return Malformed("an event of the stream is no JSON object");
     if (const auto error = chunk->find("error"); error != chunk->end() && !error->is_null())
       return DecodeErrorObject(*error, 200, begun_ ? Ran::kYes : Ran::kMaybe);

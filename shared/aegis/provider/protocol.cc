@@ -43,7 +43,10 @@ AnswerBytes::AnswerBytes(const Protocol& protocol, bool stream, OnText on_text)
 
 std::optional<ModelFailure> AnswerBytes::Take(std::string_view bytes) {
   if (bytes.empty()) return std::nullopt;
-  if (stream_ && !std::exchange(begun_, true) && bytes.front() == '{') stream_ = false;  // no field of an event begins so
+  if (stream_ && !std::exchange(begun_, true)) {
+    if (bytes.front() == '<') return Malformed("a web page, no stream of events");
+    if (bytes.front() == '{') stream_ = false;  // no field of an event begins so
+  }
   if (!stream_) {
     whole_ += bytes;
     return std::nullopt;

@@ -228,6 +228,19 @@ TEST_P(HttpModelClientTest, CancelledBeforeAnythingItDidNotRun) {
   EXPECT_TRUE(model.asked().empty());
 }
 
+TEST_P(HttpModelClientTest, CancelledWhileItWaitsToTryAgain) {
+  config_.retries = {.first_wait = std::chrono::hours(1), .most_wait = std::chrono::hours(2)};
+  config_.total_timeout = std::chrono::hours(24);
+  ScriptedModel model(RefusingModel(503, {{"retry-after", "3600"}}));
+  // The thread that called asks before the attempt and while it waits for the next, not meanwhile.
+  const auto caller = std::this_thread::get_id();
+  const auto stop = [&] { return std::this_thread::get_id() == caller && !model.asked().empty(); };
+  const auto failure = FailureOf(Client(model.BaseUrl())->Invoke(Asking(), {.cancelled = stop}));
+  EXPECT_EQ(failure.code, Failure::kCancelled);
+  EXPECT_EQ(failure.ran, Ran::kNo);
+  EXPECT_EQ(failure.attempts, 1);
+}
+
 TEST_P(HttpModelClientTest, AStreamThatFallsSilentIsLeft) {
   config_.quiet_timeout = milliseconds(200);
   ScriptedModel model(AnsweringModel({.text = "one two", .pieces = 3, .end = ModelTurn::End::kHang}));
@@ -326,6 +339,8 @@ TEST(HttpModelClient, AKeyNeverGoesOverAnOpenWireAndPrivateHostsAreAsked) {
   EXPECT_TRUE(made("http://example.org/v1", ""));
   EXPECT_THAT(made("http://example.org/v1", kKey).message(), AllOf(HasSubstr("write https"), Not(HasSubstr(kKey))));
   EXPECT_FALSE(made("ftp://example.org/v1", ""));
+  EXPECT_THAT(made("https://example.org/v1", "sk-1\r\nX-Evil: 1").message(), Not(HasSubstr("Evil")));
+  EXPECT_FALSE(made("https://example.org/v1", "sk-1\r\nX-Evil: 1"));
   const auto home = made("http://192.168.0.1:1/v1", "");
   ASSERT_TRUE(home);
   const auto refused = (*home)->Invoke({.messages = {{Role::kUser, "hi"}}, .model = "m"}, {});

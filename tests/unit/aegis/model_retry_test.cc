@@ -68,6 +68,7 @@ TEST(ModelFailureText, WhatMayHaveRunIsAnUnknownOutcomeToEverybodyElse) {
   for (const Failure code : kFailures) {
     EXPECT_EQ(AsError({.code = code, .ran = Ran::kMaybe}).code, Code::kOutcomeUnknown) << NameOf(code);
     EXPECT_NE(AsError({.code = code, .ran = Ran::kNo}).code, Code::kOutcomeUnknown) << NameOf(code);
+    EXPECT_EQ(AsError({.code = code, .ran = Ran::kNo, .unknown_attempts = 1}).code, Code::kOutcomeUnknown) << NameOf(code);
   }
 }
 

@@ -154,6 +154,27 @@ TEST(Protocols, ARequestAsMessages) {
       R"("tools":[{"name":"sys_health","description":"how a host is","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}})");
 }
 
+TEST(Protocols, WhatComesAgainIsMarkedWhereTheProviderWantsToKnow) {
+  ModelRequest request{.messages = {{Role::kSystem, "kernel"}, {Role::kSystem, "tools"}, {Role::kUser, "facts"}, {Role::kUser, "now?"}}};
+  const auto anthropic = [&] { return ProtocolOf(ProviderKind::kAnthropic).Encode(request, false, {}).body; };
+  const auto plain = ProtocolOf(ProviderKind::kOpenAi).Encode(request, false, {}).body;
+  EXPECT_EQ(anthropic().at("system"), "kernel\n\ntools");
+  request.messages[1].cache_to_here = request.messages[2].cache_to_here = true;
+  EXPECT_EQ(DumpJson(anthropic().at("system")),
+            R"([{"type":"text","text":"kernel"},{"type":"text","text":"tools","cache_control":{"type":"ephemeral"}}])");
+  EXPECT_EQ(
+      DumpJson(anthropic().at("messages")),
+      R"([{"role":"user","content":[{"type":"text","text":"facts","cache_control":{"type":"ephemeral"}}]},{"role":"user","content":"now?"}])");
+  EXPECT_EQ(ProtocolOf(ProviderKind::kOpenAi).Encode(request, false, {}).body, plain);
+}
+
+TEST(Protocols, AWebPageIsNoStream) {
+  AnswerBytes bytes(ProtocolOf(ProviderKind::kOpenAi), true, {});
+  const auto failed = bytes.Take("<html>hello</html>");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->code, Failure::kMalformedAnswer);
+}
+
 TEST(Protocols, WhatAServerDoesNotTakeIsLeftOut) {
   const Dialect dialect{.omit = {"temperature", "seed", "stream_options"}, .max_tokens_name = "max_completion_tokens"};
   const auto body = ProtocolOf(ProviderKind::kOpenAi).Encode(EverythingAsked(), true, dialect).body;
