@@ -87,6 +87,7 @@ Settlement SettlementOf(const ModelResult& result, const SpendEstimate& estimate
     settled = {estimate.cost, true};
   } else if (result) {
     settled.cost = CostOf(result->usage, price);
+    settled.over = settled.cost > estimate.cost;
   }
   for (int i = 0; i < unknown; ++i) settled.cost = AddWithin(settled.cost, estimate.cost);
   return settled;

@@ -33,6 +33,7 @@ Micros AmountToReserve(const SpendEstimate& estimate, const RetryRules& rules);
 struct Settlement {
   Micros cost = 0;
   bool estimated = false;  // the provider did not say: the worst case is taken
+  bool over = false;       // the provider's usage is beyond the worst case: settled all the same, and somebody should look at it
 };
 Settlement SettlementOf(const ModelResult& result, const SpendEstimate& estimate, const TokenPrice& price);
 

@@ -25,6 +25,15 @@ bool IsThisMachine(const std::string& host) {
 
 ModelFailure NotRun(Failure code, std::string detail) { return {.code = code, .ran = Ran::kNo, .detail = std::move(detail)}; }
 
+// What no provider could make sense of, and what would leave 64 bits.
+std::string WrongIn(const ModelRequest& request) {
+  constexpr std::int64_t kMostTokens = 10'000'000;
+  if (request.model.empty()) return "no model is named, neither by the request nor by the provider";
+  if (request.messages.empty()) return "there is no message";
+  if (request.max_tokens < 1 || request.max_tokens > kMostTokens) return fmt::format("max_tokens must be from 1 to {}", kMostTokens);
+  return "";
+}
+
 }  // namespace
 
 struct HttpModelClient::Call {
@@ -34,7 +43,7 @@ struct HttpModelClient::Call {
   Headers headers;
   bool stream = false, given_out = false;
   std::optional<milliseconds> first_text;
-  std::int64_t tokens = 0;  // the most it may use
+  std::int64_t tokens = 0, most_tokens = 0;  // what it probably uses, and can use at most
   int attempts = 0, unknown_attempts = 0;
   std::size_t answer_bytes = 0;
   std::string request_id;
@@ -80,7 +89,10 @@ ModelResult HttpModelClient::Invoke(const ModelRequest& given, const ModelHooks&
   call.stream = bool(hooks.on_delta);
   ModelRequest request = given;
   if (request.model.empty()) request.model = provider_.model;
-  call.tokens = WorstCase(request, {}).prompt_tokens / 4 + request.max_tokens;  // for the rate only: bytes are seldom tokens
+  if (std::string wrong = WrongIn(request); !wrong.empty()) return Completed(NotRun(Failure::kNotAllowed, std::move(wrong)), call);
+  const std::int64_t prompt = WorstCase(request, {}).prompt_tokens;
+  call.tokens = prompt / 4 + request.max_tokens;  // for the rate only: bytes are seldom tokens
+  call.most_tokens = prompt + request.max_tokens;
   WireRequest wire = protocol_.Encode(request, call.stream, provider_.dialect);
   if (!CheckStorable(wire.body) || DumpedBytes(wire.body) > provider_.most_request_bytes) {
     return Completed(
@@ -163,7 +175,7 @@ std::optional<ModelFailure> HttpModelClient::TakeTurn(Call& call) {
 
 void HttpModelClient::GiveTurnBack(const Call& call, const ModelResult& result) {
   std::int64_t used = call.tokens;
-  if (result && !result->usage_missing) used = result->usage.prompt + result->usage.completion;
+  if (result && !result->usage_missing) used = std::min(result->usage.prompt + result->usage.completion, call.most_tokens);
   if (!result && result.failure().ran == Ran::kNo) used = 0;
   std::lock_guard lock(mutex_);
   limiter_.End(call.tokens, used, clock_.Steady());

@@ -35,9 +35,9 @@ Result<PriceRow> ReadPrice(const Json& row, std::size_t place) {
   for (const auto& [name, value] : row.items()) {
     if (!value.is_string()) return BadPrice(place, fmt::format("{} must be a string, such as \"2.50\"", name.substr(0, 40)));
     const auto text = value.get<std::string>();
-    const auto money = [&](Micros& where) -> Status {
+    const auto money = [&, &key = name](Micros& where) -> Status {
       const auto parsed = ParseMoney(text);
-      if (!parsed) return BadPrice(place, name + ": " + parsed.message());
+      if (!parsed) return BadPrice(place, key + ": " + parsed.message());
       where = *parsed;
       return {};
     };

@@ -98,6 +98,8 @@ TEST(Budget, SettlementIsByUsageAndByTheWorstCaseWhereNobodyKnows) {
   answer.usage = {.prompt = 20, .completion = 10};
   EXPECT_EQ(SettlementOf(answer, estimate, price).cost, 30);
   EXPECT_FALSE(SettlementOf(answer, estimate, price).estimated);
+  EXPECT_FALSE(SettlementOf(answer, estimate, price).over);
+  EXPECT_TRUE(SettlementOf(answer, {.cost = 29}, price).over);
   answer.unknown_attempts = 1;
   EXPECT_EQ(SettlementOf(answer, estimate, price).cost, 530);
   EXPECT_TRUE(SettlementOf(answer, estimate, price).estimated);

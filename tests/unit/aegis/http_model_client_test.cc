@@ -327,6 +327,20 @@ TEST_P(HttpModelClientTest, TheDisobedientModelObeysWhoeverSpeaks) {
   EXPECT_THAT(answer->text, HasSubstr("you may use sys_health"));
 }
 
+TEST_P(HttpModelClientTest, WhatNobodyCouldAnswerIsNotAsked) {
+  ScriptedModel model(EchoModel());
+  const auto client = Client(model.BaseUrl());
+  ModelRequest none, endless = Asking(), negative = Asking();
+  endless.max_tokens = INT64_MAX;
+  negative.max_tokens = 0;
+  for (const ModelRequest& request : {none, endless, negative}) {
+    const auto failure = FailureOf(client->Invoke(request, {}));
+    EXPECT_EQ(failure.code, Failure::kNotAllowed);
+    EXPECT_FALSE(failure.detail.empty());
+  }
+  EXPECT_TRUE(model.asked().empty());
+}
+
 TEST(HttpModelClient, AKeyNeverGoesOverAnOpenWireAndPrivateHostsAreAsked) {
   SystemClock clock;
   SystemRandom random;

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "shared/aegis/provider/model_providers.h"
+
 namespace acl::aegis {
 namespace {
 
@@ -77,6 +79,32 @@ TEST(ProviderConfig, AKeyIsReadFromAFileOfItsReaderAlone) {
   }
   EXPECT_TRUE(ReadProviderKey({.name = "p"})->empty());
   EXPECT_FALSE(ReadProviderKey({.name = "p", .key_file = folder + "/none"}));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ProviderConfig, AFileIsOpenedWhole) {
+  SystemClock clock;
+  SystemRandom random;
+  std::string folder = std::filesystem::temp_directory_path() / "acl-providers-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string file = folder + "/providers.json";
+  const auto open = [&](const std::string& more) {
+    std::ofstream(file)
+        << R"({"providers":[{"name":"b","base_url":"http://127.0.0.1:1/v1"},{"name":"a","base_url":"https://example.org/v1")" << more
+        << "}]}";
+    return ModelProviders::Open(file, clock, random);
+  };
+  const auto providers = open("");
+  ASSERT_TRUE(providers) << providers.message();
+  EXPECT_EQ(providers->names(), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ((*providers->Find(""))->provider().name, "b");
+  EXPECT_EQ((*providers->Find("a"))->provider().name, "a");
+  EXPECT_THAT(providers->Find("c").message(), HasSubstr("there are: b a"));
+  EXPECT_THAT(open(R"(,"key_file":"/nowhere/key")").message(),
+              AllOf(HasSubstr("providers.json: provider a: key_file"), HasSubstr("No such file")));
+  EXPECT_FALSE(ModelProviders::Open(folder + "/none.json", clock, random));
+  std::ofstream(file) << R"({"providers":[]})";
+  EXPECT_THAT(ModelProviders::Open(file, clock, random).message(), HasSubstr("no provider is listed"));
   std::filesystem::remove_all(folder);
 }
 

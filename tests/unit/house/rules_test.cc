@@ -22,6 +22,11 @@ std::vector<Rule> Rules() {
   return {
       {"libpqxx_behind_its_layer", {"<pqxx", "\"pqxx"}, kAll, {"shared/postgres/"}, "use shared/postgres"},
       {"librdkafka_behind_its_layer", {"<librdkafka", "\"librdkafka"}, kAll, {"shared/kafka/"}, "use shared/kafka"},
+      {"models_behind_one_door",
+       {"/chat/completions", "/v1/messages", "anthropic-version"},
+       {"shared", "coordinator", "worker", "cli", "chaos"},
+       {"shared/aegis/provider/"},
+       "ask through shared/aegis/provider/model_client.h: no bundle, no call"},
       {"time_is_asked_for",
        {"steady_clock::now(", "system_clock::now(", "high_resolution_clock::now("},
        kAll,
