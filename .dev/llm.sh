@@ -56,7 +56,7 @@ llm_url() { echo "http://127.0.0.1:$(cat "$1/port")"; }
 
 llm_start_locked() {  # DIR
   local dir=$1 port
-  llm_install
+  with_lock setup llm_install   # two that start at once fetch it once
   [ -z "$(server_pid llm "$dir")" ] || return 0
   mkdir -p "$dir"
   [ -f "$dir/port" ] || pg_free_port >"$dir/port"   # kept over a restart

@@ -27,7 +27,7 @@ using testing::Not;
 const std::string kKey = "sk-not-to-be-told";
 const std::string kPrompt = "prompt-not-to-be-told";
 
-// No two of them of one run have an equal wait, and a test waits for none.
+// Every test in both protocols. Pauses between attempts are a millisecond; nothing is told by how long it takes.
 class HttpModelClientTest : public testing::TestWithParam<ProviderKind> {
  protected:
   std::unique_ptr<HttpModelClient> Client(const std::string& base_url) {
