@@ -20,6 +20,9 @@ inline std::string FolderOf(const std::string& path) {
   auto slash = path.find('/');
   if (slash != std::string::npos && path.compare(0, slash, "shared") == 0) slash = path.find('/', slash + 1);
   if (path.starts_with("shared/kinds/")) slash = path.find('/', slash + 1);  // one folder a kind
+  for (const char* part : {"shared/aegis/provider"}) {
+    if (path.starts_with(std::string(part) + "/")) return part;
+  }
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
