@@ -12,7 +12,7 @@ inline constexpr int kLogExcerptLines = 8;           // of a log or journal stay
 inline constexpr int kEnvLines = 3;                  // so many assignments make an .env file, if one of them has a secret's name
 inline constexpr int kBase64Lines = 6;               // of nothing but base64 are a file
 inline constexpr int kHexDumpLines = 4;              // as hexdump and xxd print them
-inline constexpr std::size_t kLongPiece = 256;       // so many bytes of base64 or hex without a break are a file
+inline constexpr std::size_t kLongPiece = 256;       // so many bytes of base64 without a break are a file; of hex twice as many
 inline constexpr std::size_t kLongestArmor = 65536;  // between the BEGIN and the END of a key
 
 struct Block {

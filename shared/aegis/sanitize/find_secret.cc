@@ -52,7 +52,7 @@ bool LooksLikeValue(std::string_view value, std::string_view behind, bool is_ass
   return behind.empty() || behind == "." || (is_assigned && behind.starts_with(','));  // the whole of what is said of it
 }
 
-// "the admin password is hunter2", "DB_PASSWORD=...", "api key for the gateway: ..."
+// "the admin password is ...", "DB_PASSWORD=...", "api key for the gateway: ..."
 bool HasNamedSecret(std::string_view clean) {
   static const RE2 assigned(R"(([A-Za-z][\w.-]*)["']?\s*(?:=>|[=:])\s*["'`]?([^\s"'`;]+)["'`]?([^\n]*))", RE2::Quiet);
   static const RE2 said(

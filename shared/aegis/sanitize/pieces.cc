@@ -37,7 +37,7 @@ bool IsRandom(std::string_view piece) {
     digit |= c >= '0' && c <= '9';
     hex &= (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
   }
-  if (hex) return digit && BitsOfCharacter(piece) >= 3;
+  if (hex) return digit && piece.size() >= 2 * kLongPiece && BitsOfCharacter(piece) >= 3;
   return lower && upper && digit && BitsOfCharacter(piece) >= 4;
 }
 

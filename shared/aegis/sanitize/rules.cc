@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shared/aegis/sanitize/placeholder.h"
 #include "shared/aegis/sanitize/value_checks.h"
 #include "shared/base/check.h"
 #include "shared/base/sha256.h"
@@ -42,6 +43,17 @@ std::size_t WithoutStop(Tail tail, std::string_view text, std::size_t begin, std
   if (tail != Tail::kBase64 && tail != Tail::kBare) return end;
   while (end > begin + 1 && (text[end - 1] == '.' || text[end - 1] == ':' || text[end - 1] == '?')) --end;
   return end;
+}
+
+// "secret:aws-key" of a placeholder reads like a name and a value.
+bool IsWithinPlaceholder(std::string_view text, std::size_t at) {
+  constexpr std::string_view kPlaceholder = "[secret:";
+  const std::size_t begin = at < 64 ? 0 : at - 64;
+  const auto near = text.substr(begin, 128);
+  const auto from = near.substr(0, at - begin + kPlaceholder.size()).rfind(kPlaceholder);
+  if (from == near.npos) return false;
+  const auto to = near.find(']', from);
+  return to != near.npos && begin + to >= at && IsPlaceholder(near.substr(from, to + 1 - from));
 }
 
 }  // namespace
@@ -102,7 +114,7 @@ std::optional<Hit> RuleSet::Next(std::size_t i, const Text& text, std::size_t fr
     const std::size_t match_end = place(0) + size(0);
     if (open != nullptr && std::max(whole, match_end) == text.all.size()) *open = std::min(*open, place(0));
     found.end = WithoutStop(compiled.rule.tail, text.all, found.begin, whole);
-    if (!IsStandIn(found.value()) && Holds(compiled.rule.check, found)) {
+    if (!IsStandIn(found.value()) && !IsWithinPlaceholder(text.all, found.begin) && Holds(compiled.rule.check, found)) {
       const std::size_t end = EndOfTail(compiled.rule.tail, text.all, whole, whole, text.all.size());
       if (open != nullptr && end == text.all.size()) *open = std::min(*open, place(0));
       return Hit{found.begin, end == whole ? found.end : WithoutStop(compiled.rule.tail, text.all, found.begin, end)};

@@ -11,7 +11,7 @@ using Table = std::vector<Rule>;
 
 // Forms that the makers of services have given their keys so that they can be found.
 void AddForges(Table& t) {
-  t.push_back({"github-token", "a GitHub token", "gh", R"(\b(?P<v>gh[opsur]_[A-Za-z0-9]{16}|github_pat_\w{16}))", Tail::kWord});
+  t.push_back({"github-token", "a GitHub token", "gh|github_pat_", R"(\b(?P<v>gh[opsur]_[A-Za-z0-9]{16}|github_pat_\w{16}))", Tail::kWord});
   t.push_back({"gitlab-token", "a GitLab token", "gl", R"(\b(?P<v>gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[\w-]{16}))", Tail::kWord});
   t.push_back({"package-token", "a token of a package registry", "npm_|pypi-|hf_|rubygems_|dckr_pat_|dckr_oat_",
                R"(\b(?P<v>npm_\w{20}|pypi-[\w-]{16}|hf_\w{20}|rubygems_[0-9a-f]{32}|dckr_(?:pat|oat)_[\w-]{16}))", Tail::kWord});
@@ -107,7 +107,7 @@ void AddPlaces(Table& t) {
 void AddAssignments(Table& t) {
   const std::string word =
       "pass ?words?|passwd|pass ?phrase|passcode|pwd|[_.-]pass|dbpass|secrets?|credentials?|api[ _.-]?key|access[ _-]?key|auth[ _-]?key|account[ _-]?key|"
-      "private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|master[ _-]?key|preshared[ _-]?key|client[ _-]?key|psk|token|auth[_-]?tok";
+      "private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|master[ _-]?key|preshared[ _-]?key|client[ _-]?key|[_.-]psk|token|auth[_-]?tok";
   const std::string name = "(?P<name>[a-z0-9_.$-]{0,40}(?:" + word + R"()[a-z0-9_.-]{0,30})\\{0,3}["'\x60]?\]?[ \t]{0,12})";
   const char* needles = "pass|pwd|secret|credential|key|token|psk";
   const std::string sign = R"((?:=>|:=|[=:])[ \t]{0,12})";

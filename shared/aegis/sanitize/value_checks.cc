@@ -77,10 +77,19 @@ bool IsAboutASecret(std::string_view name) {
 // Names whose values are secrets whatever they look like. `token`, `auth` and `credentials` are names of other things too.
 bool IsStrongName(std::string_view name) {
   const std::string lower = LowerOf(name);
-  for (const auto* part : {"pass", "pwd", "secret", "psk", "private", "api"}) {
+  for (const auto* part : {"pass", "pwd", "secret", "psk", "private", "api", "key"}) {
     if (lower.find(part) != std::string::npos) return true;
   }
   return false;
+}
+
+// What stands behind a name that may be a secret's: long, mixed and as if by chance. "tokenizer" is no token.
+bool IsLikelyToken(std::string_view name, std::string_view value) {
+  const std::string lower = LowerOf(name);
+  const auto at = lower.find("token");
+  if (at != std::string::npos && at + 5 < lower.size() && lower[at + 5] != 's' && IsLower(name[at + 5])) return false;
+  return value.size() >= 12 && IsMixed(value) && std::count_if(value.begin(), value.end(), IsDigit) >= 2 && !IsUuid(value) &&
+         BitsOfCharacter(value) >= 2.8;
 }
 
 // A word that describes what stands there.
@@ -123,7 +132,7 @@ bool IsAssigned(const Candidate& c) {
   if (IsAboutASecret(c.name) || IsDescription(value) || LooksLikeCode(c)) return false;
   const bool strong = IsStrongName(c.name);
   if (All(value, IsDigit)) return strong && value.size() >= 6 && IsWholeLine(c);
-  if (!strong) return value.size() >= 12 && IsMixed(value) && !IsUuid(value) && BitsOfCharacter(value) >= 2.8;
+  if (!strong) return IsLikelyToken(c.name, value);
   const bool tight = c.begin > 0 && c.text[c.begin - 1] == '=' && c.begin > 1 && c.text[c.begin - 2] != ' ';
   const bool word = All(value, [](char d) { return IsAlpha(d) || d == '-' || static_cast<unsigned char>(d) >= 0x80; });
   if (!word) return value.size() >= 5 && (IsMixed(value) || Any(value, IsSign));
@@ -146,7 +155,7 @@ bool IsQuoted(const Candidate& c) {
     return strong && !says && blanks >= 2 && blanks <= 11 && LowerOf(c.name).find("pass") != std::string::npos;
   }
   if (value.starts_with('/') || value.starts_with("./") || value.starts_with('$') || value.starts_with("http")) return false;
-  if (!strong) return value.size() >= 12 && IsMixed(value) && !IsUuid(value) && BitsOfCharacter(value) >= 2.8;
+  if (!strong) return IsLikelyToken(c.name, value);
   if (All(value, IsDigit)) return value.size() >= 6;
   const bool name = value.find('_') != value.npos && !Any(value, IsDigit) && All(value, [](char d) { return IsAlpha(d) || d == '_'; });
   const bool shouts = All(value, [](char d) { return IsUpper(d) || d == '_' || d == '-'; });

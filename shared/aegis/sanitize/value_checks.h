@@ -16,7 +16,7 @@ struct Candidate {
 
 bool Holds(Check check, const Candidate& candidate);
 
-// "[secret:KIND:7f3a]", "***", "${NAME}", "<name>", "{{ name }}": stands for a secret and is none.
+// A placeholder, "***", "${NAME}", "<name>", "{{ name }}": stands for a secret and is none.
 bool IsStandIn(std::string_view value);
 // What an image in base64 begins with.
 bool IsImage(std::string_view base64);
