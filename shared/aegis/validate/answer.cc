@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "shared/aegis/validate/checks.h"
@@ -130,6 +131,17 @@ bool HasWord(std::string_view text, std::string_view word) {
 }
 
 bool HasValues(const SightOf& sight) { return sight.values.is_object() && !sight.values.empty(); }
+
+bool HasValueOf(const SightOf& sight, double number) {
+  for (const auto& [name, value] : sight.values.items()) {
+    if (!value.is_number()) continue;
+    const double is = value.get<double>();
+    for (const double as : {is, is * 100, 100 - is, is / 1024, is / 1000, 100 - is * 100}) {
+      if (std::abs(number - as) <= std::max(0.051, std::abs(as) * 0.02)) return true;
+    }
+  }
+  return false;
+}
 
 std::vector<std::string> WordsOfSight(const SightOf& sight) {
   static const std::vector<std::string> kNoTopic{"sys", "used", "free", "pct", "mb", "gb", "status", "get", "read", "count", "total", "s", "ms", "changed", "usage"};

@@ -43,5 +43,7 @@ bool HasWord(std::string_view text, std::string_view word);  // both normal
 // A tool's words and those of its values: "cpu", "load" for cpu_load.
 std::vector<std::string> WordsOfSight(const SightOf& sight);
 bool HasValues(const SightOf& sight);
+// Whether the number is one of its values: as it is, as a percentage, what is left of it, MB as GB; to two in a hundred.
+bool HasValueOf(const SightOf& sight, double number);
 
 }  // namespace acl::aegis

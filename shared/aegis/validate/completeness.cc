@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include "shared/aegis/validate/checks.h"
@@ -17,27 +16,27 @@ bool IsAbout(const SightOf& sight, std::string_view normal) {
 
 // The system as a whole: any sight is about it.
 bool IsAboutTheSystem(std::string_view normal) {
-  static const RE2 system(R"(\b(?:system|server|host|machine|box|node|health|live data|real-?time|metrics|telemetry|sensors?|environment|status|state of)\b)", RE2::Quiet);
+  static const RE2 system(R"(\b(?:system|server|host|machine|box|node|health|live data|real-?time|metrics|telemetry|sensors?|environment|status|state of|condition)\b)", RE2::Quiet);
   return Matches(system, normal);
 }
 
 bool IsRefusal(std::string_view spoken) {
   static const RE2 refuses(
-      R"(\bi(?:'m| am)? ?(?:currently |simply |really |still |sorry,? but i )?(?:do not|don't|cannot|can't|can not|am unable to|'m unable to|unable to|am not able to|'m not able to|have no way (?:to|of)|lack|have no|am blind|'m blind|could not|couldn't|will not|won't be able to)\b[^.]{0,25}?\b(?:access|see|check|view|read|look|measure|observe|monitor|know|tell|inspect|query|retrieve|verify|determine|say|provide|get|visibility|insight|way|means|ability|reach|show|report|fetch|eyes)\b|\bno (?:direct |real-?time |live )?(?:access|visibility|insight|sight|way (?:to|of))\b|\b(?:not|isn't|aren't) (?:available|visible|accessible) to me\b|\bbeyond (?:my|what i)\b|\bas an? (?:ai|language model|assistant)[^.]{0,40}\b(?:can't|cannot|don't|do not|unable|no)\b|\bi(?:'m| am) (?:just|only) an? (?:ai|language model|text)|\byou(?:'ll| will| would)? (?:have|need) to (?:check|look|run|see)[^.]{0,40}(?:yourself|manually|on your own)|\b(?:no|without) (?:data|information|values|readings|numbers) (?:about|on|for|regarding|is|are) )",
+      R"(\bi(?:'m| am)? ?(?:currently |simply |really |still |sorry,? but i )?(?:do not|don't|cannot|can't|can not|am unable to|'m unable to|unable to|am not able to|'m not able to|have no way (?:to|of)|lack|have no|am blind|'m blind|could not|couldn't|will not|won't be able to)\b[^.]{0,25}?\b(?:access|see|check|view|read|look|measure|observe|monitor|know|tell|inspect|query|retrieve|verify|determine|say|provide|get|visibility|insight|way|means|ability|reach|show|report|fetch|eyes|help with|information|details|knowledge|data)\b|\bno (?:direct |real-?time |live )?(?:access|visibility|insight|sight|way (?:to|of))\b|\b(?:not|isn't|aren't) (?:available|visible|accessible) to me\b|\bbeyond (?:my|what i)\b|\bas an? (?:ai|language model|assistant)[^.]{0,40}\b(?:can't|cannot|don't|do not|unable|no)\b|\bi(?:'m| am) (?:just|only) an? (?:ai|language model|text)|\byou(?:'ll| will| would)? (?:have|need) to (?:check|look|run|see)[^.]{0,40}(?:yourself|manually|on your own)|\b(?:no|without) (?:data|information|values|readings|numbers) (?:about|on|for|regarding|is|are) )",
       RE2::Quiet);
   return Matches(refuses, spoken);
 }
 
 bool Observes(std::string_view spoken) {
   static const RE2 observed(
-      R"(\bi(?:'ve| have)?(?: just| now| already| also)? (?:checked|looked at|observed|measured|inspected|verified|queried|probed|examined|saw|monitored|pulled|sampled|scanned|can see (?:that|the)|see (?:that|the|a)|am seeing)\b|\b(?:my|the latest|the current|current|live) (?:readings?|measurements?|observations?|metrics|values?|telemetry|check) (?:shows?|says?|indicates?|confirms?|reveals?|is|are)\b|\b(?:according to|based on|per) (?:the |my |a )?(?:latest |current |live )?(?:sys_health|sys health|system health|disk_usage|disk usage|index_status|service_status|health check|readings?|metrics|telemetry)\b)",
+      R"(\bi(?:'ve| have)?(?: just| now| already| also)? (?:checked|looked at|observed|measured|inspected|verified|queried|probed|examined|saw|monitored|pulled|sampled|scanned|can see (?:that|the)|see (?:that|the|a)|am seeing)\b|\b(?:after|from) (?:a|my|the|having a|taking a)? ?(?:quick |short |closer |brief |recent )?(?:look|check|inspection|glance|scan)\b|\bfrom what i (?:see|can see|saw)\b|\b(?:sys_health|disk_usage|service_status|index_status|health check) (?:shows?|says?|reports?|is green|looks?|indicates?|confirms?)\b|\b(?:my|the latest|the current|current|live) (?:readings?|measurements?|observations?|metrics|values?|telemetry|check) (?:shows?|says?|indicates?|confirms?|reveals?|is|are)\b|\b(?:according to|based on|per) (?:the |my |a )?(?:latest |current |live )?(?:sys_health|sys health|system health|disk_usage|disk usage|index_status|service_status|health check|readings?|metrics|telemetry)\b)",
       RE2::Quiet);
   return Matches(observed, spoken);
 }
 
 bool StatesAValue(std::string_view spoken) {
   static const RE2 value(
-      R"((?:is|are|at|of|=|:|currently|now|about|around|stands at|using|uses|has|with|shows?) (?:currently |now |about |around |only |roughly |running )?(?:at )?\d+(?:\.\d+)?(?: ?%| percent| ?[mgt]b| ?mib| ?gib)?|\b(?:is|are|looks?|seems?) (?:currently |now |all |perfectly |quite )?(?:healthy|fine|normal|idle|overloaded|busy|full|nominal|stable|running smoothly|well within|low|high|up and running|running)\b|\bplenty of\b)",
+      R"((?:is|are|at|of|=|:|currently|now|about|around|stands at|using|uses|has|with|shows?) (?:currently |now |about |around |only |roughly |running )?(?:at )?\d+(?:\.\d+)?(?: ?%| percent| ?[mgt]b| ?mib| ?gib)?|\b(?:is|are|looks?|seems?) (?:currently |now |all |perfectly |quite |almost |nearly |mostly |doing |in )*(?:well|idle|ok|okay|good shape|green|healthy|fine|normal|idle|overloaded|busy|full|nominal|stable|running smoothly|well within|low|high|up and running|running|(?:operating|working|functioning|performing) (?:normally|fine|well|smoothly|properly|as expected))\b|\b(?:plenty of|enough (?:disk|space|memory|room|headroom)|(?:a|one|two) (?:third|quarter|half|thirds|quarters) (?:is|are|of|left|free|full)|all (?:green|good|fine))\b|: ?\d+(?:\.\d+)? ?(?:%|percent|[mgt]b)?)",
       RE2::Quiet);
   return Matches(value, spoken);
 }
@@ -48,15 +47,9 @@ bool GivesValues(const SightOf& sight, std::string_view normal) {
   for (const auto& [name, value] : sight.values.items()) {
     if (value.is_string() && normal.find(NormalText(value.get<std::string>())) != normal.npos) return true;
     if (value.is_boolean() && IsAbout(sight, normal)) return true;
-    if (!value.is_number()) continue;
-    for (const auto& written : AllMatches(number, normal)) {
-      const double said = std::strtod(written.c_str(), nullptr), is = value.get<double>();
-      for (const double as : {is, is * 100, 100 - is, is / 1024, 100 - is * 100}) {
-        if (std::abs(said - as) <= std::max(0.051, std::abs(as) * 0.02)) return true;
-      }
-    }
   }
-  return false;
+  const auto numbers = AllMatches(number, normal);
+  return std::any_of(numbers.begin(), numbers.end(), [&](const std::string& written) { return HasValueOf(sight, std::strtod(written.c_str(), nullptr)); });
 }
 
 bool AsksForValues(std::string_view user) {
@@ -72,14 +65,14 @@ bool IsUnknownOf(const SightOf& sight, std::string_view normal) {
   });
 }
 
-void CheckRefusals(const Answer& answer, const std::string& user, std::vector<Finding>& findings) {
+void CheckRefusals(const Answer& answer, const std::string& user, const std::string& response, std::vector<Finding>& findings) {
   for (const auto& sentence : answer.sentences) {
     if (!IsRefusal(sentence.spoken)) continue;
     for (const auto& sight : answer.input.sight) {
       if (!sight.available || !HasValues(sight)) continue;
-      if (IsUnknownOf(sight, sentence.normal)) continue;
+      if (IsUnknownOf(sight, sentence.normal) || GivesValues(sight, response)) continue;
       const bool named = IsAbout(sight, sentence.normal) || (IsAboutTheSystem(sentence.normal) && (IsAbout(sight, user) || IsAboutTheSystem(user)));
-      const bool asked = AsksForValues(user) && IsAbout(sight, user) && !GivesValues(sight, NormalText(answer.input.response)) && !IsUnknownOf(sight, user);
+      const bool asked = AsksForValues(user) && IsAbout(sight, user) && !IsUnknownOf(sight, user);
       if (!named && !asked) continue;
       AddFinding(findings, DriftClass::kCompleteness, "refused_sight", PlaceOf(sentence), sight.tool);
       break;
@@ -98,7 +91,7 @@ void CheckObservations(const Answer& answer, std::vector<Finding>& findings) {
       if (sight.available && HasValues(sight)) continue;
       SightOf topics = sight;  // without values its name alone tells what it is about
       const bool about = IsAbout(topics, sentence.normal) || HasWord(sentence.normal, NormalText(sight.tool)) ||
-                         (sight.tool == "sys_health" && (HasWord(sentence.normal, "cpu") || HasWord(sentence.normal, "memory") || HasWord(sentence.normal, "load") || HasWord(sentence.normal, "ram") || HasWord(sentence.normal, "disk") || (IsAboutTheSystem(sentence.normal) && (observes || states))));
+                         (sight.tool == "sys_health" && (HasWord(sentence.normal, "cpu") || HasWord(sentence.normal, "processor") || HasWord(sentence.normal, "memory") || HasWord(sentence.normal, "load") || HasWord(sentence.normal, "ram") || HasWord(sentence.normal, "disk") || (IsAboutTheSystem(sentence.normal) && (observes || states))));
       if (!about) continue;
       AddFinding(findings, DriftClass::kCompleteness, "observed_without_values", PlaceOf(sentence), sight.tool);
       break;
@@ -117,7 +110,7 @@ void CheckCompleteness(const Answer& answer, std::vector<Finding>& findings) {
     if (sight.available && !HasValues(sight)) AddFinding(findings, DriftClass::kCompleteness, "sight_without_values", "bundle/sight", sight.tool);
   }
   const std::size_t before = findings.size();
-  CheckRefusals(answer, user, findings);
+  CheckRefusals(answer, user, response, findings);
   if (findings.size() > before) return;
   for (const auto& sight : input.sight) {
     if (!sight.available || !HasValues(sight) || !AsksForValues(user) || !IsAbout(sight, user) || IsUnknownOf(sight, user)) continue;

@@ -30,7 +30,7 @@ void CheckIds(const Answer& answer, const Sentence& sentence, std::vector<Findin
 
 // "the ledger says": of a kind of source that the bundle has none of.
 void CheckKinds(const Answer& answer, const Sentence& sentence, std::vector<Finding>& findings) {
-  static const RE2 told(R"(\b(?:according to|per|based on|as recorded in|recorded in|stored in) (?:the|our|your) (?:[a-z]+ )?(ledger|driftwatch|drift log)\b|(?:\b(?:the|our|your) (?:[a-z]+ )?|^)(?:ledger|driftwatch) (?:says|shows|records|states|confirms|notes|lists|contains|proves)\b)", RE2::Quiet);
+  static const RE2 told(R"(\b(?:according to|per|based on|as recorded in|recorded in|stored in) (?:the|our|your) (?:[a-z]+ )?(ledger|driftwatch|drift log)\b|\b(?:entry|entries|fact|facts|note|record|line|item) (?:in|of|from) (?:the|our|your) (?:ledger|driftwatch)\b|\bfrom (?:the|our|your) (?:[a-z]+ )?(?:ledger|driftwatch)(?: (?:i|we|it|one|that)\b|,|\.)|(?:\b(?:the|our|your) (?:[a-z]+ )?|^)(?:ledger|driftwatch) (?:says|shows|records|states|confirms|notes|lists|contains|proves)\b)", RE2::Quiet);
   const std::string found = FirstMatch(told, sentence.spoken);
   if (found.empty()) return;
   const std::string kind = found.find("ledger") != std::string::npos ? "ledger:" : "driftwatch:";
@@ -47,7 +47,7 @@ std::string BundleText(const ValidationInput& input) {
 
 // A quotation of some length stands in the bundle. What the answer proposes to write is none.
 void CheckQuotes(const std::string& bundle, const Sentence& sentence, std::vector<Finding>& findings) {
-  static const RE2 proposes(R"((?:\b(?:say|write|type|answer|enter|reply|reply with|ask|ask for|add|use|such as|like|for example|e\.g\.|called|named|titled|label|labelled|message|words|phrase|something like|wording|prompt|try)(?: (?:it|them|this|the operator))?[ :,]*|\b(?:say|write|type|ask|enter|reply)s?[^"]{0,30}[:,] ?)$)", RE2::Quiet);
+  static const RE2 proposes(R"((?:\b(?:say|write|type|answer|enter|reply|reply with|ask|ask for|add|use|such as|like|for example|e\.g\.|called|named|titled|something like|wording like|phrase like|prompt|try)(?: (?:it|them|this|the operator))?[ :,]*|(?:^|\b(?:please|to|could|can|may|might|should|then) )(?:say|write|type|ask|enter|reply)[^"]{0,30}[:,] ?)$)", RE2::Quiet);
   const std::string& text = sentence.normal;
   for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos;) {
     const auto end = text.find('"', at + 1);
@@ -92,15 +92,50 @@ void CheckValues(const ValidationInput& input, const Sentence& sentence, std::ve
   }
 }
 
+// The parts of a sentence that say one thing each.
+std::vector<std::string> Clauses(const std::string& spoken) {
+  std::vector<std::string> clauses(1);
+  for (std::size_t i = 0; i < spoken.size(); ++i) {
+    const bool comma = spoken[i] == ',' && !(i + 1 < spoken.size() && spoken[i + 1] >= '0' && spoken[i + 1] <= '9');
+    if (comma || spoken[i] == ';' || spoken.compare(i, 5, " and ") == 0 || spoken.compare(i, 5, " but ") == 0) {
+      clauses.emplace_back();
+      i += comma || spoken[i] == ';' ? 0 : 4;
+    } else {
+      clauses.back() += spoken[i];
+    }
+  }
+  return clauses;
+}
+
+// A number with a unit beside the topic of a value, as people speak of it: "12 % of the disk is free" where 71 are.
+void CheckSpokenValues(const ValidationInput& input, const Sentence& sentence, std::vector<Finding>& findings) {
+  static const RE2 number(R"((\d+\.\d+|\d+(?: ?(?:%|percent|mb|gb|mib|gib)(?:[^a-z]|$)))(?:[^.\d]|\.?$))", RE2::Quiet);
+  static const RE2 rule(R"(\b(?:below|above|under|over|more than|less than|should|must|limit|threshold|keep|at least|at most|if|when|would|could|may|might|total|size|usually|typically|rule|until|unless|every|another|extra)\b)", RE2::Quiet);
+  for (const auto& clause : Clauses(sentence.spoken)) {
+    const auto written = AllMatches(number, clause);
+    if (written.size() != 1 || Matches(rule, clause)) continue;
+    const auto is_about = [&](const SightOf& sight) {
+      const auto words = WordsOfSight(sight);
+      return HasValues(sight) && std::any_of(words.begin(), words.end(), [&](const std::string& word) { return HasWord(clause, word); });
+    };
+    const auto sight = std::find_if(input.sight.begin(), input.sight.end(), is_about);
+    if (sight == input.sight.end() || HasValueOf(*sight, std::strtod(written[0].c_str(), nullptr))) continue;
+    AddFinding(findings, DriftClass::kEvidence, "other_value", PlaceOf(sentence), sight->tool + "=" + written[0]);
+  }
+}
+
 }  // namespace
 
 void CheckEvidence(const Answer& answer, std::vector<Finding>& findings) {
   const std::string bundle = BundleText(answer.input);
+  const bool is_json = ParseJson(answer.input.response).ok();  // its quotes are its syntax
   for (const auto& sentence : answer.sentences) {
     CheckIds(answer, sentence, findings);
     CheckKinds(answer, sentence, findings);
-    CheckQuotes(bundle, sentence, findings);
+    if (!is_json) CheckQuotes(bundle, sentence, findings);
+    const std::size_t before = findings.size();
     CheckValues(answer.input, sentence, findings);
+    if (findings.size() == before) CheckSpokenValues(answer.input, sentence, findings);
   }
 }
 
