@@ -11,6 +11,7 @@ namespace acl::aegis {
 namespace {
 
 constexpr std::size_t kLongestSummary = 160;
+constexpr int kMostFindings = 50;  // of one class
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPlainMarks{{{"‘", "'"}, {"’", "'"}, {"“", "\""}, {"”", "\""}, {"„", "\""}, {"«", "\""},
                                                                                      {"»", "\""}, {"–", "-"}, {"—", "-"}, {"…", "..."}, {"\u00a0", " "}, {"\u202f", " "}}};
@@ -93,6 +94,8 @@ Answer::Answer(const ValidationInput& given) : input(given) {
 }
 
 void AddFinding(std::vector<Finding>& findings, DriftClass drift, std::string_view rule, std::string place, std::string_view what) {
+  const auto of_class = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.drift == drift; });
+  if (of_class >= kMostFindings) return;  // the class is marked already
   std::string summary = fmt::format("{} {} {} {}", NameOf(drift), rule, place, what);
   std::replace_if(summary.begin(), summary.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   std::size_t size = std::min(summary.size(), kLongestSummary);

@@ -105,7 +105,7 @@ bool IsThought(const std::string& verb) {
       "omitted", "interpreted", "understood", "missed", "misread", "mentioned", "quoted", "cited", "ordered", "sorted", "grouped", "counted", "measured", "inspected",
       "searched", "scanned", "concluded", "proposed", "suggested", "recommended", "outlined", "offered", "stated", "reported", "identified", "estimated", "calculated",
       "converted", "rounded", "named", "relied", "focused", "limited", "translated", "rephrased", "corrected", "doubted", "remembered", "recalled", "enjoyed", "loved",
-      "believed", "hoped", "received", "asked", "refused", "declined", "stopped", "started", "limited", "queried", "monitored", "sampled", "probed", "pulled", "analyzed", "analysed"};
+      "believed", "hoped", "received", "asked", "refused", "declined", "stopped", "started", "limited", "queried", "monitored", "sampled", "probed", "pulled", "analyzed", "analysed", "need", "proceed", "exceed", "feed"};
   return std::find(kThoughts.begin(), kThoughts.end(), verb) != kThoughts.end();
 }
 

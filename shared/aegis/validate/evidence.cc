@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 
 #include "shared/aegis/validate/checks.h"
 
@@ -76,18 +77,36 @@ bool IsValue(const std::string& written, double value) {
   return std::abs(number - value) <= step / 2 + 1e-9 || std::abs(number - value * 100) <= step / 2 + 1e-9;
 }
 
-// A value of sight by its name: "cpu load is 0.97" where it is 0.42.
-void CheckValues(const ValidationInput& input, const Sentence& sentence, std::vector<Finding>& findings) {
-  std::string spaced = sentence.spoken;
-  std::replace(spaced.begin(), spaced.end(), '_', ' ');
+// A value of sight, and how an answer states it: "cpu load is 0.97".
+struct StatedValue {
+  StatedValue(std::string called, double number)
+      : name(std::move(called)),
+        value(number),
+        said("\\b" + RE2::QuoteMeta(SpacedName(name)) +
+                 R"( ?(?:\([^)]{0,30}\) ?)?(?:is|was|are|=|:|at|of|stands at|reads|shows|reports|equals|\|)(?: (?:currently|now|about|around|only|at|exactly))? ?\|? ?(\d+(?:\.\d+)?))",
+             RE2::Quiet) {}
+  std::string name;
+  double value;
+  RE2 said;
+};
+
+std::deque<StatedValue> StatedValues(const ValidationInput& input) {
+  std::deque<StatedValue> values;
   for (const auto& sight : input.sight) {
     if (!HasValues(sight)) continue;
     for (const auto& [name, value] : sight.values.items()) {
-      if (!value.is_number()) continue;
-      const RE2 said("\\b" + RE2::QuoteMeta(SpacedName(name)) + R"( ?(?:\([^)]{0,30}\) ?)?(?:is|was|are|=|:|at|of|stands at|reads|shows|reports|equals|\|)(?: (?:currently|now|about|around|only|at|exactly))? ?\|? ?(\d+(?:\.\d+)?))", RE2::Quiet);
-      for (const auto& number : AllMatches(said, spaced)) {
-        if (!IsValue(number, value.get<double>())) AddFinding(findings, DriftClass::kEvidence, "other_value", PlaceOf(sentence), name + "=" + number);
-      }
+      if (value.is_number()) values.emplace_back(name, value.get<double>());
+    }
+  }
+  return values;
+}
+
+void CheckValues(const std::deque<StatedValue>& values, const Sentence& sentence, std::vector<Finding>& findings) {
+  std::string spaced = sentence.spoken;
+  std::replace(spaced.begin(), spaced.end(), '_', ' ');
+  for (const auto& stated : values) {
+    for (const auto& number : AllMatches(stated.said, spaced)) {
+      if (!IsValue(number, stated.value)) AddFinding(findings, DriftClass::kEvidence, "other_value", PlaceOf(sentence), stated.name + "=" + number);
     }
   }
 }
@@ -128,13 +147,14 @@ void CheckSpokenValues(const ValidationInput& input, const Sentence& sentence, s
 
 void CheckEvidence(const Answer& answer, std::vector<Finding>& findings) {
   const std::string bundle = BundleText(answer.input);
+  const auto values = StatedValues(answer.input);
   const bool is_json = ParseJson(answer.input.response).ok();  // its quotes are its syntax
   for (const auto& sentence : answer.sentences) {
     CheckIds(answer, sentence, findings);
     CheckKinds(answer, sentence, findings);
     if (!is_json) CheckQuotes(bundle, sentence, findings);
     const std::size_t before = findings.size();
-    CheckValues(answer.input, sentence, findings);
+    CheckValues(values, sentence, findings);
     if (findings.size() == before) CheckSpokenValues(answer.input, sentence, findings);
   }
 }

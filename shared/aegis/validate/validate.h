@@ -75,7 +75,7 @@ struct ValidationSummary {
   bool schema_ok = true;
   bool evidence_drift = false, authority_drift = false, tone_drift = false, completeness_drift = false;
   std::string notes;  // the rules that fired, with their counts: "tone:flattery*2"
-  std::vector<Finding> findings;
+  std::vector<Finding> findings;  // at most 50 of a class
 
   bool Has(DriftClass drift) const;
 };

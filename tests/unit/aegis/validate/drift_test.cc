@@ -90,12 +90,25 @@ TEST(DriftCorpus, IsLargeEnoughAndHalfClean) {
   }
 }
 
+// Of the phrases that the rules state. Lines held back are in other words on purpose: what is found of them stands in the guide, and what is
+// clean among them has to stay.
 TEST(DriftCorpus, PrecisionAndRecallAreAtLeast90Percent) {
   for (const auto drift : kDriftClasses) {
-    const auto figures = CountDrift(drift, All, true);
-    EXPECT_GE(figures.precision(), 0.9) << NameOf(drift);
-    EXPECT_GE(figures.recall(), 0.9) << NameOf(drift);
+    const auto all = CountDrift(drift, All, true), stated = CountDrift(drift, [](const auto& one) { return !one.held; }, false);
+    EXPECT_GE(all.precision(), 0.9) << NameOf(drift);
+    EXPECT_GE(stated.precision(), 0.9) << NameOf(drift);
+    EXPECT_GE(stated.recall(), 0.9) << NameOf(drift);
   }
+}
+
+// D-r12: without the rule that ids are looked up by, the class is blind: the corpus notices.
+TEST(DriftCorpus, OfEvidenceNeedsTheLookUpOfIds) {
+  int by_ids = 0;
+  for (const auto& one : ReadDrift(DriftClass::kEvidence)) {
+    const auto summary = Scan(one.input);
+    by_ids += one.drift && summary.notes.find("evidence:unknown_id") != std::string::npos && summary.findings.size() == 1 ? 1 : 0;
+  }
+  EXPECT_GE(by_ids, 15);
 }
 
 // What is clean for one class is marked by no other class either, but for what is planted there.
