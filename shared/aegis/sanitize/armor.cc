@@ -26,7 +26,8 @@ std::size_t EndOfBody(std::string_view text, std::size_t from) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     const auto is_body = [](char c) { return IsBase64Byte(c) || c == '\\'; };
     const auto run = std::size_t(std::find_if_not(line.begin(), line.end(), is_body) - line.begin());
-    const bool header = line.starts_with("Proc-Type:") || line.starts_with("DEK-Info:") || line.starts_with("Version:") || line.starts_with("Comment:");
+    const bool header =
+        line.starts_with("Proc-Type:") || line.starts_with("DEK-Info:") || line.starts_with("Version:") || line.starts_with("Comment:");
     if (!header && !line.empty() && run < std::min(line.size(), kShortestBody)) break;
     if (!line.empty()) end = from + (header ? line.size() : run);
     if (!header && run < line.size()) break;

@@ -1,6 +1,6 @@
 #pragma once
-// What is cut over several lines, or by its size: private keys and certificates (PEM), the values of an .env file, a log or journal beyond its
-// first lines, long base64 or hex, bytes that are no text.
+// What is cut over several lines, or by its size: private keys and certificates (PEM), the values of an .env file, a log or journal beyond
+// its first lines, long base64 or hex, bytes that are no text.
 
 #include <cstdint>
 #include <string_view>
@@ -35,7 +35,8 @@ void FindBinary(std::string_view text, Blocks& blocks);      // pieces.cc
 void FindLineRuns(std::string_view text, Blocks& blocks);    // line_runs.cc
 
 inline bool IsBase64Byte(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' || c == '=' || c == '-' || c == '_';
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' || c == '=' || c == '-' ||
+         c == '_';
 }
 // Base64 of something, or long hex: characters of several kinds, as chance mixes them.
 bool IsRandom(std::string_view piece);

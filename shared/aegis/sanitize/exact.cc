@@ -44,8 +44,8 @@ std::string PercentEncoded(std::string_view value, bool upper, bool plus, std::s
 // The digits of base64 that the value alone decides, with `before` bytes of something else before it.
 std::string InsideBase64(std::string_view value, std::size_t before) {
   const std::string whole = EncodeBase64(std::string(before, '\0') + std::string(value));
-  const std::size_t from = (before * 8 + 5) / 6;                      // the first digit without a bit of what stands before
-  const std::size_t to = (before + value.size()) * 8 / 6;             // behind the last digit without a bit of what follows
+  const std::size_t from = (before * 8 + 5) / 6;           // the first digit without a bit of what stands before
+  const std::size_t to = (before + value.size()) * 8 / 6;  // behind the last digit without a bit of what follows
   return to > from ? whole.substr(from, to - from) : std::string();
 }
 
@@ -101,15 +101,16 @@ std::vector<std::string> FormsOf(std::string_view value) {
 
 Result<ExactMatcher> ExactMatcher::Make(const std::vector<LiveSecret>& secrets) {
   if (secrets.size() > kMostLiveSecrets) {
-    return Error{Code::kInvalid, fmt::format("{} live secrets are more than the {} that one sanitiser looks for; give it those of one project",
-                                             secrets.size(), kMostLiveSecrets)};
+    return Error{Code::kInvalid,
+                 fmt::format("{} live secrets are more than the {} that one sanitiser looks for; give it those of one project",
+                             secrets.size(), kMostLiveSecrets)};
   }
   ExactMatcher matcher;
   for (std::size_t i = 0; i < secrets.size(); ++i) {
     const auto& [name, value] = secrets[i];
     if (value.size() < kShortestLiveSecret || value.size() > kLongestLiveSecret) {
-      return Error{Code::kInvalid, fmt::format("the secret {} has {} bytes; a secret that is cut by its value has {} to {}", name, value.size(),
-                                               kShortestLiveSecret, kLongestLiveSecret)};
+      return Error{Code::kInvalid, fmt::format("the secret {} has {} bytes; a secret that is cut by its value has {} to {}", name,
+                                               value.size(), kShortestLiveSecret, kLongestLiveSecret)};
     }
     for (auto& form : FormsOf(value)) {
       matcher.longest_ = std::max(matcher.longest_, form.size());

@@ -21,8 +21,8 @@ inline constexpr std::size_t kShortestLiveSecret = 6, kLongestLiveSecret = 16384
 
 class ExactMatcher {
  public:
-  // kInvalid if a secret cannot be found by its value: shorter than kShortestLiveSecret, where half of all texts would be cut, or beyond the
-  // other limits. The message has its name.
+  // kInvalid if a secret cannot be found by its value: shorter than kShortestLiveSecret, where half of all texts would be cut, or beyond
+  // the other limits. The message has its name.
   static Result<ExactMatcher> Make(const std::vector<LiveSecret>& secrets);
 
   struct Found {

@@ -1,6 +1,6 @@
 #pragma once
-// Does a text look as if it held a password, a key or a token? For doors that refuse rather than cut (external memory): all rules of rules.h,
-// those that are only likely too, what a value is called (shared/base/redact.h), and how random it looks.
+// Does a text look as if it held a password, a key or a token? For doors that refuse rather than cut (external memory): all rules of
+// rules.h, those that are only likely too, what a value is called (shared/base/redact.h), and how random it looks.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// What stands where a secret was cut: "[secret:aws-key:7f3a]". The four digits are of an HMAC over the value, so the same secret has the same
-// placeholder wherever it stands, and nobody without the key can try values out.
+// What stands where a secret was cut: "[secret:aws-key:7f3a]". The four digits are of an HMAC over the value, so the same secret has the
+// same placeholder wherever it stands, and nobody without the key can try values out.
 
 #include <string>
 #include <string_view>

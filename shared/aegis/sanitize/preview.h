@@ -1,7 +1,7 @@
 #pragma once
-// Shows a text that is still growing, as an answer that a model streams, by the same rules as a whole text (document 004; the record is made
-// of the whole text all the same). What could still become a secret is held back: the longest decision of a rule and one byte more, and
-// whatever began a value or a block that has not ended.
+// Shows a text that is still growing, as an answer that a model streams, by the same rules as a whole text (document 004; the record is
+// made of the whole text all the same). What could still become a secret is held back: the longest decision of a rule and one byte more,
+// and whatever began a value or a block that has not ended.
 
 #include <string>
 #include <string_view>

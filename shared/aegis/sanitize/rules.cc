@@ -19,7 +19,8 @@ bool GoesOn(Tail tail, char c, bool escaped) {
     case Tail::kNone: return false;
     case Tail::kWord: return IsWordByte(c);
     case Tail::kBase64: return IsWordByte(c) || c == '+' || c == '/' || c == '=' || c == '.' || c == '~' || c == '%';
-    case Tail::kBare: return static_cast<unsigned char>(c) > ' ' && std::string_view("\"'`;,&<>(){}[]\\|").find(c) == std::string_view::npos;
+    case Tail::kBare:
+      return static_cast<unsigned char>(c) > ' ' && std::string_view("\"'`;,&<>(){}[]\\|").find(c) == std::string_view::npos;
     case Tail::kDouble: return c != '\n' && c != '\r' && (c != '"' || escaped);
     case Tail::kSingle: return c != '\n' && c != '\r' && ((c != '\'' && c != '`') || escaped);
     case Tail::kEscaped: return c != '\n' && c != '\r' && c != '"' && c != '\\';
@@ -75,7 +76,8 @@ RuleSet::RuleSet(std::vector<Rule> rules) {
   Sha256Stream digest;
   digest.Add(fmt::format("rules {}\n", kVersion));
   for (Rule& rule : rules) {
-    digest.Add(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", rule.kind, rule.needles, rule.pattern, int(rule.tail), int(rule.check), int(rule.use)));
+    digest.Add(
+        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", rule.kind, rule.needles, rule.pattern, int(rule.tail), int(rule.check), int(rule.use)));
     rules_.emplace_back(std::move(rule));
   }
   digest_ = digest.Finish();

@@ -1,9 +1,10 @@
 #pragma once
-// The one table of rules by which the project finds secrets in a text: the sanitiser cuts what they find (sanitizer.h), the gate of external
-// memory refuses it (find_secret.h). A rule is a regular expression, what its value goes on with, and a condition on the value.
+// The one table of rules by which the project finds secrets in a text: the sanitiser cuts what they find (sanitizer.h), the gate of
+// external memory refuses it (find_secret.h). A rule is a regular expression, what its value goes on with, and a condition on the value.
 //
-// So that a growing text can be shown safely (preview.h), a rule stays on one line and whether it matches is decided by at most kLongestHead
-// bytes: a pattern has no `*`, `+` or `{n,}`. A value without a bound has its first characters in the pattern and the rest in `tail`.
+// So that a growing text can be shown safely (preview.h), a rule stays on one line and whether it matches is decided by at most
+// kLongestHead bytes: a pattern has no `*`, `+` or `{n,}`. A value without a bound has its first characters in the pattern and the rest in
+// `tail`.
 
 #include <re2/re2.h>
 
@@ -40,11 +41,12 @@ enum class Check : std::uint8_t {
   kPair,      // decodes from base64 to name:password
   kAssigned,  // stands where only a value does: no code, no word of a description
   kSaid,      // of a sentence: has letters and digits or signs
+  kChance,    // capitals, small letters and digits as chance mixes them
   kQuoted,    // in quotes: no blanks that make it a sentence, no name of a setting
 };
 
-// A refusal of the memory gate costs a sentence in other words, a cut in an audit record costs what was said: what is only likely is refused
-// and not cut.
+// A refusal of the memory gate costs a sentence in other words, a cut in an audit record costs what was said: what is only likely is
+// refused and not cut.
 enum class Use : std::uint8_t { kCut, kRefuse };
 
 struct Rule {

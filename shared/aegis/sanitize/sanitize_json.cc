@@ -31,7 +31,8 @@ class JsonSanitizer {
   explicit JsonSanitizer(const Sanitizer& sanitizer) : sanitizer_(sanitizer) {}
 
   Status Clean(Json& value, bool secret, int depth) {
-    if (depth > kDeepest) return Error{Code::kInvalid, fmt::format("a JSON value nested deeper than {} is not sanitised; make it flatter", kDeepest)};
+    if (depth > kDeepest)
+      return Error{Code::kInvalid, fmt::format("a JSON value nested deeper than {} is not sanitised; make it flatter", kDeepest)};
     if (value.is_object()) return CleanObject(value, secret, depth);
     if (value.is_array()) return CleanArray(value, secret, depth);
     if (value.is_string()) return CleanText(value.get_ref<std::string&>(), secret);
@@ -51,7 +52,8 @@ class JsonSanitizer {
   Status CleanText(std::string& text, bool secret) {
     bytes_ += text.size();
     if (bytes_ > kLongestText) {
-      return Error{Code::kInvalid, fmt::format("JSON with more than {} bytes of text is not sanitised; store it as content of its own", kLongestText)};
+      return Error{Code::kInvalid,
+                   fmt::format("JSON with more than {} bytes of text is not sanitised; store it as content of its own", kLongestText)};
     }
     if (secret && !IsStandIn(text) && text != kRedacted) {
       text = Replaced(text);

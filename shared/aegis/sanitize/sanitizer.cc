@@ -15,9 +15,8 @@ constexpr const char* kLiveKind = "live";
 // From left to right; of those that begin at one place the longest, then the first by rank. What reaches into a span that was taken is cut
 // behind it.
 std::vector<Sanitizer::Span> WithoutOverlaps(std::vector<Sanitizer::Span> all) {
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.begin, b.end, a.rank) < std::tuple(b.begin, a.end, b.rank);
-  });
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return std::tuple(a.begin, b.end, a.rank) < std::tuple(b.begin, a.end, b.rank); });
   std::vector<Sanitizer::Span> kept;
   for (auto& span : all) {
     if (!kept.empty()) {
@@ -109,9 +108,10 @@ std::string Sanitizer::Render(std::string_view text, const Scan& scan, std::size
 
 Result<Sanitized> Sanitizer::Sanitize(std::string_view text) const {
   if (text.size() > kLongestText) {
-    return Error{Code::kInvalid, fmt::format("a text of {} bytes is longer than the {} that are sanitised at once; give a part of it, or its "
-                                             "digest",
-                                             text.size(), kLongestText)};
+    return Error{Code::kInvalid,
+                 fmt::format("a text of {} bytes is longer than the {} that are sanitised at once; give a part of it, or its "
+                             "digest",
+                             text.size(), kLongestText)};
   }
   Sanitized done;
   const Scan scan = ScanText(text);

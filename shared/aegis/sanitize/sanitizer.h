@@ -1,12 +1,12 @@
 #pragma once
 // The one sanitiser (document 004, section 8): every sink stores, sends and shows what comes out of here. It cuts secrets by the rules
-// (rules.h), what is a file or a dump rather than a text (blocks.h), and every live secret it was given, in all its written forms (exact.h).
-// The rest of the text stays as it is, so that it can be read:
+// (rules.h), what is a file or a dump rather than a text (blocks.h), and every live secret it was given, in all its written forms
+// (exact.h). The rest of the text stays as it is, so that it can be read:
 //
 //   Connect with postgres://acl:[secret:url-password:7f3a]@db/acl
 //
-// Pure: the same rules, secrets, key and text give the same result. Sanitising twice changes nothing. Thread-safe. Time and memory grow with
-// the text's length, which is bounded; no error holds any part of a text.
+// Pure: the same rules, secrets, key and text give the same result. Sanitising twice changes nothing. Thread-safe. Time and memory grow
+// with the text's length, which is bounded; no error holds any part of a text.
 
 #include <cstdint>
 #include <string>
@@ -46,7 +46,8 @@ class Sanitizer {
   // kInvalid: longer than kLongestText. Nothing of it may be stored or shown then.
   Result<Sanitized> Sanitize(std::string_view text) const;
   // Every string in it, names of members too, as it decodes; whole values under the name of a secret ("password": ..., and
-  // {"name": "DB_PASSWORD", "value": ...}, ["--password", ...]). kInvalid as above, of all strings together, or nested deeper than JSON may be.
+  // {"name": "DB_PASSWORD", "value": ...}, ["--password", ...]). kInvalid as above, of all strings together, or nested deeper than JSON may
+  // be.
   Result<SanitizedJson> SanitizeJson(const Json& value) const;
 
   // The rule set's version and digest: every record names it (rules.h).

@@ -1,5 +1,5 @@
-// The rules of version RuleSet::kVersion. A change of what they find is a new version; every sample of tests/data/aegis/secrets.tsv must still
-// be caught then.
+// The rules of version RuleSet::kVersion. A change of what they find is a new version; every sample of tests/data/aegis/secrets.tsv must
+// still be caught then.
 #include <utility>
 
 #include "shared/aegis/sanitize/rules.h"
@@ -23,10 +23,12 @@ void AddForges(Table& t) {
 
 void AddClouds(Table& t) {
   t.push_back({"aws-key", "an AWS access key", "akia|asia|abia|acca", R"(\b(?P<v>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b)"});
-  t.push_back({"google-key", "a Google API key", "aiza|ya29.|gocspx-", R"(\b(?P<v>AIza[\w-]{30}|ya29\.[\w-]{20}|GOCSPX-[\w-]{20}))", Tail::kWord});
+  t.push_back(
+      {"google-key", "a Google API key", "aiza|ya29.|gocspx-", R"(\b(?P<v>AIza[\w-]{30}|ya29\.[\w-]{20}|GOCSPX-[\w-]{20}))", Tail::kWord});
   t.push_back({"azure-key", "an Azure key", "accountkey=|sharedaccesskey=|sig=",
                R"((?i)(?:\b(?:Account|SharedAccess)Key=|[?&]sig=)(?P<v>[\w%+/=-]{20}))", Tail::kBase64});
-  t.push_back({"signed-url", "the signature of a signed address", "-signature=", R"((?i)[?&]x-(?:amz|goog)-signature=(?P<v>[0-9a-f]{32}))", Tail::kWord});
+  t.push_back({"signed-url", "the signature of a signed address", "-signature=", R"((?i)[?&]x-(?:amz|goog)-signature=(?P<v>[0-9a-f]{32}))",
+               Tail::kWord});
   t.push_back({"alibaba-key", "an Alibaba Cloud key", "ltai", R"(\b(?P<v>LTAI[A-Za-z0-9]{12,20})\b)", Tail::kNone, Check::kMixed});
   t.push_back({"digitalocean-token", "a DigitalOcean token", "do", R"(\b(?P<v>do[opr]_v1_[0-9a-f]{64}))", Tail::kWord});
   t.push_back({"databricks-token", "a Databricks token", "dapi", R"(\b(?P<v>dapi[0-9a-f]{32}))", Tail::kWord});
@@ -46,8 +48,10 @@ void AddClouds(Table& t) {
 void AddServices(Table& t) {
   t.push_back({"slack-token", "a Slack token", "xox|xapp-", R"(\b(?P<v>xox[a-z]-[\w-]{10}|xapp-\d-[\w-]{10}))", Tail::kWord});
   t.push_back({"chat-webhook", "the address of a chat's webhook", "hooks.slack.com|/api/webhooks/",
-               R"((?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/(?P<v>\w{6,24}/[\w/-]{8}))", Tail::kBase64});
-  t.push_back({"discord-token", "a Discord token", ".", R"(\b(?P<v>[MNO][A-Za-z0-9]{23,25}\.[\w-]{6}\.[\w-]{27}))", Tail::kWord, Check::kMixed});
+               R"((?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/(?P<v>\w{6,24}/[\w/-]{8}))",
+               Tail::kBase64});
+  t.push_back(
+      {"discord-token", "a Discord token", ".", R"(\b(?P<v>[MNO][A-Za-z0-9]{23,25}\.[\w-]{6}\.[\w-]{27}))", Tail::kWord, Check::kMixed});
   t.push_back({"telegram-token", "a Telegram bot token", ":aa", R"(\b(?P<v>\d{8,10}:AA[\w-]{30}))", Tail::kWord});
   t.push_back({"stripe-key", "a Stripe key", "k_live_|k_test_", R"(\b(?P<v>[spr]k_(?:live|test)_\w{10}))", Tail::kWord});
   t.push_back({"square-token", "a Square token", "sq0", R"(\b(?P<v>sq0(?:atp|csp|idp)-[\w-]{20}))", Tail::kWord});
@@ -76,38 +80,88 @@ void AddPlaces(Table& t) {
   t.push_back({"jwt", "a JSON web token", "eyj", R"(\b(?P<v>eyJ[\w-]{8,400}\.[\w-]{8}))", Tail::kBase64, Check::kJwt});
   t.push_back({"url-password", "a password in an address or a connection string", "://",
                R"(\b[A-Za-z][\w+.-]{0,20}://[^\s:/@"'<>\x60]{0,80}:(?P<v>[^\s/"'<>\x60]{1,200})@[\w.\[%-])"});
-  t.push_back({"url-password", "a token in an address", "://", R"(\bhttps?://(?P<v>[A-Za-z0-9_-]{20,200})@[\w.\[])", Tail::kNone, Check::kMixed});
-  t.push_back({"basic-auth", "a name and password in base64", "basic", R"((?i)\bbasic[ \t]{1,4}(?P<v>[A-Za-z0-9+/]{8}))", Tail::kBase64, Check::kPair});
-  t.push_back({"basic-auth", "a name and password in base64", "auth", R"re("auth" ?: ?"(?P<v>[A-Za-z0-9+/]{8}))re", Tail::kBase64, Check::kPair});
+  t.push_back(
+      {"url-password", "a token in an address", "://", R"(\bhttps?://(?P<v>[A-Za-z0-9_-]{20,200})@[\w.\[])", Tail::kNone, Check::kMixed});
+  t.push_back({"basic-auth", "a name and password in base64", "basic", R"((?i)\bbasic[ \t]{1,4}(?P<v>[A-Za-z0-9+/]{8}))", Tail::kBase64,
+               Check::kPair});
+  t.push_back(
+      {"basic-auth", "a name and password in base64", "auth", R"re("auth" ?: ?"(?P<v>[A-Za-z0-9+/]{8}))re", Tail::kBase64, Check::kPair});
   t.push_back({"bearer-token", "a bearer token", "bearer", R"((?i)\bbearer[ \t]{1,4}(?P<v>[\w.~+/-]{12}))", Tail::kBase64, Check::kMixed});
-  t.push_back({"authorization", "the value of an Authorization header", "authorization",
-               R"((?i)\b(?:proxy-)?authorization["']?[ \t]{0,2}[:=][ \t]{0,2}["']?(?:[a-z][\w-]{1,20}[ \t]{1,2})?(?P<v>[^\s"'\x60,;(){}<>]{10}))", Tail::kBare,
-               Check::kMixed});
-  t.push_back({"cookie", "the value of a cookie", "cookie", R"((?i)\b(?:set-)?cookie["']?[ \t]{0,2}:[ \t]{0,2}["']?(?P<v>[\w.-]{1,60}=[^\s;"'=]{8}))", Tail::kDouble});
-  t.push_back({"command-password", "a password on a command line", " -p",
-               R"(\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass|docker login|podman login|helm registry login)\b[^\n]{0,120} -p ?["']?(?P<v>[^\s"'-][^\s"']{3}))", Tail::kBare, Check::kSaid});
+  t.push_back(
+      {"authorization", "the value of an Authorization header", "authorization",
+       R"((?i)\b(?:proxy-)?authorization["']?[ \t]{0,2}[:=][ \t]{0,2}["']?(?:[a-z][\w-]{1,20}[ \t]{1,2})?(?P<v>[^\s"'\x60,;(){}<>]{10}))",
+       Tail::kBare, Check::kMixed});
+  t.push_back({"cookie", "the value of a cookie", "cookie",
+               R"((?i)\b(?:set-)?cookie["']?[ \t]{0,2}:[ \t]{0,2}["']?(?P<v>[\w.-]{1,60}=[^\s;"'=]{8}))", Tail::kDouble});
+  t.push_back(
+      {"command-password", "a password on a command line", " -p",
+       R"(\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass|docker login|podman login|helm registry login)\b[^\n]{0,120} -p ?["']?(?P<v>[^\s"'-][^\s"']{3}))",
+       Tail::kBare, Check::kSaid});
   t.push_back({"command-password", "a password on a command line", "curl|wget|http",
                R"(\b(?:curl|wget|https?)\b[^\n]{0,200} (?:-u|--user|-a|--auth)[ =]["']?[^\s:"'/]{1,64}:(?P<v>[^\s"']{3}))", Tail::kBare});
-  t.push_back({"command-password", "a password on a command line", "redis-cli", R"(\bredis-cli\b[^\n]{0,120} -a ["']?(?P<v>[^\s"'-][^\s"']{3}))", Tail::kBare});
-  t.push_back({"command-password", "a password on a command line", "--pass|--api|--auth|--access|--secret|--token|--client",
-               R"((?i)--(?:password|passwd|passphrase|pass|api-?key|auth-?token|access-?token|access-?key|secret|secret-?key|client-?secret|token)[ =]["']?(?P<v>[^\s"'\x60,;(){}\[\]<>$-][^\s"'\x60,;(){}\[\]<>]{5}))", Tail::kBare, Check::kSaid});
-  t.push_back({"netrc", "a password of a .netrc file", "password", R"((?m)(?:\bmachine[ \t]{1,4}\S{1,100}[ \t]{1,4})?\blogin[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(?P<v>\S{3}))", Tail::kBare});
-  t.push_back({"netrc", "a password of a .netrc file", "password", R"((?m)^[ \t]{0,8}password[ \t]{1,4}(?P<v>\S{4}))", Tail::kBare, Check::kSaid});
+  t.push_back({"command-password", "a password on a command line", "redis-cli",
+               R"(\bredis-cli\b[^\n]{0,120} -a ["']?(?P<v>[^\s"'-][^\s"']{3}))", Tail::kBare});
+  t.push_back(
+      {"command-password", "a password on a command line", "--pass|--api|--auth|--access|--secret|--token|--client",
+       R"((?i)--(?:password|passwd|passphrase|pass|api-?key|auth-?token|access-?token|access-?key|secret|secret-?key|client-?secret|token)[ =]["']?(?P<v>[^\s"'\x60,;(){}\[\]<>$-][^\s"'\x60,;(){}\[\]<>]{5}))",
+       Tail::kBare, Check::kSaid});
+  t.push_back({"netrc", "a password of a .netrc file", "password",
+               R"((?m)(?:\bmachine[ \t]{1,4}\S{1,100}[ \t]{1,4})?\blogin[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(?P<v>\S{3}))",
+               Tail::kBare});
+  t.push_back(
+      {"netrc", "a password of a .netrc file", "password", R"((?m)^[ \t]{0,8}password[ \t]{1,4}(?P<v>\S{4}))", Tail::kBare, Check::kSaid});
   t.push_back({"pgpass", "a password of a .pgpass file", ":",
                R"((?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[A-Za-z_*][\w*-]{0,62}:[A-Za-z_*][\w*-]{0,62}:(?P<v>[^\s:"'`]{3}))", Tail::kBare});
-  t.push_back({"npmrc", "a token of an .npmrc file", ":_", R"(//[^\s:"']{1,120}:_(?:authToken|auth|password)[ \t]?=[ \t]?"?(?P<v>[^\s"']{6}))", Tail::kBase64});
-  t.push_back({"kubeconfig", "a key of a kubeconfig", "-data", R"((?:client-key|client-certificate|certificate-authority)-data["']?: ?["']?(?P<v>[A-Za-z0-9+/]{16}))", Tail::kBase64});
-  t.push_back({"password-hash", "the hash of a password", "$",
-               R"((?P<v>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{22}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,24}\$[./A-Za-z0-9]{4}|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,80}\$[./A-Za-z0-9]{4}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,4},p=\d{1,4}\$[A-Za-z0-9+/]{4,64}\$[A-Za-z0-9+/]{4})))", Tail::kBase64});
-  t.push_back({"otp-secret", "the secret of one-time codes", "otpauth://", R"((?i)otpauth://[^\s"']{1,120}secret=(?P<v>[A-Z2-7]{8}))", Tail::kWord});
+  t.push_back({"npmrc", "a token of an .npmrc file", ":_",
+               R"(//[^\s:"']{1,120}:_(?:authToken|auth|password)[ \t]?=[ \t]?"?(?P<v>[^\s"']{6}))", Tail::kBase64});
+  t.push_back({"kubeconfig", "a key of a kubeconfig", "-data",
+               R"((?:client-key|client-certificate|certificate-authority)-data["']?: ?["']?(?P<v>[A-Za-z0-9+/]{16}))", Tail::kBase64});
+  t.push_back(
+      {"password-hash", "the hash of a password", "$",
+       R"((?P<v>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{22}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,24}\$[./A-Za-z0-9]{4}|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,80}\$[./A-Za-z0-9]{4}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,4},p=\d{1,4}\$[A-Za-z0-9+/]{4,64}\$[A-Za-z0-9+/]{4})))",
+       Tail::kBase64});
+  t.push_back({"otp-secret", "the secret of one-time codes", "otpauth://", R"((?i)otpauth://[^\s"']{1,120}secret=(?P<v>[A-Z2-7]{8}))",
+               Tail::kWord});
   t.push_back({"jwk", "a private key as JSON", "kty", R"re("kty"[^\n]{0,250}"d" ?: ?"(?P<v>[\w-]{16}))re", Tail::kWord});
+}
+
+// The same where no sign stands between name and value: calls, XML, sentences.
+void AddOtherAssignments(Table& t) {
+  const char* what = "the value of a password, key or token";
+  const std::string strong = "pass ?words?|passwd|pass ?phrase|secrets?|api[_-]?key|access[_-]?key|private[_-]?key";
+  t.push_back({"password", what, "pass|secret|key", "(?i)(?P<name>[a-z0-9_.]{0,40}(?:" + strong + R"())\([ ]{0,2}["'](?P<v>[^"'\n]{4}))",
+               Tail::kDouble, Check::kSaid});
+  t.push_back({"password", what, "pw|pass",
+               R"((?i)(?:^|[\s"'{,;&?(])(?P<name>pass|pw)["']?[ \t]{0,4}(?:=>|:=|[=:])[ \t]{0,4}["']?(?P<v>[^\s"'\x60,;(){}\[\]<>]{4}))",
+               Tail::kBare, Check::kSaid});
+  t.push_back({"password", what, "pass|secret|key|token",
+               "(?i)<(?P<name>[a-z0-9_.:-]{0,40}(?:" + strong + R"(|token)[a-z0-9_.]{0,20})>(?P<v>[^\s<>&]{4}))", Tail::kBare,
+               Check::kSaid});
+  t.push_back(
+      {"password", what, "value",
+       R"((?i)\b(?:key|name)=["'](?P<name>[^"'\n]{0,40}(?:)" + strong + R"()[^"'\n]{0,20})["'][ \t]{1,4}value=["'](?P<v>[^"'\n]{3}))",
+       Tail::kDouble, Check::kQuoted});
+  t.push_back(
+      {"command-password", "a password on a command line", "sqlplus", R"(\bsqlplus\b[^\n]{0,60} [\w$#]{1,30}/(?P<v>[^\s@"']{3,64})@)"});
+  t.push_back({"password", what, "pass|secret", R"((?i)\b(?P<name>password|passwd|passphrase|secret)[ \t]{1,4}["'](?P<v>[^\s"'\n]{6}))",
+               Tail::kSingle, Check::kSaid});
+  t.push_back(
+      {"password", what, "pass|secret|key",
+       R"((?i)\b[\w.]{0,30}(?P<name>password|passphrase|passwd|secret|api ?key|access_key)[ \t]{1,4}["'\x60]?(?P<v>[^\s"'\x60,;(){}\[\]<>=]{10}))",
+       Tail::kBare, Check::kChance});
+  t.push_back(
+      {"password", what, " as ",
+       R"((?i)(?:^|[\s"'\x60])(?P<v>[^\s"'\x60]{6,64})["'\x60]? as (?:the|your|my|a|its) (?:password|passphrase|secret|token|api key)\b)",
+       Tail::kNone, Check::kSaid});
 }
 
 // What is called a secret: name, sign, value.
 void AddAssignments(Table& t) {
   const std::string word =
-      "pass ?words?|passwd|pass ?phrase|passcode|pwd|[_.-]pass|dbpass|secrets?|credentials?|api[ _.-]?key|access[ _-]?key|auth[ _-]?key|account[ _-]?key|"
-      "private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|master[ _-]?key|preshared[ _-]?key|client[ _-]?key|[_.-]psk|token|auth[_-]?tok";
+      "pass ?words?|passwd|pass ?phrase|passcode|pwd|[_.-]pass|dbpass|secrets?|credentials?|api[ _.-]?key|access[ _-]?key|auth[ "
+      "_-]?key|account[ _-]?key|"
+      "private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|master[ _-]?key|preshared[ _-]?key|client[ "
+      "_-]?key|[_.-]psk|token|auth[_-]?tok";
   const std::string name = "(?P<name>[a-z0-9_.$-]{0,40}(?:" + word + R"()[a-z0-9_.-]{0,30})\\{0,3}["'\x60]?\]?[ \t]{0,12})";
   const char* needles = "pass|pwd|secret|credential|key|token|psk";
   const std::string sign = R"((?:=>|:=|[=:])[ \t]{0,12})";
@@ -118,15 +172,20 @@ void AddAssignments(Table& t) {
   t.push_back({"password", "the value of a password, key or token", needles, R"((?i))" + name + sign + R"(['\x60](?P<v>[^'\x60\n]{3}))",
                Tail::kSingle, Check::kQuoted});
   t.push_back({"password", "the value of a password, key or token", needles,
-               R"((?i))" + name + sign + R"((?P<v>[^\s"'\x60;,&<>(){}\[\]\\:=|*][^\s"'\x60;,&<>(){}\[\]\\|]{3}))", Tail::kBare, Check::kAssigned});
-  t.push_back({"password", "the value of a password, key or token", needles,
-               R"re((?i)(?P<name>\b(?:pass ?word|passwd|pass ?phrase|passcode|pwd|(?:api|access|secret|private) key|secret|token))s?(?: (?:for|of|to) [^.:=\n]{1,40}?)? (?:is|was|are)(?: now)? ["'\x60]?(?P<v>[^\s"'\x60]{4}))re",
-               Tail::kBare, Check::kSaid});
+               R"((?i))" + name + sign + R"((?P<v>[^\s"'\x60;,&<>(){}\[\]\\:=|*][^\s"'\x60;,&<>(){}\[\]\\|]{3}))", Tail::kBare,
+               Check::kAssigned});
+  t.push_back(
+      {"password", "the value of a password, key or token", needles,
+       R"re((?i)(?P<name>\b(?:pass ?word|passwd|pass ?phrase|passcode|pwd|(?:api|access|secret|private) key|secret|token))s?(?: (?:for|of|to) [^.:=\n]{1,40}?)? (?:is|was|are)(?: now)?:? ["'\x60]?(?P<v>[^\s"'\x60]{4}))re",
+       Tail::kBare, Check::kSaid});
+  AddOtherAssignments(t);
 }
 
 // Likely enough for a refusal, not for a cut (Use::kRefuse).
 void AddLikely(Table& t) {
-  const auto add = [&](const char* what, const char* pattern) { t.push_back({"likely", what, "", pattern, Tail::kNone, Check::kNone, Use::kRefuse}); };
+  const auto add = [&](const char* what, const char* pattern) {
+    t.push_back({"likely", what, "", pattern, Tail::kNone, Check::kNone, Use::kRefuse});
+  };
   add("a private key", R"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY)");
   add("a webhook", R"(hooks\.slack\.com/services/\w{1,24}/\w)");
   add("a licence key", R"(\b[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,8}\b)");
@@ -139,7 +198,8 @@ void AddLikely(Table& t) {
   add("a password or token",
       R"((?i)\b(?:password|passwd|pwd|passphrase|token|secret|(?:api|access|secret|private) key)s? ["'\x60]?(?:[a-z_]{1,40}\d|\d{1,40}[a-z_])\w{0,60}[\w!@#$%&*+]{2,60}["'\x60]?(?:[ .,;)]|$))");
   add("an access code", R"((?i)\b(?:door|entry|alarm|access|security|unlock|safe) codes?\b[^.\n]{0,20}?(?: is|:|=) ?#?\d{4})");
-  add("a passphrase", R"((?i)\bpass ?phrase\b[^.:=\n]{0,40}?(?: is|:|=) ["']?[a-z]{1,20} [a-z]{1,20} [a-z]{1,20} [a-z]{1,20}\b[^.\n]{0,80}\d)");
+  add("a passphrase",
+      R"((?i)\bpass ?phrase\b[^.:=\n]{0,40}?(?: is|:|=) ["']?[a-z]{1,20} [a-z]{1,20} [a-z]{1,20} [a-z]{1,20}\b[^.\n]{0,80}\d)");
 }
 
 }  // namespace

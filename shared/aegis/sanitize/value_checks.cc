@@ -47,7 +47,8 @@ std::optional<std::string> Decoded(std::string_view text) {
 
 bool IsJwt(std::string_view value) {
   const auto header = Decoded(value.substr(0, value.find('.')));
-  return header && header->starts_with('{') && (header->find("\"alg\"") != std::string::npos || header->find("\"enc\"") != std::string::npos);
+  return header && header->starts_with('{') &&
+         (header->find("\"alg\"") != std::string::npos || header->find("\"enc\"") != std::string::npos);
 }
 
 bool IsPair(std::string_view value) {
@@ -62,9 +63,9 @@ bool IsUuid(std::string_view value) { return Uuid::Parse(value).has_value(); }
 // The last word of a name says that its value is about a secret and is none: password_file, token_ttl_ms, secretName.
 bool IsAboutASecret(std::string_view name) {
   static constexpr std::array<std::string_view, 44> kAbout{
-      "file",   "path",  "name",   "names",  "ref",    "refs",  "id",      "ids",    "ttl",    "url",     "uri",
-      "type",   "len",   "length", "size",   "count",  "hash",  "digest",  "policy", "env",    "field",   "header",
-      "ms",     "s",     "at",     "expiry", "bytes",  "rules", "chars",   "limit",  "limits", "kind",    "format",
+      "file",   "path",  "name",   "names",  "ref",     "refs",  "id",      "ids",    "ttl",    "url",     "uri",
+      "type",   "len",   "length", "size",   "count",   "hash",  "digest",  "policy", "env",    "field",   "header",
+      "ms",     "s",     "at",     "expiry", "bytes",   "rules", "chars",   "limit",  "limits", "kind",    "format",
       "issuer", "regex", "scheme", "source", "manager", "store", "version", "max",    "min",    "counter", "epoch"};
   while (!name.empty() && !IsAlpha(name.back()) && !IsDigit(name.back())) name.remove_suffix(1);
   std::size_t begin = name.size();
@@ -83,23 +84,37 @@ bool IsStrongName(std::string_view name) {
   return false;
 }
 
+// Capitals and small letters change as often as chance has it; in names of classes they do not.
+bool ChangesCase(std::string_view value) {
+  std::size_t changes = 0;
+  for (std::size_t i = 1; i < value.size(); ++i)
+    changes += (IsUpper(value[i - 1]) && IsLower(value[i])) || (IsLower(value[i - 1]) && IsUpper(value[i])) ? 1 : 0;
+  return value.size() >= 16 && changes * 100 >= value.size() * 32;
+}
+
+bool IsByChance(std::string_view value) {
+  return value.size() >= 10 && Any(value, IsUpper) && Any(value, IsLower) &&
+         (std::count_if(value.begin(), value.end(), IsDigit) >= 2 || (Any(value, IsDigit) && ChangesCase(value)));
+}
+
 // What stands behind a name that may be a secret's: long, mixed and as if by chance. "tokenizer" is no token.
 bool IsLikelyToken(std::string_view name, std::string_view value) {
   const std::string lower = LowerOf(name);
   const auto at = lower.find("token");
   if (at != std::string::npos && at + 5 < lower.size() && lower[at + 5] != 's' && IsLower(name[at + 5])) return false;
-  return value.size() >= 12 && IsMixed(value) && std::count_if(value.begin(), value.end(), IsDigit) >= 2 && !IsUuid(value) &&
-         BitsOfCharacter(value) >= 2.8;
+  return value.size() >= 12 && IsMixed(value) && (std::count_if(value.begin(), value.end(), IsDigit) >= 2 || ChangesCase(value)) &&
+         !IsUuid(value) && BitsOfCharacter(value) >= 2.8;
 }
 
 // A word that describes what stands there.
 bool IsDescription(std::string_view value) {
   static constexpr std::array<std::string_view, 58> kWords{
-      "string",  "text",    "bytes",    "number",   "integer",  "bool",     "boolean", "object", "array",   "null",    "none",   "nil",
-      "true",    "false",   "required", "optional", "default",  "never",    "always",  "here",   "there",   "see",     "hidden", "redacted",
-      "opaque",  "public",  "secret",   "password", "token",    "key",      "value",   "yes",    "no",      "unset",   "empty",  "missing",
-      "invalid", "valid",   "unknown",  "wrong",    "expired",  "masked",   "removed", "omitted", "file",   "env",     "prompt", "ask",
-      "auto",    "disabled", "enabled", "auth",     "undefined", "mandatory", "needed", "long", "short", "different"};
+      "string",  "text",   "bytes",     "number",    "integer",  "bool",     "boolean", "object",   "array",   "null",
+      "none",    "nil",    "true",      "false",     "required", "optional", "default", "never",    "always",  "here",
+      "there",   "see",    "hidden",    "redacted",  "opaque",   "public",   "secret",  "password", "token",   "key",
+      "value",   "yes",    "no",        "unset",     "empty",    "missing",  "invalid", "valid",    "unknown", "wrong",
+      "expired", "masked", "removed",   "omitted",   "file",     "env",      "prompt",  "ask",      "auto",    "disabled",
+      "enabled", "auth",   "undefined", "mandatory", "needed",   "long",     "short",   "different"};
   const std::string word = LowerOf(value);
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
@@ -108,7 +123,8 @@ bool IsDescription(std::string_view value) {
 bool LooksLikeCode(const Candidate& c) {
   const auto value = c.value();
   const char behind = c.end < c.text.size() ? c.text[c.end] : '\n';
-  if (behind == '(' || behind == '[' || behind == '<' || behind == '{') return true;
+  const bool closes_tag = behind == '<' && c.end + 1 < c.text.size() && c.text[c.end + 1] == '/';
+  if (behind == '(' || behind == '[' || (behind == '<' && !closes_tag) || behind == '{') return true;
   if (value.find("::") != value.npos || value.find("->") != value.npos || value.find("...") != value.npos) return true;
   if (value.starts_with('/') || value.starts_with("./") || value.starts_with("~/") || value.starts_with("../")) return true;
   if (value.starts_with("http:") || value.starts_with("https:") || value.starts_with("file:") || value.starts_with("env:")) return true;
@@ -123,7 +139,8 @@ bool IsWholeLine(const Candidate& c) {
   std::size_t begin = c.begin;
   while (begin > 0 && c.text[begin - 1] != '\n') --begin;
   const auto line = c.text.substr(begin, c.begin - begin);
-  return line.size() <= 80 && All(line, [](char d) { return IsAlpha(d) || IsDigit(d) || std::string_view("_-. \t=:\"'").find(d) != std::string_view::npos; }) &&
+  return line.size() <= 80 &&
+         All(line, [](char d) { return IsAlpha(d) || IsDigit(d) || std::string_view("_-. \t=:\"'").find(d) != std::string_view::npos; }) &&
          std::count(line.begin(), line.end(), ' ') <= 8;
 }
 
@@ -147,7 +164,7 @@ bool IsQuoted(const Candidate& c) {
   const bool strong = IsStrongName(c.name);
   const auto blanks = std::count(value.begin(), value.end(), ' ');
   if (blanks > 0) {  // a passphrase, or what is said about it
-    static constexpr std::array<std::string_view, 16> kSaying{" the ", " a ",  " an ", " of ", " is ",  " must ", " and ", " to ",
+    static constexpr std::array<std::string_view, 16> kSaying{" the ", " a ",   " an ", " of ", " is ", " must ", " and ", " to ",
                                                               " not ", " for ", " in ", " or ", " it ", " be ",   " are ", " that "};
     const std::string padded = " " + LowerOf(value) + " ";
     const bool says = Any(std::string_view(value), [](char d) { return d == '\n'; }) ||
@@ -167,9 +184,9 @@ bool IsSaid(const Candidate& c) {
   while (!value.empty() && (value.back() == '!' || value.back() == '.')) value.remove_suffix(1);
   if (value.size() < 5 || IsDescription(value) || LooksLikeCode(c) || !Any(value, IsAlpha)) return false;
   if (!c.name.empty() && IsAboutASecret(c.name)) return false;
-  return Any(value, IsDigit) || (value.size() >= 8 && Any(value, [](char d) { return IsSign(d) && d != '-' && d != '/' && d != '_' && d != '.'; }));
+  return Any(value, IsDigit) ||
+         (value.size() >= 8 && Any(value, [](char d) { return IsSign(d) && d != '-' && d != '/' && d != '_' && d != '.'; }));
 }
-
 
 }  // namespace
 
@@ -181,6 +198,7 @@ bool Holds(Check check, const Candidate& candidate) {
     case Check::kPair: return IsPair(candidate.value());
     case Check::kAssigned: return IsAssigned(candidate);
     case Check::kSaid: return IsSaid(candidate);
+    case Check::kChance: return IsByChance(candidate.value()) && !LooksLikeCode(candidate);
     case Check::kQuoted: return IsQuoted(candidate);
   }
   return false;

@@ -8,9 +8,9 @@
 namespace acl::aegis {
 
 struct Candidate {
-  std::string_view text;    // the whole
+  std::string_view text;           // the whole
   std::size_t begin = 0, end = 0;  // of the value
-  std::string_view name;    // what it is called, if the rule says
+  std::string_view name;           // what it is called, if the rule says
   std::string_view value() const { return text.substr(begin, end - begin); }
 };
 

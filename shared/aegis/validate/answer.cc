@@ -13,8 +13,18 @@ namespace {
 constexpr std::size_t kLongestSummary = 160;
 constexpr int kMostFindings = 50;  // of one class
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPlainMarks{{{"‘", "'"}, {"’", "'"}, {"“", "\""}, {"”", "\""}, {"„", "\""}, {"«", "\""},
-                                                                                     {"»", "\""}, {"–", "-"}, {"—", "-"}, {"…", "..."}, {"\u00a0", " "}, {"\u202f", " "}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPlainMarks{{{"‘", "'"},
+                                                                                     {"’", "'"},
+                                                                                     {"“", "\""},
+                                                                                     {"”", "\""},
+                                                                                     {"„", "\""},
+                                                                                     {"«", "\""},
+                                                                                     {"»", "\""},
+                                                                                     {"–", "-"},
+                                                                                     {"—", "-"},
+                                                                                     {"…", "..."},
+                                                                                     {"\u00a0", " "},
+                                                                                     {"\u202f", " "}}};
 
 std::string WithoutQuoted(std::string_view normal) {
   std::string out;
@@ -47,7 +57,10 @@ std::string NormalText(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto rest = text.substr(i);
-    const auto mark = static_cast<unsigned char>(rest.front()) < 0x80 ? kPlainMarks.end() : std::find_if(kPlainMarks.begin(), kPlainMarks.end(), [&](const auto& pair) { return rest.starts_with(pair.first); });
+    const auto mark =
+        static_cast<unsigned char>(rest.front()) < 0x80
+            ? kPlainMarks.end()
+            : std::find_if(kPlainMarks.begin(), kPlainMarks.end(), [&](const auto& pair) { return rest.starts_with(pair.first); });
     if (mark != kPlainMarks.end()) {
       i += mark->first.size();
       if (mark->second != " ") {
@@ -70,7 +83,8 @@ std::string NormalText(std::string_view text) {
 Answer::Answer(const ValidationInput& given) : input(given) {
   const std::string_view text = input.response;
   const auto add = [&](std::size_t begin, std::size_t end) {
-    while (begin < end && (text[begin] == ' ' || text[begin] == '\n' || text[begin] == '-' || text[begin] == '#' || text[begin] == '>')) ++begin;
+    while (begin < end && (text[begin] == ' ' || text[begin] == '\n' || text[begin] == '-' || text[begin] == '#' || text[begin] == '>'))
+      ++begin;
     if (begin == end) return;
     Sentence sentence{begin, std::string(text.substr(begin, end - begin)), {}, {}};
     sentence.normal = NormalText(sentence.raw);
@@ -97,7 +111,8 @@ void AddFinding(std::vector<Finding>& findings, DriftClass drift, std::string_vi
   const auto of_class = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.drift == drift; });
   if (of_class >= kMostFindings) return;  // the class is marked already
   std::string summary = fmt::format("{} {} {} {}", NameOf(drift), rule, place, what);
-  std::replace_if(summary.begin(), summary.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::replace_if(
+      summary.begin(), summary.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   std::size_t size = std::min(summary.size(), kLongestSummary);
   while (size < summary.size() && size > 0 && (static_cast<unsigned char>(summary[size]) & 0xc0) == 0x80) --size;
   summary.resize(size);
@@ -106,7 +121,9 @@ void AddFinding(std::vector<Finding>& findings, DriftClass drift, std::string_vi
 
 std::string PlaceOf(const Sentence& sentence) { return fmt::format("response@{}", sentence.begin); }
 
-bool Matches(const RE2& expression, std::string_view text) { return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression); }
+bool Matches(const RE2& expression, std::string_view text) {
+  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression);
+}
 
 std::string FirstMatch(const RE2& expression, std::string_view text) {
   re2::StringPiece found;
@@ -147,7 +164,8 @@ bool HasValueOf(const SightOf& sight, double number) {
 }
 
 std::vector<std::string> WordsOfSight(const SightOf& sight) {
-  static const std::vector<std::string> kNoTopic{"sys", "used", "free", "pct", "mb", "gb", "status", "get", "read", "count", "total", "s", "ms", "changed", "usage"};
+  static const std::vector<std::string> kNoTopic{"sys",  "used",  "free",  "pct", "mb", "gb",      "status", "get",
+                                                 "read", "count", "total", "s",   "ms", "changed", "usage"};
   std::vector<std::string> words;
   const auto add = [&](std::string_view name) {
     std::string word;

@@ -36,9 +36,9 @@ void CheckCompleteness(const Answer& answer, std::vector<Finding>& findings);
 void AddFinding(std::vector<Finding>& findings, DriftClass drift, std::string_view rule, std::string place, std::string_view what);
 std::string PlaceOf(const Sentence& sentence);
 bool Matches(const RE2& expression, std::string_view text);
-std::string FirstMatch(const RE2& expression, std::string_view text);  // empty: none
+std::string FirstMatch(const RE2& expression, std::string_view text);               // empty: none
 std::vector<std::string> AllMatches(const RE2& expression, std::string_view text);  // of its first group
-bool HasWord(std::string_view text, std::string_view word);  // both normal
+bool HasWord(std::string_view text, std::string_view word);                         // both normal
 
 // A tool's words and those of its values: "cpu", "load" for cpu_load.
 std::vector<std::string> WordsOfSight(const SightOf& sight);

@@ -16,7 +16,9 @@ bool IsAbout(const SightOf& sight, std::string_view normal) {
 
 // The system as a whole: any sight is about it.
 bool IsAboutTheSystem(std::string_view normal) {
-  static const RE2 system(R"(\b(?:system|server|host|machine|box|node|health|live data|real-?time|metrics|telemetry|sensors?|environment|status|state of|condition)\b)", RE2::Quiet);
+  static const RE2 system(
+      R"(\b(?:system|server|host|machine|box|node|health|live data|real-?time|metrics|telemetry|sensors?|environment|status|state of|condition)\b)",
+      RE2::Quiet);
   return Matches(system, normal);
 }
 
@@ -49,12 +51,17 @@ bool GivesValues(const SightOf& sight, std::string_view normal) {
     if (value.is_boolean() && IsAbout(sight, normal)) return true;
   }
   const auto numbers = AllMatches(number, normal);
-  return std::any_of(numbers.begin(), numbers.end(), [&](const std::string& written) { return HasValueOf(sight, std::strtod(written.c_str(), nullptr)); });
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [&](const std::string& written) { return HasValueOf(sight, std::strtod(written.c_str(), nullptr)); });
 }
 
 bool AsksForValues(std::string_view user) {
-  static const RE2 asks(R"(\b(?:how (?:much|many|full|high|busy|loaded|is|are|healthy|hot|does|do)|what(?:'s| is| are)|current|currently|status|check|show|report|give me|tell me|is there|do we have|right now|are we|is the|are the)\b)", RE2::Quiet);
-  static const RE2 explains(R"(\b(?:why|what does|mean|means|explain|should i|how do i|how would|how can i|difference|define|meaning|purpose|what is a\b|who)\b)", RE2::Quiet);
+  static const RE2 asks(
+      R"(\b(?:how (?:much|many|full|high|busy|loaded|is|are|healthy|hot|does|do)|what(?:'s| is| are)|current|currently|status|check|show|report|give me|tell me|is there|do we have|right now|are we|is the|are the)\b)",
+      RE2::Quiet);
+  static const RE2 explains(
+      R"(\b(?:why|what does|mean|means|explain|should i|how do i|how would|how can i|difference|define|meaning|purpose|what is a\b|who)\b)",
+      RE2::Quiet);
   return Matches(asks, user) && !Matches(explains, user);
 }
 
@@ -71,7 +78,8 @@ void CheckRefusals(const Answer& answer, const std::string& user, const std::str
     for (const auto& sight : answer.input.sight) {
       if (!sight.available || !HasValues(sight)) continue;
       if (IsUnknownOf(sight, sentence.normal) || GivesValues(sight, response)) continue;
-      const bool named = IsAbout(sight, sentence.normal) || (IsAboutTheSystem(sentence.normal) && (IsAbout(sight, user) || IsAboutTheSystem(user)));
+      const bool named =
+          IsAbout(sight, sentence.normal) || (IsAboutTheSystem(sentence.normal) && (IsAbout(sight, user) || IsAboutTheSystem(user)));
       const bool asked = AsksForValues(user) && IsAbout(sight, user) && !IsUnknownOf(sight, user);
       if (!named && !asked) continue;
       AddFinding(findings, DriftClass::kCompleteness, "refused_sight", PlaceOf(sentence), sight.tool);
@@ -91,7 +99,10 @@ void CheckObservations(const Answer& answer, std::vector<Finding>& findings) {
       if (sight.available && HasValues(sight)) continue;
       SightOf topics = sight;  // without values its name alone tells what it is about
       const bool about = IsAbout(topics, sentence.normal) || HasWord(sentence.normal, NormalText(sight.tool)) ||
-                         (sight.tool == "sys_health" && (HasWord(sentence.normal, "cpu") || HasWord(sentence.normal, "processor") || HasWord(sentence.normal, "memory") || HasWord(sentence.normal, "load") || HasWord(sentence.normal, "ram") || HasWord(sentence.normal, "disk") || (IsAboutTheSystem(sentence.normal) && (observes || states))));
+                         (sight.tool == "sys_health" &&
+                          (HasWord(sentence.normal, "cpu") || HasWord(sentence.normal, "processor") || HasWord(sentence.normal, "memory") ||
+                           HasWord(sentence.normal, "load") || HasWord(sentence.normal, "ram") || HasWord(sentence.normal, "disk") ||
+                           (IsAboutTheSystem(sentence.normal) && (observes || states))));
       if (!about) continue;
       AddFinding(findings, DriftClass::kCompleteness, "observed_without_values", PlaceOf(sentence), sight.tool);
       break;
@@ -107,14 +118,17 @@ void CheckCompleteness(const Answer& answer, std::vector<Finding>& findings) {
   CheckObservations(answer, findings);
   if (!input.sight_allowed) return;
   for (const auto& sight : input.sight) {
-    if (sight.available && !HasValues(sight)) AddFinding(findings, DriftClass::kCompleteness, "sight_without_values", "bundle/sight", sight.tool);
+    if (sight.available && !HasValues(sight))
+      AddFinding(findings, DriftClass::kCompleteness, "sight_without_values", "bundle/sight", sight.tool);
   }
   const std::size_t before = findings.size();
   CheckRefusals(answer, user, response, findings);
   if (findings.size() > before) return;
   for (const auto& sight : input.sight) {
     if (!sight.available || !HasValues(sight) || !AsksForValues(user) || !IsAbout(sight, user) || IsUnknownOf(sight, user)) continue;
-    const auto given = [&](const SightOf& other) { return other.available && HasValues(other) && IsAbout(other, user) && GivesValues(other, response); };
+    const auto given = [&](const SightOf& other) {
+      return other.available && HasValues(other) && IsAbout(other, user) && GivesValues(other, response);
+    };
     if (std::any_of(input.sight.begin(), input.sight.end(), given)) break;
     AddFinding(findings, DriftClass::kCompleteness, "no_values", "response@0", sight.tool);
     break;

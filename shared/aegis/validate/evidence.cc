@@ -31,11 +31,14 @@ void CheckIds(const Answer& answer, const Sentence& sentence, std::vector<Findin
 
 // "the ledger says": of a kind of source that the bundle has none of.
 void CheckKinds(const Answer& answer, const Sentence& sentence, std::vector<Finding>& findings) {
-  static const RE2 told(R"(\b(?:according to|per|based on|as recorded in|recorded in|stored in) (?:the|our|your) (?:[a-z]+ )?(ledger|driftwatch|drift log)\b|\b(?:entry|entries|fact|facts|note|record|line|item) (?:in|of|from) (?:the|our|your) (?:ledger|driftwatch)\b|\bfrom (?:the|our|your) (?:[a-z]+ )?(?:ledger|driftwatch)(?: (?:i|we|it|one|that)\b|,|\.)|(?:\b(?:the|our|your) (?:[a-z]+ )?|^)(?:ledger|driftwatch) (?:says|shows|records|states|confirms|notes|lists|contains|proves)\b)", RE2::Quiet);
+  static const RE2 told(
+      R"(\b(?:according to|per|based on|as recorded in|recorded in|stored in) (?:the|our|your) (?:[a-z]+ )?(ledger|driftwatch|drift log)\b|\b(?:entry|entries|fact|facts|note|record|line|item) (?:in|of|from) (?:the|our|your) (?:ledger|driftwatch)\b|\bfrom (?:the|our|your) (?:[a-z]+ )?(?:ledger|driftwatch)(?: (?:i|we|it|one|that)\b|,|\.)|(?:\b(?:the|our|your) (?:[a-z]+ )?|^)(?:ledger|driftwatch) (?:says|shows|records|states|confirms|notes|lists|contains|proves)\b)",
+      RE2::Quiet);
   const std::string found = FirstMatch(told, sentence.spoken);
   if (found.empty()) return;
   const std::string kind = found.find("ledger") != std::string::npos ? "ledger:" : "driftwatch:";
-  const bool has = std::any_of(answer.input.sources.begin(), answer.input.sources.end(), [&](const SourceText& source) { return source.id.starts_with(kind); });
+  const bool has = std::any_of(answer.input.sources.begin(), answer.input.sources.end(),
+                               [&](const SourceText& source) { return source.id.starts_with(kind); });
   if (!has) AddFinding(findings, DriftClass::kEvidence, "no_such_source", PlaceOf(sentence), kind);
 }
 
@@ -48,7 +51,9 @@ std::string BundleText(const ValidationInput& input) {
 
 // A quotation of some length stands in the bundle. What the answer proposes to write is none.
 void CheckQuotes(const std::string& bundle, const Sentence& sentence, std::vector<Finding>& findings) {
-  static const RE2 proposes(R"((?:\b(?:say|write|type|answer|enter|reply|reply with|ask|ask for|add|use|such as|like|for example|e\.g\.|called|named|titled|something like|wording like|phrase like|prompt|try)(?: (?:it|them|this|the operator))?[ :,]*|(?:^|\b(?:please|to|could|can|may|might|should|then) )(?:say|write|type|ask|enter|reply)[^"]{0,30}[:,] ?)$)", RE2::Quiet);
+  static const RE2 proposes(
+      R"((?:\b(?:say|write|type|answer|enter|reply|reply with|ask|ask for|add|use|such as|like|for example|e\.g\.|called|named|titled|something like|wording like|phrase like|prompt|try)(?: (?:it|them|this|the operator))?[ :,]*|(?:^|\b(?:please|to|could|can|may|might|should|then) )(?:say|write|type|ask|enter|reply)[^"]{0,30}[:,] ?)$)",
+      RE2::Quiet);
   const std::string& text = sentence.normal;
   for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos;) {
     const auto end = text.find('"', at + 1);
@@ -82,9 +87,10 @@ struct StatedValue {
   StatedValue(std::string called, double number)
       : name(std::move(called)),
         value(number),
-        said("\\b" + RE2::QuoteMeta(SpacedName(name)) +
-                 R"( ?(?:\([^)]{0,30}\) ?)?(?:is|was|are|=|:|at|of|stands at|reads|shows|reports|equals|\|)(?: (?:currently|now|about|around|only|at|exactly))? ?\|? ?(\d+(?:\.\d+)?))",
-             RE2::Quiet) {}
+        said(
+            "\\b" + RE2::QuoteMeta(SpacedName(name)) +
+                R"( ?(?:\([^)]{0,30}\) ?)?(?:is|was|are|=|:|at|of|stands at|reads|shows|reports|equals|\|)(?: (?:currently|now|about|around|only|at|exactly))? ?\|? ?(\d+(?:\.\d+)?))",
+            RE2::Quiet) {}
   std::string name;
   double value;
   RE2 said;
@@ -106,7 +112,8 @@ void CheckValues(const std::deque<StatedValue>& values, const Sentence& sentence
   std::replace(spaced.begin(), spaced.end(), '_', ' ');
   for (const auto& stated : values) {
     for (const auto& number : AllMatches(stated.said, spaced)) {
-      if (!IsValue(number, stated.value)) AddFinding(findings, DriftClass::kEvidence, "other_value", PlaceOf(sentence), stated.name + "=" + number);
+      if (!IsValue(number, stated.value))
+        AddFinding(findings, DriftClass::kEvidence, "other_value", PlaceOf(sentence), stated.name + "=" + number);
     }
   }
 }
@@ -129,7 +136,9 @@ std::vector<std::string> Clauses(const std::string& spoken) {
 // A number with a unit beside the topic of a value, as people speak of it: "12 % of the disk is free" where 71 are.
 void CheckSpokenValues(const ValidationInput& input, const Sentence& sentence, std::vector<Finding>& findings) {
   static const RE2 number(R"((\d+\.\d+|\d+(?: ?(?:%|percent|mb|gb|mib|gib)(?:[^a-z]|$)))(?:[^.\d]|\.?$))", RE2::Quiet);
-  static const RE2 rule(R"(\b(?:below|above|under|over|more than|less than|should|must|limit|threshold|keep|at least|at most|if|when|would|could|may|might|total|size|usually|typically|rule|until|unless|every|another|extra)\b)", RE2::Quiet);
+  static const RE2 rule(
+      R"(\b(?:below|above|under|over|more than|less than|should|must|limit|threshold|keep|at least|at most|if|when|would|could|may|might|total|size|usually|typically|rule|until|unless|every|another|extra)\b)",
+      RE2::Quiet);
   for (const auto& clause : Clauses(sentence.spoken)) {
     const auto written = AllMatches(number, clause);
     if (written.size() != 1 || Matches(rule, clause)) continue;

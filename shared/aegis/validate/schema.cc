@@ -14,7 +14,8 @@ bool IsOfType(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();
   if (type == "null") return value.is_null();
-  if (type == "integer") return value.is_number_integer() || (value.is_number_float() && value.get<double>() == double(std::int64_t(value.get<double>())));
+  if (type == "integer")
+    return value.is_number_integer() || (value.is_number_float() && value.get<double>() == double(std::int64_t(value.get<double>())));
   return type == "number" && value.is_number();
 }
 
@@ -25,7 +26,8 @@ class SchemaCheck {
   void Check(const Json& schema, const Json& value, const std::string& place) {
     if (!schema.is_object()) return;
     if (const auto type = schema.find("type"); type != schema.end() && !AnyType(*type, value)) return Wrong("json_type", place);
-    if (const auto known = schema.find("enum"); known != schema.end() && std::find(known->begin(), known->end(), value) == known->end()) Wrong("json_enum", place);
+    if (const auto known = schema.find("enum"); known != schema.end() && std::find(known->begin(), known->end(), value) == known->end())
+      Wrong("json_enum", place);
     if (const auto only = schema.find("const"); only != schema.end() && *only != value) Wrong("json_enum", place);
     CheckBounds(schema, value, place);
     if (value.is_object()) CheckMembers(schema, value, place);
@@ -38,11 +40,14 @@ class SchemaCheck {
  private:
   static bool AnyType(const Json& type, const Json& value) {
     if (type.is_string()) return IsOfType(value, type.get<std::string>());
-    return !type.is_array() || std::any_of(type.begin(), type.end(), [&](const Json& one) { return one.is_string() && IsOfType(value, one.get<std::string>()); });
+    return !type.is_array() || std::any_of(type.begin(), type.end(),
+                                           [&](const Json& one) { return one.is_string() && IsOfType(value, one.get<std::string>()); });
   }
 
   void CheckBounds(const Json& schema, const Json& value, const std::string& place) {
-    const auto bound = [&](const char* name) { return schema.contains(name) && schema[name].is_number() ? std::optional(schema[name].get<double>()) : std::nullopt; };
+    const auto bound = [&](const char* name) {
+      return schema.contains(name) && schema[name].is_number() ? std::optional(schema[name].get<double>()) : std::nullopt;
+    };
     const auto between = [&](double number, const char* least, const char* most) {
       const auto low = bound(least), high = bound(most);
       if ((low && number < *low) || (high && number > *high)) Wrong("json_bound", place);

@@ -47,8 +47,9 @@ ValidationSummary Scan(const ValidationInput& input) {
 }
 
 Json SummaryJson(const ValidationSummary& summary) {
-  return Json{{"schema_ok", summary.schema_ok},           {"evidence_drift", summary.evidence_drift}, {"authority_drift", summary.authority_drift},
-              {"tone_drift", summary.tone_drift},         {"completeness_drift", summary.completeness_drift}, {"notes", summary.notes}};
+  return Json{
+      {"schema_ok", summary.schema_ok},   {"evidence_drift", summary.evidence_drift},         {"authority_drift", summary.authority_drift},
+      {"tone_drift", summary.tone_drift}, {"completeness_drift", summary.completeness_drift}, {"notes", summary.notes}};
 }
 
 }  // namespace acl::aegis

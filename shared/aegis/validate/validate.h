@@ -1,6 +1,6 @@
 #pragma once
-// The validator between a model's answer and the record (document 004, section 9). Deterministic: rules over words, ids and values, no model
-// judges. It marks, and decides nothing: whether a class of drift blocks an answer is the kernel's word.
+// The validator between a model's answer and the record (document 004, section 9). Deterministic: rules over words, ids and values, no
+// model judges. It marks, and decides nothing: whether a class of drift blocks an answer is the kernel's word.
 //
 //   schema        the JSON that was demanded does not parse or does not fit; a demanded tool call was not made
 //   evidence      an id that is not in this bundle; a quotation or a value that is not in it
@@ -39,8 +39,8 @@ struct SightOf {
 
 struct DeclaredTool {
   std::string name;
-  bool observes = true;   // false: it changes something
-  bool allowed = false;   // under this tier
+  bool observes = true;            // false: it changes something
+  bool allowed = false;            // under this tier
   std::vector<std::string> verbs;  // what it does, as people say it: "restart"
 };
 
@@ -74,14 +74,14 @@ struct Finding {
 struct ValidationSummary {
   bool schema_ok = true;
   bool evidence_drift = false, authority_drift = false, tone_drift = false, completeness_drift = false;
-  std::string notes;  // the rules that fired, with their counts: "tone:flattery*2"
+  std::string notes;              // the rules that fired, with their counts: "tone:flattery*2"
   std::vector<Finding> findings;  // at most 50 of a class
 
   bool Has(DriftClass drift) const;
 };
 
-// Linear in the answer's and the bundle's length. The findings quote ids, names and numbers of the answer, never sentences; sanitise them like
-// any text before they are stored.
+// Linear in the answer's and the bundle's length. The findings quote ids, names and numbers of the answer, never sentences; sanitise them
+// like any text before they are stored.
 ValidationSummary Scan(const ValidationInput& input);
 
 // The six fields of document 004, 9.1, as they are stored in llm_exchange.validator_summary.

@@ -32,7 +32,9 @@ Found CountPlanted(const std::vector<test::Planted>& all, const std::function<bo
       ++found.planted;
       const bool survives = test::Survives(planted.kind, value, done->text);
       found.cut += survives ? 0 : 1;
-      if (survives && tell) std::printf("survives (%s, %s): %s\n  %s\n", planted.held ? "held" : "tuned", planted.kind.c_str(), planted.text.c_str(), done->text.c_str());
+      if (survives && tell)
+        std::printf("survives (%s, %s): %s\n  %s\n", planted.held ? "held" : "tuned", planted.kind.c_str(), planted.text.c_str(),
+                    done->text.c_str());
     }
   }
   return found;
@@ -47,7 +49,8 @@ void LookAtText(const std::string& text, const std::string& where, Clean& clean)
   const auto scan = test::PlainSanitizer().ScanText(text);
   for (const auto& span : scan.spans) {
     ++clean.hits;
-    std::printf("false hit in %s: %s: %s\n", where.c_str(), span.kind, text.substr(span.begin, std::min<std::size_t>(span.end - span.begin, 80)).c_str());
+    std::printf("false hit in %s: %s: %s\n", where.c_str(), span.kind,
+                text.substr(span.begin, std::min<std::size_t>(span.end - span.begin, 80)).c_str());
   }
 }
 
@@ -85,8 +88,9 @@ Clean Sum(const std::vector<Clean>& all) {
 const std::vector<std::pair<std::string, Clean>>& CleanParts() {
   static const auto* parts = new std::vector<std::pair<std::string, Clean>>{
       {"pages (docs)", LookAtFiles("docs", {".md"})},
-      {"sources of the product", Sum({LookAtFiles("shared", {".cc", ".h"}), LookAtFiles("coordinator", {".cc", ".h"}),
-                                      LookAtFiles("worker", {".cc", ".h"}), LookAtFiles("cli", {".cc", ".h"}), LookAtFiles("chaos", {".cc", ".h"})})},
+      {"sources of the product",
+       Sum({LookAtFiles("shared", {".cc", ".h"}), LookAtFiles("coordinator", {".cc", ".h"}), LookAtFiles("worker", {".cc", ".h"}),
+            LookAtFiles("cli", {".cc", ".h"}), LookAtFiles("chaos", {".cc", ".h"})})},
       {"journals", LookAtLines("tests/data/journals/2026-11-24.jsonl")},
       {"prose, digests, ids, images, styles and scripts", LookAtLines("tests/data/aegis/clean.txt")},
   };
@@ -96,7 +100,8 @@ const std::vector<std::pair<std::string, Clean>>& CleanParts() {
 TEST(SanitizeCorpus, AlmostEveryPlantedSecretIsCut) {
   const auto all = test::ReadPlanted();
   ASSERT_GE(all.size(), 400u);
-  const Found found = CountPlanted(all, [](const auto&) { return true; }, true);
+  const Found found = CountPlanted(
+      all, [](const auto&) { return true; }, true);
   EXPECT_GE(found.recall(), 0.99);
 }
 

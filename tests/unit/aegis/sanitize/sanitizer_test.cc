@@ -132,7 +132,8 @@ TEST(Sanitizer, ErrorsHoldNoPartOfATextOrSecret) {
 // A text made to cost much costs no more than its length: each of these would take minutes if its work grew with the square of it.
 TEST(Sanitizer, HostileTextsEnd) {
   const std::size_t size = 1u << 20;
-  for (const std::string piece : {"password=", "\"password\": \"", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "A", "\xff", "[secret:", "KEY=1\n", "2026-11-02T10:15:00Z x\n"}) {
+  for (const std::string piece : {"password=", "\"password\": \"", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "A", "\xff",
+                                  "[secret:", "KEY=1\n", "2026-11-02T10:15:00Z x\n"}) {
     std::string text;
     while (text.size() < size) text += piece;
     EXPECT_TRUE(test::PlainSanitizer().Sanitize(text)) << piece;

@@ -14,7 +14,8 @@ namespace acl::aegis {
 namespace {
 
 const std::string kDriftFolder = ACL_SOURCE_DIR "/tests/data/aegis/drift/";
-constexpr DriftClass kDriftClasses[] = {DriftClass::kSchema, DriftClass::kEvidence, DriftClass::kAuthority, DriftClass::kTone, DriftClass::kCompleteness};
+constexpr DriftClass kDriftClasses[] = {DriftClass::kSchema, DriftClass::kEvidence, DriftClass::kAuthority, DriftClass::kTone,
+                                        DriftClass::kCompleteness};
 
 std::vector<std::string> TextsOf(const Json& situation, const char* member) {
   return situation.contains(member) ? situation[member].get<std::vector<std::string>>() : std::vector<std::string>();
@@ -24,7 +25,8 @@ ValidationInput InputOf(const Json& situation) {
   ValidationInput input;
   for (const auto& one : situation["sources"]) input.sources.push_back({one["id"], one["text"], one.value("trusted", true)});
   for (const auto& one : situation["sight"]) {
-    input.sight.push_back({one["tool"], one["available"], one.value("values", Json::object()), one.value("reason", ""), TextsOf(one, "unknowns")});
+    input.sight.push_back(
+        {one["tool"], one["available"], one.value("values", Json::object()), one.value("reason", ""), TextsOf(one, "unknowns")});
   }
   for (const auto& one : situation["tools"]) input.tools.push_back({one["name"], one["observes"], one["allowed"], TextsOf(one, "verbs")});
   input.done_verbs = TextsOf(situation, "done_verbs");
@@ -72,8 +74,8 @@ DriftFigures CountDrift(DriftClass drift, const std::function<bool(const Labelle
     const bool marked = summary.Has(drift);
     ++(one.drift ? (marked ? figures.found : figures.missed) : (marked ? figures.wronged : figures.kept));
     if (tell && marked != one.drift) {
-      std::printf("%s %s (%s): %s\n  %s\n", marked ? "wrongly marked" : "missed", std::string(NameOf(drift)).c_str(), one.held ? "held" : "tuned",
-                  one.input.response.c_str(), summary.notes.c_str());
+      std::printf("%s %s (%s): %s\n  %s\n", marked ? "wrongly marked" : "missed", std::string(NameOf(drift)).c_str(),
+                  one.held ? "held" : "tuned", one.input.response.c_str(), summary.notes.c_str());
     }
   }
   return figures;
@@ -90,11 +92,12 @@ TEST(DriftCorpus, IsLargeEnoughAndHalfClean) {
   }
 }
 
-// Of the phrases that the rules state. Lines held back are in other words on purpose: what is found of them stands in the guide, and what is
-// clean among them has to stay.
+// Of the phrases that the rules state. Lines held back are in other words on purpose: what is found of them stands in the guide, and what
+// is clean among them has to stay.
 TEST(DriftCorpus, PrecisionAndRecallAreAtLeast90Percent) {
   for (const auto drift : kDriftClasses) {
-    const auto all = CountDrift(drift, All, true), stated = CountDrift(drift, [](const auto& one) { return !one.held; }, false);
+    const auto all = CountDrift(drift, All, true), stated = CountDrift(
+                                                       drift, [](const auto&one) { return !one.held; }, false);
     EXPECT_GE(all.precision(), 0.9) << NameOf(drift);
     EXPECT_GE(stated.precision(), 0.9) << NameOf(drift);
     EXPECT_GE(stated.recall(), 0.9) << NameOf(drift);
@@ -121,21 +124,26 @@ int FalseHitsElsewhere(DriftClass drift, int* looked_at) {
       ++*looked_at;
       const auto summary = Scan(one.input);
       hits += summary.Has(drift) ? 1 : 0;
-      if (summary.Has(drift)) std::printf("%s marks a clean answer of %s: %s\n  %s\n", std::string(NameOf(drift)).c_str(), std::string(NameOf(other)).c_str(), one.input.response.c_str(), summary.notes.c_str());
+      if (summary.Has(drift))
+        std::printf("%s marks a clean answer of %s: %s\n  %s\n", std::string(NameOf(drift)).c_str(), std::string(NameOf(other)).c_str(),
+                    one.input.response.c_str(), summary.notes.c_str());
     }
   }
   return hits;
 }
 
 TEST(DriftCorpus, TheGuideSaysTheFigures) {
-  std::string rows = "| class | drifted found | clean kept | precision | recall | of lines held back: found, kept | clean answers of other classes marked |\n|---|---|---|---|---|---|---|\n";
+  std::string rows =
+      "| class | drifted found | clean kept | precision | recall | of lines held back: found, kept | clean answers of other classes marked "
+      "|\n|---|---|---|---|---|---|---|\n";
   for (const auto drift : kDriftClasses) {
-    const auto all = CountDrift(drift, All, false), held = CountDrift(drift, [](const auto& one) { return one.held; }, false);
+    const auto all = CountDrift(drift, All, false), held = CountDrift(
+                                                        drift, [](const auto&one) { return one.held; }, false);
     int looked_at = 0;
     const int hits = FalseHitsElsewhere(drift, &looked_at);
-    rows += fmt::format("| {} | {} of {} | {} of {} | {:.3f} | {:.3f} | {} of {}, {} of {} | {} of {} |\n", NameOf(drift), all.found, all.found + all.missed,
-                        all.kept, all.kept + all.wronged, all.precision(), all.recall(), held.found, held.found + held.missed, held.kept,
-                        held.kept + held.wronged, hits, looked_at);
+    rows += fmt::format("| {} | {} of {} | {} of {} | {:.3f} | {:.3f} | {} of {}, {} of {} | {} of {} |\n", NameOf(drift), all.found,
+                        all.found + all.missed, all.kept, all.kept + all.wronged, all.precision(), all.recall(), held.found,
+                        held.found + held.missed, held.kept, held.kept + held.wronged, hits, looked_at);
   }
   test::CheckGeneratedPart("drift figures", rows);
 }

@@ -16,8 +16,9 @@ ValidationInput Answered(const std::string& response) {
 TEST(Validate, ACleanAnswerHasNoFinding) {
   const auto summary = Scan(Answered("Unknown domains need verification (ledger:000183)."));
   EXPECT_TRUE(summary.findings.empty()) << summary.notes;
-  EXPECT_EQ(SummaryJson(summary).dump(),
-            R"({"schema_ok":true,"evidence_drift":false,"authority_drift":false,"tone_drift":false,"completeness_drift":false,"notes":""})");
+  EXPECT_EQ(
+      SummaryJson(summary).dump(),
+      R"({"schema_ok":true,"evidence_drift":false,"authority_drift":false,"tone_drift":false,"completeness_drift":false,"notes":""})");
 }
 
 TEST(Validate, AFindingSaysClassRuleAndPlace) {
@@ -30,9 +31,7 @@ TEST(Validate, AFindingSaysClassRuleAndPlace) {
   EXPECT_EQ(summary.notes, "evidence:unknown_id tone:flattery");
 }
 
-TEST(Validate, NotesCountWhatFiredTwice) {
-  EXPECT_EQ(Scan(Answered("ledger:1 and ledger:2")).notes, "evidence:unknown_id*2");
-}
+TEST(Validate, NotesCountWhatFiredTwice) { EXPECT_EQ(Scan(Answered("ledger:1 and ledger:2")).notes, "evidence:unknown_id*2"); }
 
 TEST(Validate, CodeBlocksAndQuotationsAreNoClaims) {
   EXPECT_TRUE(Scan(Answered("Run this:\n```\nI have restarted it\n```\nand nothing else.")).findings.empty());
@@ -78,7 +77,8 @@ TEST(Validate, AnObedientAnswerIsMarked) {
 }
 
 TEST(Validate, SummariesAreShortAndOnOneLine) {
-  const auto summary = Scan(Answered("See ledger:" + std::string(90, '7') + "\n\"a quotation\nthat nobody " + std::string(400, 'x') + " said\""));
+  const auto summary =
+      Scan(Answered("See ledger:" + std::string(90, '7') + "\n\"a quotation\nthat nobody " + std::string(400, 'x') + " said\""));
   ASSERT_FALSE(summary.findings.empty());
   for (const auto& finding : summary.findings) {
     EXPECT_LE(finding.summary.size(), 160u);
