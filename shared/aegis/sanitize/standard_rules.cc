@@ -14,7 +14,8 @@ void AddForges(Table& t) {
   t.push_back({"github-token", "a GitHub token", "gh|github_pat_", R"(\b(?P<v>gh[opsur]_[A-Za-z0-9]{16}|github_pat_\w{16}))", Tail::kWord});
   t.push_back({"gitlab-token", "a GitLab token", "gl", R"(\b(?P<v>gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[\w-]{16}))", Tail::kWord});
   t.push_back({"package-token", "a token of a package registry", "npm_|pypi-|hf_|rubygems_|dckr_pat_|dckr_oat_",
-               R"(\b(?P<v>npm_\w{20}|pypi-[\w-]{16}|hf_\w{20}|rubygems_[0-9a-f]{32}|dckr_(?:pat|oat)_[\w-]{16}))", Tail::kWord});
+               R"(\b(?P<v>npm_\w{20}|pypi-[\w-]{16}|hf_\w{20}|rubygems_[0-9a-f]{32}|dckr_(?:pat|oat)_[\w-]{16}))", Tail::kWord,
+               Check::kMixed});
   t.push_back({"atlassian-token", "an Atlassian token", "atatt3|atctt3", R"(\b(?P<v>AT[AC]TT3[\w-]{20}))", Tail::kBase64});
   t.push_back({"sourcegraph-token", "a Sourcegraph token", "sgp_", R"(\b(?P<v>sgp_(?:[0-9a-f]{16}_)?[0-9a-f]{32}))", Tail::kWord});
   t.push_back({"linear-key", "a Linear key", "lin_", R"(\b(?P<v>lin_(?:api|oauth)_\w{20}))", Tail::kWord});
@@ -130,7 +131,7 @@ void AddOtherAssignments(Table& t) {
   const char* what = "the value of a password, key or token";
   const std::string strong = "pass ?words?|passwd|pass ?phrase|secrets?|api[_-]?key|access[_-]?key|private[_-]?key";
   t.push_back({"password", what, "pass|secret|key", "(?i)(?P<name>[a-z0-9_.]{0,40}(?:" + strong + R"())\([ ]{0,2}["'](?P<v>[^"'\n]{4}))",
-               Tail::kDouble, Check::kSaid});
+               Tail::kBare, Check::kSaid});
   t.push_back({"password", what, "pw|pass",
                R"((?i)(?:^|[\s"'{,;&?(])(?P<name>pass|pw)["']?[ \t]{0,4}(?:=>|:=|[=:])[ \t]{0,4}["']?(?P<v>[^\s"'\x60,;(){}\[\]<>]{4}))",
                Tail::kBare, Check::kSaid});
@@ -140,7 +141,7 @@ void AddOtherAssignments(Table& t) {
   t.push_back(
       {"password", what, "value",
        R"((?i)\b(?:key|name)=["'](?P<name>[^"'\n]{0,40}(?:)" + strong + R"()[^"'\n]{0,20})["'][ \t]{1,4}value=["'](?P<v>[^"'\n]{3}))",
-       Tail::kDouble, Check::kQuoted});
+       Tail::kBare, Check::kQuoted});
   t.push_back(
       {"command-password", "a password on a command line", "sqlplus", R"(\bsqlplus\b[^\n]{0,60} [\w$#]{1,30}/(?P<v>[^\s@"']{3,64})@)"});
   t.push_back({"password", what, "pass|secret", R"((?i)\b(?P<name>password|passwd|passphrase|secret)[ \t]{1,4}["'](?P<v>[^\s"'\n]{6}))",

@@ -62,11 +62,12 @@ bool IsUuid(std::string_view value) { return Uuid::Parse(value).has_value(); }
 
 // The last word of a name says that its value is about a secret and is none: password_file, token_ttl_ms, secretName.
 bool IsAboutASecret(std::string_view name) {
-  static constexpr std::array<std::string_view, 44> kAbout{
-      "file",   "path",  "name",   "names",  "ref",     "refs",  "id",      "ids",    "ttl",    "url",     "uri",
-      "type",   "len",   "length", "size",   "count",   "hash",  "digest",  "policy", "env",    "field",   "header",
-      "ms",     "s",     "at",     "expiry", "bytes",   "rules", "chars",   "limit",  "limits", "kind",    "format",
-      "issuer", "regex", "scheme", "source", "manager", "store", "version", "max",    "min",    "counter", "epoch"};
+  static constexpr std::array<std::string_view, 50> kAbout{
+      "encryption", "authentication", "algorithm", "method",  "cipher", "subject", "file",   "path",   "name",    "names",
+      "ref",        "refs",           "id",        "ids",     "ttl",    "url",     "uri",    "type",   "len",     "length",
+      "size",       "count",          "hash",      "digest",  "policy", "env",     "field",  "header", "ms",      "s",
+      "at",         "expiry",         "bytes",     "rules",   "chars",  "limit",   "limits", "kind",   "format",  "issuer",
+      "regex",      "scheme",         "source",    "manager", "store",  "version", "max",    "min",    "counter", "epoch"};
   while (!name.empty() && !IsAlpha(name.back()) && !IsDigit(name.back())) name.remove_suffix(1);
   std::size_t begin = name.size();
   while (begin > 0 && IsAlpha(name[begin - 1]) && !(IsUpper(name[begin - 1]) && begin < name.size() && IsLower(name[begin]))) --begin;

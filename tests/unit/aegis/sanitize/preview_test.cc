@@ -94,6 +94,30 @@ TEST(Preview, ALiveSecretIsHeldBack) {
   }
 }
 
+// What decides about a text may stand further behind it than the window reaches.
+TEST(Preview, WhatBeganIsHeldBackHoweverLongItIs) {
+  std::string live, env, piece;
+  for (int i = 0; i < 700; ++i) piece += char('a' + i % 26);  // no capital and no digit: not random yet
+  for (int i = 0; i < 400; ++i) live += "line " + std::to_string(i * 7919) + "\n";
+  for (int i = 0; i < 30; ++i) env += "SETTING_" + std::to_string(i) + "=a value that means nothing by itself\n";
+  for (int i = 0; i < 200; ++i) piece += std::to_string(i * 7919) + "QzXwVy";
+  const auto made = Sanitizer::Make(RuleSet::Standard(), {{"file", live}}, "sixteen bytes ok!");
+  for (const std::string& text : {live, env + "DB_PASSWORD=Zw4kq9LmXx\n", piece}) {
+    const std::string whole = made->Sanitize(Wrapped(text))->text;
+    EXPECT_NE(whole, Wrapped(text));
+    for (const std::size_t chunk : {1u, 50u, 999u}) {
+      Preview preview(*made);
+      std::string shown;
+      const std::string wrapped = Wrapped(text);
+      for (std::size_t at = 0; at < wrapped.size(); at += chunk) {
+        shown += *preview.Append(std::string_view(wrapped).substr(at, chunk));
+        ASSERT_TRUE(whole.starts_with(shown)) << "at " << at << " in chunks of " << chunk;
+      }
+      EXPECT_EQ(shown + *preview.Finish(), whole);
+    }
+  }
+}
+
 // A long answer in many pieces: the lines that are done are not looked at again.
 TEST(Preview, PlainTextIsShownAsItComes) {
   Preview preview(test::PlainSanitizer());
