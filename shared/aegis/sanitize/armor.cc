@@ -1,13 +1,12 @@
 // PEM and what looks like it: "-----BEGIN RSA PRIVATE KEY-----", also within JSON text, where line ends are written \n.
 #include <algorithm>
-#include <string>
 
 #include "shared/aegis/sanitize/blocks.h"
 
 namespace acl::aegis {
 namespace {
 
-constexpr std::string_view kBegins = "-----BEGIN ", kDashes = "-----";
+constexpr std::string_view kBegins = "-----BEGIN ", kEnds = "-----END ", kDashes = "-----";
 constexpr std::size_t kLongestLabel = 64, kShortestBody = 16;
 
 const char* KindOfLabel(std::string_view label) {
@@ -36,25 +35,32 @@ std::size_t EndOfBody(std::string_view text, std::size_t from) {
   return end;
 }
 
+// The label behind `at`, up to its dashes; empty: none.
+std::string_view LabelAt(std::string_view text, std::size_t at) {
+  const auto near = text.substr(at, kLongestLabel + kDashes.size());
+  const auto end = near.find(kDashes);
+  return end == near.npos ? std::string_view() : near.substr(0, end);
+}
+
 }  // namespace
 
 void FindArmor(std::string_view text, Blocks& blocks) {
+  std::size_t ends = 0;  // the first END at or behind the last body: each is looked for once
   for (std::size_t at = 0; (at = text.find(kBegins, at)) != text.npos;) {
     const std::size_t label_at = at + kBegins.size();
-    const auto label_end = text.substr(0, std::min(text.size(), label_at + kLongestLabel)).find(kDashes, label_at);
-    const auto label = label_end == text.npos ? std::string_view() : text.substr(label_at, label_end - label_at);
+    const auto label = LabelAt(text, label_at);
     const char* kind = KindOfLabel(label);
     if (kind == nullptr) {
       at = label_at;
       continue;
     }
-    const std::size_t body = label_end + kDashes.size();
-    const std::string ends = "-----END " + std::string(label) + "-----";
-    const auto closes = text.substr(0, std::min(text.size(), body + kLongestArmor)).find(ends, body);
-    const bool closed = closes != text.npos;
-    const std::size_t end = closed ? closes + ends.size() : EndOfBody(text, body);
-    if (!closed && (text.size() < body + kLongestArmor || end >= text.size())) blocks.open = std::min(blocks.open, at);
-    if (end > body && Base64Bytes(text.substr(body, (closed ? closes : end) - body)) >= kShortestBody) {
+    const std::size_t body = label_at + label.size() + kDashes.size();
+    if (ends != text.npos && ends < body) ends = text.find(kEnds, body);
+    const auto closing = ends == text.npos || ends > body + kLongestArmor ? std::string_view() : LabelAt(text, ends + kEnds.size());
+    const bool closed = KindOfLabel(closing) != nullptr;
+    const std::size_t end = closed ? ends + kEnds.size() + closing.size() + kDashes.size() : EndOfBody(text, body);
+    if (!closed && (text.size() < body + 2 * kLongestArmor || end >= text.size())) blocks.open = std::min(blocks.open, at);
+    if (end > body && Base64Bytes(text.substr(body, (closed ? ends : end) - body)) >= kShortestBody) {
       blocks.found.push_back({at, end, kind});
       at = end;
     } else {
