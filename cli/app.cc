@@ -100,6 +100,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddWorkflowActs(workflow, session);
   AddScheduleCommands(app.get(), session);
   AddDeliveryCommands(app.get(), session);
+  AddApprovalCommands(app.get(), session);
   AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);

@@ -22,6 +22,7 @@ void AddWorkflowActs(CLI::App* workflow, Session* session);
 void AddScheduleCommands(CLI::App* app, Session* session);
 void AddScheduleUpdate(CLI::App* schedule, Session* session);
 void AddDeliveryCommands(CLI::App* app, Session* session);
+void AddApprovalCommands(CLI::App* app, Session* session);
 void AddTaskRun(CLI::App* task, Session* session);
 void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, task, checkpoint, next, work
 void AddDoctorTasks(CLI::App* doctor, Session* session);

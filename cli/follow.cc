@@ -27,7 +27,12 @@ class Progress {
                      " --decision completed|failed|retry");
     }
     const bool paused = TextOf(run, "status") == "PAUSED";
-    if (paused && !std::exchange(paused_, true)) session_->Note("airun: the run is paused; airun workflow resume " + TextOf(run, "id"));
+    if (paused && !std::exchange(paused_, true)) {
+      session_->Note(TextOf(run, "waiting") == "approval"
+                         ? "airun: the run waits for a person to approve: airun approvals list; or\n  airun workflow resume " +
+                               TextOf(run, "id") + " --decision approve|reject"
+                         : "airun: the run is paused; airun workflow resume " + TextOf(run, "id"));
+    }
     paused_ = paused;
     std::string line = TextOf(run, "status") + " " + TextOf(run, "steps_completed") + "/" + TextOf(run, "steps_total");
     if (session_->world.err_is_terminal && line != std::exchange(shown_, line)) session_->Note(line);
@@ -41,7 +46,8 @@ class Progress {
 
 // Whether an event can change what Progress shows, or is the end.
 bool IsNews(const Session& session, const std::string& type) {
-  return session.world.err_is_terminal || type == "end" || type.starts_with("workflow.") || type == "step.uncertain";
+  return session.world.err_is_terminal || type == "end" || type.starts_with("workflow.") || type == "step.uncertain" ||
+         type == "step.approval_requested";
 }
 
 // Listens until there is news; true if there was some. Adds what it took to `waited`. Where there is no stream the caller asks again.

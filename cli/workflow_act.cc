@@ -1,5 +1,6 @@
 // airun workflow cancel, pause, resume, signal, quarantine
 #include "cli/app.h"
+#include "cli/approvals.h"
 #include "cli/format.h"
 #include "cli/inputs.h"
 #include "cli/run_text.h"
@@ -26,6 +27,8 @@ void Act(Session* session, const std::string& text, const std::string& verb, con
 struct ActOptions {
   std::string id, reason;
   bool compensate = false;
+  std::string decide;  // of resume: on the approval that the run waits for
+  DecisionOptions decision;
 };
 
 CLI::App* AddAct(CLI::App* workflow, Session* session, const std::string& verb, const std::string& help, const std::string& done) {
@@ -34,7 +37,13 @@ CLI::App* AddAct(CLI::App* workflow, Session* session, const std::string& verb, 
   command->add_option("id", options->id, "the run: its id, or any part of it")->required();
   command->add_option("--reason", options->reason, "kept in the journal");
   if (verb == "cancel") command->add_flag("--compensate", options->compensate, "undo what was done");
+  if (verb == "resume") {
+    auto* decide = command->add_option("--decision", options->decide, "approve or reject what the run waits for (airun approvals show)");
+    decide->check(CLI::IsMember({"approve", "reject"}));
+    AddDecisionOptions(command, &options->decision);
+  }
   command->callback([=] {
+    if (!options->decide.empty()) return DecideOnRun(session, options->id, options->decide, options->decision);
     Json body = Json::object();
     if (!options->reason.empty()) body["reason"] = options->reason;
     if (verb == "cancel") body["compensate"] = options->compensate;
@@ -153,7 +162,7 @@ void AddSignal(CLI::App* workflow, Session* session) {
 void AddWorkflowActs(CLI::App* workflow, Session* session) {
   AddAct(workflow, session, "cancel", "stop a run", "asked to cancel");
   AddAct(workflow, session, "pause", "start no further step", "asked to pause");
-  AddAct(workflow, session, "resume", "go on after a pause", "asked to resume");
+  AddAct(workflow, session, "resume", "go on after a pause, or with --decision behind an approval", "asked to resume");
   AddSignal(workflow, session);
 
   CLI::App* quarantine = workflow->add_subcommand("quarantine", "runs that do not verify or kill their workers");

@@ -80,6 +80,7 @@ ApiKeys::Standing ApiKeys::Judge(HttpRequest& request, std::string* id) const {
   if (it == keys->end()) return Standing::kUnknown;
   if (!SameHash(it->second.secret_hash, given)) return Standing::kWrong;
   request.principal = it->second.name;
+  request.roles = it->second.roles;
   return Standing::kKnown;
 }
 

@@ -6,6 +6,7 @@
 
 #include "coordinator/announcer.h"
 #include "coordinator/api/api.h"
+#include "coordinator/api/approval_page.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
@@ -107,6 +108,7 @@ struct App::Parts {
   EventFeed feed;
   ApiKeys keys;
   const bool needs_key;
+  std::optional<ApprovalLinks> approval_links;
   std::atomic<bool> draining{false};
   std::unique_ptr<BlockingPool> pool;
   std::unique_ptr<DoorbellServer> doorbell;
@@ -181,10 +183,12 @@ struct App::Parts {
                          &served,
                          desk.get(),
                          transfers.get(),
-                         backend.deliveries.get()};
+                         backend.deliveries.get(),
+                         backend.approvals.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
+    if (approval_links) AddApprovalPage(router, api, *approval_links, clock);
     return router;
   }
 
@@ -249,6 +253,9 @@ struct App::Parts {
   }
 
   Status MakeDeliveries() {
+    auto links = ApprovalLinks::Open(settings.approval_link_key, settings.approval_base_url, settings.webhook_keys_file);
+    if (!links) return links.error();
+    approval_links = std::move(*links);
     if (!backend.deliveries) return {};
     auto endpoints = OpenEndpoints(settings.webhook_endpoints_file, settings.webhook_keys_file);
     if (!endpoints) return endpoints.error();
@@ -256,7 +263,7 @@ struct App::Parts {
     cloud_events = std::make_unique<KafkaSender>(events.get(), settings.kafka_prefix);
     const auto send = [this](const delivery::Delivery& message, OnAnswered done) {
       if (message.channel == delivery::Channel::kKafka) return cloud_events->Send(message, std::move(done));
-      webhooks->Send(message, std::move(done));
+      webhooks->Send(approval_links ? approval_links->WithLinks(message) : message, std::move(done));
     };
     deliveries = std::make_unique<Deliveries>(*backend.deliveries, send, clock, random, metrics);
     return {};

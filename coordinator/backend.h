@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "coordinator/database_watch.h"
+#include "shared/approval/store.h"
 #include "shared/config/settings.h"
 #include "shared/delivery/store.h"
 #include "shared/kernel/project_names.h"
@@ -26,6 +27,7 @@ struct Backend {
   std::unique_ptr<KeyStore> keys;
   std::unique_ptr<schedule::ScheduleStore> schedules;   // as queries
   std::unique_ptr<delivery::DeliveryStore> deliveries;  // as queries; null: nothing is sent to the outside
+  std::unique_ptr<approval::ApprovalStore> approvals;   // as queries; null: nobody lists approvals
   std::unique_ptr<ProjectNames> project_names;          // as queries; null: there are no projects
   std::unique_ptr<CoordinatorStore> coordinators;       // as queries; null: this one is not announced
   std::unique_ptr<memory::Memory> memory;               // null: none is configured
@@ -40,6 +42,7 @@ struct Backend {
     keys.reset();
     schedules.reset();
     deliveries.reset();
+    approvals.reset();
     project_names.reset();
     queries.reset();
   }

@@ -17,6 +17,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddContentRoutes(router, api);
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddDeliveryRoutes(router, api);
+  AddApprovalRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);
   if (api.projects != nullptr) AddProjectRoutes(router, api);

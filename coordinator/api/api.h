@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "shared/approval/store.h"
 #include "shared/base/uuid7.h"
 #include "shared/capability/capability.h"
 #include "shared/delivery/store.h"
@@ -66,6 +67,8 @@ struct ApiContext {
   ProjectDesk* projects = nullptr;                               // null: there are none
   ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
   delivery::DeliveryStore* deliveries = nullptr;                 // null: nothing is sent to the outside
+  approval::ApprovalStore* approvals = nullptr;                  // null: nobody lists approvals
+  milliseconds approval_wait{2'000};                             // how long a decision waits for the run to hear it
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
 };
@@ -83,6 +86,7 @@ void AddJournalRoutes(Router& router, const ApiContext& api);          // /{id}/
 void AddContentRoutes(Router& router, const ApiContext& api);          // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);         // /v1/schedules
 void AddDeliveryRoutes(Router& router, const ApiContext& api);         // /v1/deliveries
+void AddApprovalRoutes(Router& router, const ApiContext& api);         // /v1/approvals
 void AddTaskRunRoutes(Router& router, const ApiContext& api);          // /v1/projects/{project}/tasks/{task_id}/runs
 void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/projects
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import

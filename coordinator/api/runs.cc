@@ -55,8 +55,12 @@ HttpResponse ListRuns(const ApiContext& api, const HttpRequest& request) {
       filter.error_prefix = workflow::kTimeoutText;
     } else if (*reason == workflow::kStepFailedReason) {
       filter.error_prefix = workflow::kStepFailedText;
+    } else if (*reason == workflow::kRejectedReason) {
+      filter.error_prefix = workflow::kRejectedText;
+    } else if (*reason == workflow::kApprovalTimeoutReason) {
+      filter.error_prefix = workflow::kApprovalTimeoutText;
     } else {
-      return Problem(400, "bad-parameter", "reason is one of step_failed, timeout, cancelled");
+      return Problem(400, "bad-parameter", "reason is one of step_failed, timeout, cancelled, rejected, approval_timeout");
     }
     filters += "reason=" + *reason + "\n";
     query += "&reason=" + *reason;

@@ -1,4 +1,4 @@
-"""Takes what runs say by PUBLISH (docs/webhooks.md) and shows it as a message in a chat, with a button for each link.
+"""Takes what runs say by PUBLISH, and what approvals ask (docs/webhooks.md), and shows it as a message in a chat, with a button for each link.
 
     python3 examples/webhook-receiver/receiver.py 8000 KEYS
 
@@ -39,7 +39,9 @@ def chat_message(payload):
     """The event's type, its text, and a button for each of its links: {"links": {"Approve": URL, ...}}."""
     data = payload.get("data", payload)
     data = data if isinstance(data, dict) else {"text": str(data)}
-    text = f"*{payload.get('type', 'message')}*\n{data.get('text', data.get('message', ''))}"
+    if "approval_id" in data:  # an approval asks: both buttons open its page, where the decision is made
+        data = {**data, "links": {"Approve": data.get("approve_url"), "Reject": data.get("reject_url")}}
+    text = f"*{payload.get('type', payload.get('event', 'message'))}*\n{data.get('text', data.get('message', ''))}"
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text}}]
     links = {name: url for name, url in data.get("links", {}).items() if str(url).startswith(("https://", "http://"))}
     if links:

@@ -58,11 +58,12 @@ struct Settings {
   std::string jaeger_url;  // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
-  std::string webhook_endpoints_file;  // empty: there are none
-  std::string webhook_keys_file;       // of workers too; empty: none
-  std::string memory_url;              // empty: no external memory
-  std::string memory_token_file;       // empty: no token is sent
-  std::string memory_ca_file;          // empty: the system's
+  std::string webhook_endpoints_file;                // empty: there are none
+  std::string approval_link_key, approval_base_url;  // empty: approvals have no links
+  std::string webhook_keys_file;                     // of workers too; empty: none
+  std::string memory_url;                            // empty: no external memory
+  std::string memory_token_file;                     // empty: no token is sent
+  std::string memory_ca_file;                        // empty: the system's
   std::chrono::milliseconds memory_timeout{2'000};
   bool memory_allow_private_networks = false;
   // -- worker

@@ -284,6 +284,11 @@ const std::vector<SettingRow>& SettingsTable() {
              "how long a stored content that no run refers to is kept"),
       Text("webhook_endpoints_file", kCoordinator, &Settings::webhook_endpoints_file, "FILE",
            "where webhooks may go, lines NAME URL [sign=KEY] [private] (docs/webhooks.md); only its reader may read it; empty = nowhere"),
+      Text("approval_link_key", kCoordinator, &Settings::approval_link_key, "NAME",
+           "key of webhook_keys_file (whsec_...) by which links to approvals are signed (docs/workflow-guide.md, Approvals); empty = no "
+           "links"),
+      Text("approval_base_url", kCoordinator, &Settings::approval_base_url, "URL",
+           "address at which people open this coordinator, of the links to approvals: https://HOST"),
       Text("memory_url", kCoordinator, &Settings::memory_url, "URL",
            "external memory of preferences, decisions and facts (docs/memory.md): https://HOST/PATH; empty = none"),
       Text("memory_token_file", kCoordinator, &Settings::memory_token_file, "FILE",

@@ -34,6 +34,7 @@ struct HttpRequest {
   TraceContext caller;                        // of `traceparent`; without ids if it sent none
   TraceContext span;                          // that records this request, set by the authorizer; without ids: none does
   std::string principal;                      // who asks, set by the authorizer; empty = nobody in particular
+  std::vector<std::string> roles;             // of the principal, set by the authorizer
   bool undecided = false;                     // set by an authorizer that refuses and may decide otherwise once it has looked
 
   const std::string* Header(std::string_view name) const { return FindHeader(headers, name); }

@@ -16,6 +16,7 @@ struct ApiKeyRow {
   std::string key_id, name;
   Hash256 secret_hash{};
   ProjectId project;
+  std::vector<std::string> roles;
 };
 
 class KeyStore {
@@ -45,11 +46,13 @@ struct ApiKeyText {
 };
 std::optional<ApiKeyText> ParseApiKey(std::string_view text);
 
-// Makes a key and returns its text: the only time that it is seen. `conninfo` must log in as a member of acl_owner. kInvalid: a bad name.
-Result<std::string> CreateApiKey(const std::string& conninfo, const std::string& name);
+// Makes a key and returns its text: the only time that it is seen. `conninfo` must log in as a member of acl_owner. kInvalid: a bad name
+// or role. `roles`: what approvals ask for (approver_role).
+Result<std::string> CreateApiKey(const std::string& conninfo, const std::string& name, const std::vector<std::string>& roles = {});
 // All ever made, oldest first, without their secrets. `conninfo` as above.
 struct ApiKeyInfo {
   std::string key_id, name;
+  std::vector<std::string> roles;
   WallTime created_at;
   std::optional<WallTime> revoked_at;
 };

@@ -1,5 +1,7 @@
 #include "shared/spec/deciding_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -23,7 +25,7 @@ constexpr std::string_view kLoop = "a step that runs once for each item of a lis
 constexpr std::string_view kOverlap =
     "steps overlap as far as their 'depends_on' lets them; the steps of a PARALLEL step go together, as many as its 'max_concurrent'";
 constexpr std::string_view kSchedule = "a workflow is started at times by 'airun schedule create'";
-constexpr std::string_view kApproval = "a HUMAN_APPROVAL step asks a person, and is not supported yet";
+constexpr std::string_view kApproval = "a step of its own asks a person: 'step_type: HUMAN_APPROVAL'";
 
 const std::map<std::string_view, std::string_view>& Table() {
   static const std::map<std::string_view, std::string_view> table = [] {
@@ -92,6 +94,10 @@ bool Has(const std::vector<std::string_view>& list, std::string_view key) { retu
 }  // namespace
 
 std::optional<std::string> InsteadOfDecidingKey(std::string_view key, const std::vector<std::string_view>& known) {
+  if (Has(known, "min_approvals")) {  // whoever writes there says who may decide, and when
+    const std::string near = NearestSpelling(InSnakeCase(key), known);
+    return near.empty() ? "its keys are " + fmt::format("{}", fmt::join(known, ", ")) : "did you mean '" + near + "'?";
+  }
   // Of a workflow, a step or compensation, a retry: other maps say what, not whether.
   if (!Has(known, "capability") && !Has(known, "steps") && !Has(known, "backoff")) return std::nullopt;
   if (Has(known, "backoff") && (key.find("delay") != key.npos || key.find("interval") != key.npos) && key != "retry_delay")

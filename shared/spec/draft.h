@@ -57,6 +57,8 @@ void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, b
 void CheckScopes(Reader* reader, Draft* draft);
 // loader_signal.cc
 void ReadSignal(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
+// loader_approval.cc
+void ReadApproval(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_child.cc
 void ReadChild(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 void CheckChildren(Reader* reader, const WorkflowSpec& spec, const Json& workflows);

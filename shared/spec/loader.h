@@ -11,7 +11,7 @@ namespace acl {
 
 struct Finding {
   enum class Severity { kError, kWarning } severity = Severity::kError;
-  std::string code;     // stable, kebab-case: "duplicate-key", "unknown-dependency", "not-supported-yet" ...
+  std::string code;     // stable, kebab-case: "duplicate-key", "unknown-dependency", "bad-approval" ...
   std::string message;  // what is wrong, what to write instead
   SourceMark mark;
 };
@@ -24,7 +24,7 @@ struct LoadOptions {
   // What begins like a template and is none stays as text, and so does a reference that nothing answers, also in calls with effects: for
   // files of the other runtime that rely on it. A file says the same by `lenient_templates: true`.
   bool lenient_templates = false;
-  bool for_submit = false;  // kinds that come later are errors ("not supported yet"), not warnings
+  bool for_submit = false;  // kinds that come later are errors ("not supported yet"), not warnings; there are none now
   // It was accepted before, perhaps by an older program: what the loader has learnt to refuse since is a warning.
   bool accepted_before = false;
   std::size_t max_bytes = limits::kWorkflowFileBytes;

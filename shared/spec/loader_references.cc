@@ -25,6 +25,7 @@ std::vector<std::string_view> OwnOutputs(const StepSpec& step) {
   if (step.signal) return {"received", "payload"};
   if (step.publish) return {kPublishOutput};
   if (step.child) return {};
+  if (step.approval) return {"decision", "approver", "approver_email", "decided_at", "comment"};
   if (step.foreach) return {"results", "count", "failed"};
   if (!step.cases.empty()) return {"branch"};
   if (IsScope(step)) return {"order"};

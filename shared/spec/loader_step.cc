@@ -84,11 +84,6 @@ StepType ReadType(Reader* reader, const Fields& fields) {
   return StepType::kAction;
 }
 
-void Later(Reader* reader, SourceMark mark, const std::string& what) {
-  reader->Strictly(reader->options().for_submit, mark, "not-supported-yet",
-                   what + " is not supported yet: it is checked, but a run with it is refused");
-}
-
 const std::vector<std::string_view>& StepKeys() {
   static const std::vector<std::string_view> keys = {"name",
                                                      "step_type",
@@ -260,18 +255,13 @@ class StepReader {
 
   void CheckKind(Fields& fields, const std::string& owner, StepSpec* step) {
     const SourceNode* children = fields.Get("steps");
-    if (const SourceNode* node = fields.Get("approval_config")) step->extra["approval_config"] = ToJson(*node);
     Misplaced(fields, owner, *step);
     if (step->type == StepType::kWait) return ReadWait(reader_, fields, owner, step);
     if (step->type == StepType::kPublish) return ReadPublish(reader_, fields, owner, step);
     if (step->type == StepType::kSignal) return ReadSignal(reader_, fields, owner, step);
     if (step->type == StepType::kChild) return ReadChild(reader_, fields, owner, step);
+    if (step->type == StepType::kHumanApproval) return ReadApproval(reader_, fields, owner, step);
     ReadScope(reader_, fields, owner, children != nullptr, step);
-    if (step->type == StepType::kHumanApproval) {
-      const SourceNode* type = fields.Get("step_type");
-      Later(reader_, type ? type->mark : fields.map().mark, "the kind " + std::string(StepTypeName(step->type)) + " of " + owner);
-      return;
-    }
     const bool beside = step->type == StepType::kParallel && !children;
     const SourceNode* child = step->foreach ? fields.Get("child") : nullptr;
     if (child && !step->foreach->plain)
@@ -303,6 +293,11 @@ class StepReader {
          {StepType::kParallel, StepType::kSequence, StepType::kForeach},
          "give it one of these kinds, or take the steps out"},
         {"child", "misplaced-child", "a CHILD step", {StepType::kChild, StepType::kForeach}, "let a step of its own start it"},
+        {"approval_config",
+         "misplaced-approval",
+         "a HUMAN_APPROVAL step",
+         {StepType::kHumanApproval},
+         "let a step of its own ask, before it"},
         {"foreach", "misplaced-foreach", "a FOREACH step", {StepType::kForeach}, "remove its 'step_type', or the list"},
         {"if", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
         {"condition", "misplaced-if", "a CONDITION step", {StepType::kCondition}, "a step of another kind says 'when'"},
@@ -321,7 +316,9 @@ class StepReader {
          "say it of the scope that the step stands in"}};
     for (const Rule& rule : kRules) {
       const SourceNode* node = fields.Get(rule.key);
-      if (!node || std::find(rule.types.begin(), rule.types.end(), step.type) != rule.types.end()) continue;
+      if (!node || (node->is_null() && rule.key == "approval_config") ||
+          std::find(rule.types.begin(), rule.types.end(), step.type) != rule.types.end())
+        continue;
       reader_->Error(node->mark, std::string(rule.code),
                      "only " + std::string(rule.whose) + " has '" + std::string(rule.key) + "'; " + owner + " is " +
                          std::string(StepTypeName(step.type)) + ": " + std::string(rule.instead));

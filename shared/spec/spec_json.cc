@@ -92,6 +92,18 @@ bool SameCommon(const StepSpec& a, const StepSpec& b) {
          a.attempt_timeout == b.attempt_timeout && a.on_unknown_outcome == b.on_unknown_outcome;
 }
 
+Json ToJson(const ApprovalSpec& approval) {
+  Json out = {{"needed", approval.min_approvals}};
+  if (!approval.role.empty()) out["role"] = approval.role;
+  if (!approval.approvers.empty()) out["approvers"] = approval.approvers;
+  if (!approval.allow_requester) out["allow_requester"] = false;
+  if (approval.timeout) out["timeout"] = *approval.timeout;
+  for (const auto after : approval.remind) out["remind_ms"].push_back(after.count());
+  if (approval.escalate_after) out["escalate"] = {{"after_ms", approval.escalate_after->count()}, {"to", approval.escalate_to}};
+  if (!approval.notify.empty()) out["notify"] = approval.notify;
+  return out;
+}
+
 // What only steps of version 3 say.
 void AddScopes(const StepSpec& step, Json& out) {
   if (step.parent >= 0) out["parent"] = step.parent;
@@ -117,6 +129,7 @@ void AddScopes(const StepSpec& step, Json& out) {
     if (!step.publish->subject.empty()) said["subject"] = step.publish->subject;
     out["publish"] = std::move(said);
   }
+  if (step.approval) out["approval"] = ToJson(*step.approval);
   if (step.child) out["child"] = {{"workflow", step.child->workflow}, {"inputs", step.child->inputs}};
   if (step.max_concurrent > 0) out["max_concurrent"] = step.max_concurrent;
   if (step.fail_wait) out["fail_wait"] = true;
@@ -178,6 +191,22 @@ PublishSpec PublishFrom(const Json& json) {
   return out;
 }
 
+ApprovalSpec ApprovalFrom(const Json& json) {
+  ApprovalSpec out;
+  out.min_approvals = json.at("needed").get<int>();
+  out.role = Take<std::string>(json, "role", "");
+  out.approvers = Take<std::vector<std::string>>(json, "approvers", {});
+  out.allow_requester = Take(json, "allow_requester", true);
+  if (auto it = json.find("timeout"); it != json.end()) out.timeout = *it;
+  for (const Json& after : TakeJson(json, "remind_ms", Json::array())) out.remind.emplace_back(after.get<std::int64_t>());
+  if (auto it = json.find("escalate"); it != json.end()) {
+    out.escalate_after = std::chrono::milliseconds(it->at("after_ms").get<std::int64_t>());
+    out.escalate_to = it->at("to").get<std::string>();
+  }
+  out.notify = Take<std::string>(json, "notify", "");
+  return out;
+}
+
 void ScopesFrom(const Json& json, StepSpec* out) {
   out->parent = Take(json, "parent", -1);
   out->branch = Take(json, "branch", 0);
@@ -186,6 +215,7 @@ void ScopesFrom(const Json& json, StepSpec* out) {
   if (out->type == StepType::kForeach) out->foreach = ForeachFrom(json.at("foreach"));
   if (out->type == StepType::kSignal) out->signal = SignalFrom(json.at("signal"));
   if (out->type == StepType::kPublish) out->publish = PublishFrom(json.at("publish"));
+  if (out->type == StepType::kHumanApproval) out->approval = ApprovalFrom(json.at("approval"));
   if (out->type == StepType::kChild)
     out->child = ChildSpec{json.at("child").at("workflow").get<std::string>(), TakeJson(json.at("child"), "inputs", Json::object())};
   out->max_concurrent = Take(json, "max_concurrent", 0);
@@ -277,7 +307,7 @@ namespace {
 // The oldest version that can say it: programs that know no newer one read it too.
 int VersionOf(const WorkflowSpec& spec) {
   const bool flat = std::all_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child &&
+    return step.parent < 0 && step.when.empty() && !IsScope(step) && !step.signal && !step.publish && !step.child && !step.approval &&
            step.type != StepType::kParallel;
   });
   return flat ? 2 : kSpecSchemaVersion;

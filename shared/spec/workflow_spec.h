@@ -109,6 +109,19 @@ struct ChildSpec {
 };
 inline constexpr int kDeepestChild = 8;  // children of children
 
+// Whom a HUMAN_APPROVAL step asks, and how. What is asked stands in the step's `inputs` (message, approver_role, approval_timeout).
+struct ApprovalSpec {
+  std::string role;                               // that who decides needs; may hold templates; empty: none
+  std::vector<std::string> approvers;             // names, or "role:NAME"; may hold templates; empty: anybody
+  int min_approvals = 1;                          // different persons
+  bool allow_requester = true;                    // who asked may approve
+  std::optional<Json> timeout;                    // a length of time, may hold templates; none: it waits for ever
+  std::vector<std::chrono::milliseconds> remind;  // behind the asking, ascending
+  std::optional<std::chrono::milliseconds> escalate_after;
+  std::string escalate_to;  // a role that may decide too from then on
+  std::string notify;       // a webhook's endpoint by name (docs/webhooks.md); empty: nobody is told
+};
+
 struct StepSpec {
   std::string name;
   StepType type = StepType::kAction;
@@ -127,17 +140,18 @@ struct StepSpec {
   std::optional<int> band;           // `priority`, if it is another than the run's: the same
   std::optional<WaitSpec> wait;      // of a WAIT step, always
   // -- steps in steps. A scope (PARALLEL with steps of its own, SEQUENCE, CONDITION, FOREACH) stands before them in WorkflowSpec::steps.
-  int parent = -1;                     // index of the scope it stands in
-  int branch = 0;                      // of a CONDITION's: the case it belongs to
-  std::string when;                    // an expression (expression.h): not true, and the step is skipped; empty: none
-  std::vector<std::string> cases;      // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
-  std::optional<ForeachSpec> foreach;  // of a FOREACH step, always
-  std::optional<SignalSpec> signal;    // of a SIGNAL step, always
-  std::optional<PublishSpec> publish;  // of a PUBLISH step, always
-  std::optional<ChildSpec> child;      // of a CHILD step, always
-  int max_concurrent = 0;              // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
-  bool fail_wait = false;              // of the same: what else runs in it ends first when one of them fails
-  Json extra = Json::object();         // kinds that come later: their keys as written
+  int parent = -1;                       // index of the scope it stands in
+  int branch = 0;                        // of a CONDITION's: the case it belongs to
+  std::string when;                      // an expression (expression.h): not true, and the step is skipped; empty: none
+  std::vector<std::string> cases;        // of a CONDITION: expressions, the first that is true is taken; an empty one is `else`
+  std::optional<ForeachSpec> foreach;    // of a FOREACH step, always
+  std::optional<SignalSpec> signal;      // of a SIGNAL step, always
+  std::optional<PublishSpec> publish;    // of a PUBLISH step, always
+  std::optional<ChildSpec> child;        // of a CHILD step, always
+  std::optional<ApprovalSpec> approval;  // of a HUMAN_APPROVAL step, always
+  int max_concurrent = 0;                // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
+  bool fail_wait = false;                // of the same: what else runs in it ends first when one of them fails
+  Json extra = Json::object();           // kinds that come later: their keys as written
   SourceMark mark;
 };
 

@@ -119,9 +119,9 @@ constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "comple
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
 // What is written once and needed for ever, and what changes but is never emptied as a whole.
-constexpr const char* kNotEmptied[] = {"leases",       "subjects", "subject_head", "listings",        "quarantine",  "fleet_epoch",
-                                       "projects",     "ready",    "timers",       "inbox",           "tasks",       "outbox",
-                                       "request_keys", "api_keys", "loop_leases",  "worker_sessions", "object_marks"};
+constexpr const char* kNotEmptied[] = {"leases",       "subjects",  "subject_head", "listings",    "quarantine",      "fleet_epoch",
+                                       "projects",     "ready",     "timers",       "inbox",       "tasks",           "outbox",
+                                       "request_keys", "approvals", "api_keys",     "loop_leases", "worker_sessions", "object_marks"};
 
 using Names = std::set<std::string>;
 

@@ -48,6 +48,7 @@ const Orphans kOrphanOutbox("outbox", "verify.orphans.outbox", "x.outbox_id::tex
 const Orphans kOrphanQuarantine("quarantine", "verify.orphans.quarantine", "x.quarantine_id::text");
 const Orphans kOrphanRequestKeys("request_keys", "verify.orphans.request_keys", "x.scope || '/' || x.request_key");
 
+const Orphans kOrphanApprovals("approvals", "verify.orphans.approvals", "x.approval_id");
 const Orphans kOrphanAnswers("command_answers", "verify.orphans.command_answers", "x.subject_id || '/' || x.request_key");
 
 // Rows of what projects show whose project has no journal.
@@ -152,6 +153,7 @@ const TableCheck* const kAll[] = {&kOrphanHead,
                                   &kEpoch,
                                   &kCluster,
                                   &kOrphanAnswers,
+                                  &kOrphanApprovals,
                                   &kOrphanGoals,
                                   &kOrphanProjectTasks,
                                   &kOrphanCheckpoints};

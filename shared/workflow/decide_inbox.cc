@@ -21,6 +21,7 @@ void Decider::On(const InboxInput& input) {
     return;
   }
   if (input.kind == kTaskResultKind && !closed) return TaskEnded(input);
+  if (input.kind == "decide") return DecideApproval(input);
   if (closed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == kChildEndedPost) return ChildEnded(input);
   if (input.kind == kParentStopsPost) {
@@ -32,7 +33,7 @@ void Decider::On(const InboxInput& input) {
   if (input.kind == "resume") return Resume(input);
   if (input.kind == "resolve") return Resolve(input);
   if (input.kind == "signal") return Signal(input);
-  Refuse(input, fmt::format("a workflow run has no input '{}'; it takes cancel, pause, resume, resolve, signal", input.kind));
+  Refuse(input, fmt::format("a workflow run has no input '{}'; it takes cancel, pause, resume, resolve, signal, decide", input.kind));
 }
 
 Json Decider::InboxFacts(const InboxInput& input) {
@@ -139,6 +140,7 @@ void Decider::Timer(const InboxInput& input) {
   if (timer_id == kGoOnTimer) return Settle();
   if (timer_id.starts_with(kTaskTimerPrefix)) return TaskTimer(timer_id.substr(kTaskTimerPrefix.size()));
   if (timer_id.starts_with(kWaitTimerPrefix)) return WaitTimer(input, timer_id.substr(kWaitTimerPrefix.size()), fire_at);
+  if (timer_id.starts_with(kApprovalTimerPrefix)) return ApprovalTimer(input, timer_id.substr(kApprovalTimerPrefix.size()));
   if (timer_id.starts_with(kSignalTimerPrefix)) return SignalTimer(input, timer_id.substr(kSignalTimerPrefix.size()), fire_at);
   constexpr std::string_view kRetry = "retry:";
   if (!timer_id.starts_with(kRetry)) return;

@@ -19,8 +19,8 @@ void Decider::Settle() {
       if (!progress.failed.empty()) {
         const auto failed = spec_.Find(progress.failed);
         std::string name = failed && failed->step >= 0 ? NameOf(*failed) : progress.failed;
-        Fail(std::string(kStepFailedReason), fmt::format("step '{}' failed: {}", name, ReadStep(State(), progress.failed).error), name,
-             spec_.spec().enable_auto_rollback);
+        const Failure why = WhyFailed(progress.failed);
+        Fail(why.reason, why.error, name, spec_.spec().enable_auto_rollback);
         continue;
       }
       if (spec_.has_own() && (GoOnWithClock(run, progress) || TendOwn(progress))) continue;
@@ -107,8 +107,9 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
 
 void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
   ClearTimer(kDeadlineTimer);
-  // A cancelled run ends FAILED also when everything was undone (DESIGN.md section 3).
-  if (run.rollback && progress.not_undone == 0 && run.reason != kCancelledReason) {
+  // A run that people stopped ends FAILED also when everything was undone (DESIGN.md section 3).
+  const bool by_people = run.reason == kCancelledReason || run.reason == kRejectedReason || run.reason == kApprovalTimeoutReason;
+  if (run.rollback && progress.not_undone == 0 && !by_people) {
     Emit(event::kWorkflowRolledBack, Json::object());
     List(RunStatus::kRolledBack);
   } else {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/approval/approval.h"
 #include "shared/capability/task_format.h"
 #include "shared/kernel/kind.h"
 #include "shared/workflow/call.h"
@@ -19,14 +20,17 @@ namespace acl::workflow {
 class Decider {
  public:
   Decider(const SpecCache& specs, const CompiledSpec& spec, const Document& state, RunRecord run, WallTime now)
-      : specs_(specs), spec_(spec), state_(state), run_(std::move(run)), now_(now) {}
+      : specs_(specs), spec_(spec), first_(state), state_(state), run_(std::move(run)), now_(now) {}
 
   void On(const ResumedInput& input);       // decide_attempts.cc
   void On(const StartingInput& input);      // decide_attempts.cc
   void On(const StepFinishedInput& input);  // decide_attempts.cc
   void On(const InboxInput& input);         // decide_inbox.cc, decide_tasks.cc
 
-  Decision Take() && { return std::move(decision_); }
+  Decision Take() && {
+    ShowApprovals();
+    return std::move(decision_);
+  }
 
  private:
   // -- the state after all events decided so far
@@ -98,6 +102,24 @@ class Decider {
   // -- PUBLISH steps (decide_publish.cc)
   void Publish(const Instance& instance);
 
+  // -- approvals (decide_approval.cc)
+  Result<approval::Request> RequestOf(const Instance& instance, Json& facts);
+  void BeginApproval(const Instance& instance);
+  void SetApprovalTimer(const Instance& instance, const approval::Request& request, int reminded);
+  void Tell(const Instance& instance, const approval::Request& request, std::string_view event, int number);
+  void ApprovalTimer(const InboxInput& input, const std::string& step_id);
+  void TimeOut(const InboxInput& input, const Instance& instance, const approval::Request& request);
+  void DecideApproval(const InboxInput& input);
+  void RefuseDecision(const InboxInput& input, const approval::Decision& decision, const std::optional<approval::Request>& request,
+                      const std::string& code, const std::string& why);
+  // Why the run fails when the step has failed.
+  struct Failure {
+    std::string reason, error;
+  };
+  Failure WhyFailed(const std::string& step_id);
+  // Of what this decision changed: rows for whoever lists approvals, and whether the run is shown PAUSED.
+  void ShowApprovals();
+
   // -- WAIT steps (decide_wait.cc)
   // Those among `steps` that an older program left among the ready ones.
   void BeginWaits(const std::vector<int>& steps);
@@ -147,6 +169,7 @@ class Decider {
 
   const SpecCache& specs_;
   const CompiledSpec& spec_;
+  const Document& first_;  // as it was given
   Document state_;
   std::size_t folded_ = 0;
   bool broken_ = false;           // an event could not be folded: the kernel will refuse it, and what is decided goes with it
@@ -165,7 +188,8 @@ inline constexpr std::string_view kSignalTimerPrefix = "signal:";
 inline constexpr std::string_view kGoOnTimer = "go-on";
 inline constexpr std::size_t kMostEventsAtOnce = 1'000;  // of one decision that tends to steps; the rest follows by a timer that is due
 inline constexpr std::size_t kMostChildOutputs = 1024 * 1024;  // bytes that a child gives its parent
-inline constexpr std::size_t kMostSignals = 1'000;             // of a run, that no step has taken
+inline constexpr std::string_view kApprovalTimerPrefix = "approval:";
+inline constexpr std::size_t kMostSignals = 1'000;  // of a run, that no step has taken
 inline std::string RetryTimer(const std::string& step_id) { return "retry:" + step_id; }
 
 }  // namespace acl::workflow

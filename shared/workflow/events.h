@@ -33,6 +33,11 @@ inline constexpr std::string_view kStepConditionMet = "step.condition_met";  // 
 inline constexpr std::string_view kChildStarted = "step.child_started";      // of a CHILD step, and of the undoing of one that completed
 inline constexpr std::string_view kStepSkipped = "step.skipped";             // its `when` is not
 
+inline constexpr std::string_view kApprovalRequested = "step.approval_requested";  // a HUMAN_APPROVAL step asks
+inline constexpr std::string_view kApprovalVote = "step.vote";                     // one of several that are needed
+inline constexpr std::string_view kApprovalReminded = "step.approval_reminded";
+inline constexpr std::string_view kApprovalEscalated = "step.approval_escalated";  // another role may decide too
+
 inline constexpr std::string_view kCompensationCompleted = "compensation.completed";
 inline constexpr std::string_view kCompensationFailed = "compensation.failed";
 

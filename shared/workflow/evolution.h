@@ -54,6 +54,9 @@ class Evolution {
   void WaitsForSignal(const std::string& name);
   void WaitedFor();
   void TakeSignal();
+  void ApprovalRequested();  // evolve_approval.cc
+  void ApprovalGoesOn();
+  void ApprovalEnded(const Instance& instance, Json& record, std::string_view state);
   void AttemptFailed();
   void RetryDue();
   void Uncertain();

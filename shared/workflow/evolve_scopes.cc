@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "shared/approval/approval.h"
 #include "shared/workflow/evolution.h"
 
 namespace acl::workflow {
@@ -311,6 +312,7 @@ bool Evolution::LeaveOut(const Instance& instance, const std::string& failed) {
   } else if (record.status == StepStatus::kWaiting) {
     if (--progress_.waiting == 0 || progress_.next_due == record.due_at) progress_.next_due.reset();
     if (MemberOf(record.json, "signal")) --progress_.signals;
+    if (MemberOf(record.json, "approval")) ApprovalEnded(instance, Touch(instance), approval::kCancelled);
   } else if (record.status != StepStatus::kPending) {
     return false;
   }

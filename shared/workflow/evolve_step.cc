@@ -58,6 +58,10 @@ void Evolution::StepEvent(const std::string& type) {
     Opened();
   } else if (type == event::kChildStarted) {
     ChildStarted();
+  } else if (type == event::kApprovalRequested) {
+    ApprovalRequested();
+  } else if (type == event::kApprovalVote || type == event::kApprovalReminded || type == event::kApprovalEscalated) {
+    ApprovalGoesOn();
   } else if (type == event::kStepConditionMet) {
     ConditionMet();
   } else if (type == event::kStepSkipped) {
@@ -162,6 +166,7 @@ void Evolution::Waits() {
 void Evolution::WaitedFor() {
   step_json_.erase("due_at");
   if (step_json_.erase("signal") > 0) --progress_.signals;
+  if (step_json_.contains("approval")) ApprovalEnded(*instance_, step_json_, Fact("approval"));
   if (--progress_.waiting == 0 || progress_.next_due == record_.due_at) progress_.next_due.reset();
   KeepDeadline();
 }

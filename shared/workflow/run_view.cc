@@ -6,6 +6,7 @@
 #include "shared/capability/capability.h"
 #include "shared/kernel/call_format.h"
 #include "shared/spec/workflow_spec.h"
+#include "shared/workflow/approvals.h"
 #include "shared/workflow/backoff.h"
 #include "shared/workflow/compiled_spec.h"
 #include "shared/workflow/ready_set.h"
@@ -47,6 +48,7 @@ void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& vie
   if (step.capability.empty()) view.type = StepTypeName(step.type);
   view.signal = TextOf(record.json, "signal");
   view.child = TextOf(record.json, "child");
+  view.approval = TextOf(record.json, "approval");
   const ScopeRecord scope = ReadScope(record.json);
   if (scope.branch >= 0) view.branch = CaseNameOf(step, scope.branch);
   if (!step.foreach || !MemberOf(record.json, "items")) return;
@@ -227,7 +229,8 @@ std::string WaitingOf(const RunRecord& run, const Progress& progress, const RunV
   if (retrying && !could_run) return "retry";
   if (progress.children > 0 && progress.open.empty() && !could_run) return "child";
   if (progress.waiting == 0 || !progress.open.empty() || could_run) return "";
-  return progress.waiting > progress.signals ? "timer" : "signal";
+  if (progress.waiting > progress.signals + progress.approvals) return "timer";
+  return progress.approvals > 0 ? "approval" : "signal";
 }
 
 }  // namespace
@@ -298,6 +301,7 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   if (const Json* inputs = shown.Take(state, kInputsKey, &view.inputs_cut)) view.inputs = *inputs;
   view.uncertain = progress.uncertain;
   view.waiting = WaitingOf(*run, progress, view);
+  if (WaitsForApproval(state, view.steps_total, *run, progress)) view.status = Name(RunStatus::kPaused);
   return view;
 }
 
@@ -321,6 +325,7 @@ Json StepJson(const StepView& step) {
   AddText(json, "branch", step.branch);
   AddText(json, "signal", step.signal);
   AddText(json, "child", step.child);
+  AddText(json, "approval", step.approval);
   if (step.items >= 0)
     json["items"] = {{"total", step.items}, {"begun", step.items_begun}, {"ended", step.items_ended}, {"failed", step.items_failed}};
   if (step.ready) json["ready"] = true;

@@ -25,6 +25,7 @@ struct StepView {
   std::optional<WallTime> due_at;  // of a step that waits, if its time is limited
   std::string signal;              // of a SIGNAL step, while it waits: the name
   std::string child;               // of a CHILD step that has begun: the run that does it
+  std::string approval;            // of a HUMAN_APPROVAL that has asked: PENDING APPROVED REJECTED TIMEOUT CANCELLED
   std::string branch;              // of a CONDITION that has begun: the case that was taken
   // Of a FOREACH that has begun: its items, those that have begun, ended and failed.
   int items = -1, items_begun = 0, items_ended = 0, items_failed = 0;
@@ -62,10 +63,10 @@ struct RunView {
   std::string parent_id, parent_step;  // the run of which it does a step, or undoes one; empty: of none
   std::string undo_of;                 // the run that it takes back
   std::string trace_id;                // of the request that submitted it; may be empty
-  std::string status;                  // PENDING RUNNING PAUSED COMPLETED FAILED ROLLED_BACK
-  bool closed = false;                 // nothing will happen any more
-  bool rolling_back = false;           // FAILED, compensations still to come
-  std::string reason;                  // step_failed timeout cancelled; empty while all is well
+  std::string status;         // PENDING RUNNING PAUSED (by a person, or only approvals are waited for) COMPLETED FAILED ROLLED_BACK
+  bool closed = false;        // nothing will happen any more
+  bool rolling_back = false;  // FAILED, compensations still to come
+  std::string reason;         // step_failed timeout cancelled rejected approval_timeout; empty while all is well
   std::string error;
   std::string failed_step;  // its name
   std::optional<WallTime> created_at, started_at, completed_at, deadline;
@@ -80,7 +81,7 @@ struct RunView {
   Json inputs = Json::object();
   std::size_t outputs_cut = 0, inputs_cut = 0;  // their bytes, if they are too large to stand here
   // Why nothing runs: "paused", "uncertain" (a person must say what happened), "task" (sent to another queue), "retry", "timer" (a WAIT
-  // step's time), "signal", "child" (a run of its own); empty if it could run or is closed.
+  // step's time), "approval" (a person), "signal", "child" (a run of its own); empty if it could run or is closed.
   std::string waiting;
   std::vector<std::string> uncertain;  // step ids a person must resolve
   std::vector<std::string> warnings;   // what went on all the same but was hardly meant: one line each

@@ -159,6 +159,8 @@ Progress ReadProgress(const Document& state) {
       progress.children = int(Number(value));
     } else if (key == "signals") {
       progress.signals = int(Number(value));
+    } else if (key == "approvals") {
+      progress.approvals = int(Number(value));
     } else if (key == "due") {
       progress.due = List(value);
     } else if (key == "open") {
@@ -218,6 +220,7 @@ Json ToJson(const Progress& progress) {
   number("retrying", progress.retrying);
   number("waiting", progress.waiting);
   number("signals", progress.signals);
+  number("approvals", progress.approvals);
   time("next_due", progress.next_due);
   time("next_retry", progress.next_retry);
   text("undo", progress.undo);

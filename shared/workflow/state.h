@@ -5,6 +5,7 @@
 //   spec, inputs        as created; never change                         var:<name>          a variable; `state` of document 002
 //   progress            counters and the few steps in between            ready/<l>/<n> ...   frontier.h
 //   items:<step id>     the list of a FOREACH                            out:<step id>       outputs of a step in an item
+//   approvals, approval:<step id>  approvals.h
 //   item:<item id>      an item whose body has several steps             signals, signal:<n> decide_signal.cc
 //   file:<path>         capability/manifest.h                            not_undone:<n>      compensations that failed, by number
 //
@@ -83,6 +84,7 @@ struct Progress {
   int skipped = 0;                     // steps of the run that were skipped, or that a failed branch left out
   int children = 0;                    // CHILD steps, and their compensations, whose run has not ended
   int signals = 0;                     // of `waiting`: those that wait for a signal
+  int approvals = 0;                   // of `waiting`: those that wait for a person (approvals.h)
   std::vector<std::string> due;        // scopes in which all has ended, or too much failed: to be ended
   std::vector<std::string> open;       // journaled attempts that run here, forward and compensation
   std::vector<std::string> tasks;      // dispatched attempts whose result has not come, forward and compensation

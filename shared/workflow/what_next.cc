@@ -82,7 +82,8 @@ class Chooser {
     if (!progress_.tasks.empty()) return Wait("task", wake);
     if (progress_.retrying > 0) return Wait("retry", wake);
     if (progress_.children > 0) return Wait("child", wake);
-    if (progress_.waiting > progress_.signals) return Wait("timer", wake);
+    if (progress_.waiting > progress_.signals + progress_.approvals) return Wait("timer", wake);
+    if (progress_.approvals > 0) return Wait("approval", wake);
     if (progress_.signals > 0) Wait("signal", wake);
   }
 

@@ -38,10 +38,11 @@ class Webhooks : public ::testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   }
   // A fleet whose endpoint `hooks` is this address.
-  std::unique_ptr<Fleet> FleetWith(const std::string& url) {
+  std::unique_ptr<Fleet> FleetWith(const std::string& url, std::map<std::string, std::string> environment = {}) {
     WritePrivate(files_ / "keys", std::string("hooks 127.0.0.1 = ") + kNewSecret + " " + kOldSecret + "\n");
     WritePrivate(files_ / "endpoints", "hooks " + url + " sign=hooks private\nchat " + url + " sign=hooks private\n");
     FleetOptions options;
+    options.environment = std::move(environment);
     options.environment["ACL_WEBHOOK_KEYS_FILE"] = files_ / "keys";
     options.environment["ACL_WEBHOOK_ENDPOINTS_FILE"] = files_ / "endpoints";
     return std::make_unique<Fleet>(options);
@@ -126,6 +127,51 @@ TEST_F(Webhooks, ArriveOnceInOrderWhateverTheReceiverAndTheCoordinatorDo) {
   const auto shown = fleet->Cli({"deliveries", "show", first});
   EXPECT_NE(shown.out.find("answered 503"), std::string::npos) << shown.out;
   for (const char* secret : {kOldSecret, kNewSecret}) EXPECT_EQ(fleet->Logs().find(secret + 6), std::string::npos);
+  fleet->ExpectVerified();
+}
+
+// The link is in the message and nowhere else; opening it decides nothing, its form decides once.
+TEST_F(Webhooks, AnApprovalIsAskedForAndDecidedByItsLink) {
+  std::mutex mutex;
+  std::vector<Heard> heard;
+  SmallServer receiver([&](const std::string& request) -> std::optional<std::string> {
+    std::lock_guard lock(mutex);
+    heard.push_back(HeardOf(request));
+    return SmallServer::Answer("204 No Content", "");
+  });
+  auto fleet = FleetWith(receiver.Url("/hooks"), {{"ACL_APPROVAL_LINK_KEY", "hooks"}, {"ACL_APPROVAL_BASE_URL", "https://acl.test/"}});
+  fleet->StartCoordinator(0);
+  fleet->StartWorker(1);
+  ASSERT_TRUE(fleet->AwaitReady());
+  const std::string id = fleet->Submit(
+      "name: deploy\nsteps:\n  - {name: gate, step_type: HUMAN_APPROVAL, inputs: {message: 'go <now>?'}, approval_config: {notify: "
+      "chat}}\n");
+  ASSERT_TRUE(WaitUntil([&] {
+    std::lock_guard lock(mutex);
+    return !heard.empty();
+  })) << fleet->Logs();
+  const Json asked = *ParseJson(heard[0].body);
+  EXPECT_EQ(asked["event"], "approval_required");
+  EXPECT_EQ(asked["approval_id"], id + ":gate");
+  const std::string url = asked["approve_url"];
+  ASSERT_EQ(url.rfind("https://acl.test/approvals/", 0), 0u) << url;
+  EXPECT_EQ(Ask(*fleet, "select count(*) from deliveries where body like '%token%'"), "0");
+  const std::string path = fleet->ApiUrl() + url.substr(std::string("https://acl.test").size());
+  for (int i = 0; i < 3; ++i) {
+    const HttpAnswer page = HttpGet(path);
+    EXPECT_EQ(page.status, 200) << page.body;
+    EXPECT_NE(page.body.find("go &lt;now&gt;?"), std::string::npos) << page.body;
+  }
+  EXPECT_EQ(fleet->StatusOf(id), "PAUSED");
+  EXPECT_EQ(HttpGet(path.substr(0, path.find('?'))).status, 403);
+  HttpAsk form{"POST", path.substr(0, path.find('?')), "decision=approve&" + path.substr(path.find('?') + 1), {}, kHttpPatience};
+  form.headers = {{"content-type", "application/x-www-form-urlencoded"}};
+  const HttpAnswer decided = Http(form);
+  EXPECT_EQ(decided.status, 200) << decided.body;
+  EXPECT_NE(decided.body.find("APPROVED by link:chat"), std::string::npos) << decided.body;
+  ASSERT_TRUE(fleet->AwaitStatus(id, "COMPLETED"));
+  EXPECT_EQ(Http(form).status, 409);
+  EXPECT_NE(HttpGet(path).body.find("APPROVED by link:chat"), std::string::npos);
   fleet->ExpectVerified();
 }
 

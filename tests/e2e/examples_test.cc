@@ -94,6 +94,32 @@ TEST_F(Examples, EachDoesWhatItSays) {
   fleet.ExpectVerified();
 }
 
+// Asks, and goes on by what is answered. (examples/approval)
+TEST_F(Examples, TheDeploymentIsApproved) {
+  const auto begun = fleet.Cli({"workflow", "run", Path("approval/deploy.yaml"), "--strict", "-i", "release=1.4.2", "-o", "json"});
+  ASSERT_EQ(begun.exit_code, 0) << begun.out << begun.err;
+  const std::string id = ParseJson(begun.out)->value("id", "");
+  ASSERT_TRUE(fleet.AwaitStatus(id, "PAUSED")) << fleet.Logs();
+  const auto shown = fleet.Cli({"approvals", "show", id + ":gate"});
+  EXPECT_NE(shown.out.find("Deploy 1.4.2 to production?"), std::string::npos) << shown.out << shown.err;
+  const auto approved = fleet.Cli({"approvals", "approve", id + ":gate", "--approver", "ada", "--comment", "tests are green"});
+  ASSERT_EQ(approved.exit_code, 0) << approved.out << approved.err;
+  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED")) << fleet.Logs();
+  EXPECT_EQ(fleet.Api("GET", "/v1/workflows/" + id + "/files/shipped.txt").body, "1.4.2 approved by ada: tests are green\n");
+  fleet.ExpectVerified();
+}
+
+TEST_F(Examples, TheGuidesApprovalRuns) {
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
+  const auto begin = guide.find("```yaml\n", guide.find("### Approvals\n")) + 8, end = guide.find("```", begin);
+  const std::string id = fleet.Submit("name: section\n" + guide.substr(begin, end - begin));
+  ASSERT_TRUE(fleet.AwaitStatus(id, "PAUSED")) << fleet.Logs();
+  const auto resumed = fleet.Cli({"workflow", "resume", id, "--decision", "approve"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_TRUE(fleet.AwaitStatus(id, "COMPLETED")) << fleet.Logs();
+  EXPECT_EQ(fleet.Api("GET", "/v1/workflows/" + id + "/files/shipped.txt").body, "approved by cli_user");
+}
+
 // What the guide shows of signed calls stands in the example that is run above.
 TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
   const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md"), example = ReadFile(Path("webhook.yaml"));

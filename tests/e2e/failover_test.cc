@@ -61,6 +61,20 @@ TEST_F(Failover, RunsGoOnUnderAHigherEpoch) {
       << "the new timeline raised the epoch by itself";
 }
 
+// What waits for a person waits in rows: it is there behind a failover too, and is decided once.
+TEST_F(Failover, AnApprovalIsDecidedBehindIt) {
+  const std::string id = fleet_->Submit(
+      "name: deploy\nsteps:\n  - {name: gate, step_type: HUMAN_APPROVAL}\n"
+      "  - {name: ship, capability: test.echo, inputs: {outputs: {a: 1}}}\n");
+  ASSERT_TRUE(fleet_->AwaitStatus(id, "PAUSED"));
+  ASSERT_TRUE(AwaitReplicated());
+  postgres_.Kill();
+  postgres_.Promote();
+  ASSERT_TRUE(WaitUntil([&] { return fleet_->Cli({"workflow", "resume", id, "--decision", "approve"}).exit_code != 1; })) << fleet_->Logs();
+  ASSERT_TRUE(fleet_->AwaitStatus(id, "COMPLETED")) << fleet_->Logs();
+  EXPECT_EQ(fleet_->Cli({"workflow", "resume", id, "--decision", "reject"}).exit_code, 5);
+}
+
 // The primary goes on alone for a while (partitioned from its standby), then is lost with all it had since.
 TEST_F(Failover, WhatTheStandbyHadNotIsDoneAgainUnderAHigherToken) {
   GatedRun run(*fleet_, 3);

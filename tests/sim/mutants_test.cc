@@ -49,6 +49,8 @@ const Mistake kMistakes[] = {
     {"compensation_forgotten", Met::kByWorkflows, "invariant 7"},
     {"compensation_out_of_order", Met::kByWorkflows, "ran out of order"},
     {"signal_before_wait_lost", Met::kByWorkflows, "a signal that had come"},
+    {"approval_without_digest", Met::kByWorkflows, "about another digest"},
+    {"decision_not_compare_and_set", Met::kByWorkflows, "quarantined"},
     {"duty_outlives_its_lease", Met::kByCounters, "without its lease"},
     {"lease_counted_from_the_answer", Met::kByCounters, "without its lease"},
     {"reap_by_an_earlier_look", Met::kByCounters, "from a session that lived"},

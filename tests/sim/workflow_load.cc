@@ -39,6 +39,38 @@ int MakeScope(StepSpec& scope, Random& random) {
   return 2;
 }
 
+// A step that asks some of the people of DecisionOf.
+void MakeGate(StepSpec& step, Random& random) {
+  step.type = StepType::kHumanApproval;
+  step.signal.reset();
+  step.inputs = Json{{"message", "go on with {{start}}?"}};
+  ApprovalSpec& gate = step.approval.emplace();
+  gate.timeout = Json(random.Below(2) == 0 ? "4s" : "20s");
+  gate.min_approvals = 1 + int(random.Below(2));
+  gate.allow_requester = random.Below(2) == 0;
+  if (random.Below(2) == 0) gate.approvers = {"ann", "bob", "sim"};
+  if (random.Below(3) == 0) gate.remind = {milliseconds(1'000), milliseconds(2'500)};
+  if (random.Below(3) == 0) gate.escalate_after = milliseconds(1'500), gate.escalate_to = "boss";
+}
+
+// What somebody says of something that the run has asked, now or long ago; nothing if it has asked nothing.
+std::optional<std::pair<std::string, Json>> DecisionOf(Random& random, const MemorySubject& subject) {
+  std::vector<const Event*> asked;
+  for (const Event& event : subject.events)
+    if (event.type == workflow::event::kApprovalRequested) asked.push_back(&event);
+  if (asked.empty() || random.Below(3) == 0) return std::nullopt;
+  auto about = ParseJson(*asked[random.Below(4) == 0 ? random.Below(asked.size()) : asked.size() - 1]->payload);
+  if (!about) return std::nullopt;
+  static const char* const people[] = {"ann", "bob", "cyd", "sim"};
+  Json word = {{"approval_id", about->value("approval_id", "")}, {"decision", random.Below(4) == 0 ? "reject" : "approve"}};
+  word["digest"] = random.Below(6) == 0 ? std::string(64, 'f') : about->value("digest", "");
+  word["by"] = people[random.Below(4)];
+  word["assurance"] = "key";
+  word["channel"] = "sim";
+  if (random.Below(4) == 0) word["roles"] = {"boss"};
+  return std::pair<std::string, Json>("decide", std::move(word));
+}
+
 // What CHILD steps start.
 WorkflowSpec Leaf(Random& random) {
   WorkflowSpec leaf;
@@ -150,6 +182,7 @@ CreateItem WorkflowLoad::MakeSubject(Random& random, const SubjectId& id) {
         wait.type = StepType::kSignal;
         wait.wait.reset();
         wait.signal = SignalSpec{"n", Json("3s"), random.Below(2) == 0 ? std::optional(Json("nobody")) : std::nullopt};
+        if (random.Below(2) == 0) MakeGate(wait, random);
       }
       step = std::move(wait);
     }
@@ -204,6 +237,7 @@ std::pair<std::string, Json> WorkflowLoad::MakeSignal(Random& random, const Memo
     if (draw == 0) payload["outputs"] = Json{{"said", "a person says so"}};
     return {"resolve", std::move(payload)};
   }
+  if (auto decision = DecisionOf(random, subject)) return std::move(*decision);
   switch (random.Below(12)) {
     case 0: return {"cancel", Json{{"reason", "sim"}, {"compensate", random.Below(2) == 0}, {"by", "sim"}}};
     case 1:
@@ -235,8 +269,41 @@ StepResult WorkflowLoad::RunStep(Random& random, const StepCall& call) {
 }
 
 std::optional<std::pair<std::string, Json>> WorkflowLoad::MakeStop(const MemorySubject& subject) {
+  if (subject.waiting && subject.waiting->reason == "approval") {
+    SeededRandom people(subject.events.size());
+    return DecisionOf(people, subject);
+  }
   if (subject.waiting && subject.waiting->reason == "paused") return std::pair<std::string, Json>{"resume", Json{{"by", "sim"}}};
   return std::nullopt;
+}
+
+// What a person approved is what was asked, by as many persons as were needed, and of each approval one thing is the end.
+void WorkflowLoad::CheckApprovals(const MemorySubject& subject, std::vector<std::string>& violations) {
+  struct Asked {
+    std::string digest;
+    int needed = 1, ends = 0;
+    std::set<std::string> yes;
+  };
+  std::map<std::string, Asked> asked;
+  const auto violated = [&](const std::string& step, const char* what) {
+    violations.push_back(fmt::format("{}: approval {}: {}", subject.id.ToString(), step, what));
+  };
+  for (const Event& event : subject.events) {
+    const auto payload = ParseJson(*event.payload);
+    if (!payload || !payload->contains("step_id")) continue;
+    const std::string step = payload->at("step_id").get<std::string>(), ended = payload->value("approval", "");
+    if (event.type == workflow::event::kApprovalRequested)
+      asked[step] = {payload->at("digest").get<std::string>(), payload->at("needed").get<int>(), 0, {}};
+    const auto it = asked.find(step);
+    if (it == asked.end()) continue;
+    const bool says = payload->contains("decision");
+    if (says && payload->value("digest", "") != it->second.digest) violated(step, "a decision about another digest counted");
+    if (payload->contains("vote")) it->second.yes.insert(payload->at("vote").value("by", ""));
+    if (ended.empty()) continue;
+    ++approvals_[ended];
+    if (++it->second.ends > 1) violated(step, "it ended twice");
+    if (ended == "APPROVED" && int(it->second.yes.size()) != it->second.needed) violated(step, "not as many persons as were needed");
+  }
 }
 
 void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) {
@@ -255,6 +322,7 @@ void WorkflowLoad::Check(const MemorySubject& subject, const Document& state, st
   if (subject.listing && subject.listing->status != view->status) {
     violated(fmt::format("the listing says {}, the state {}", subject.listing->status, view->status));
   }
+  CheckApprovals(subject, violations);
   int kept = 0;  // signals that came and that no step took; all have one name
   for (const Event& event : subject.events) {
     kept += event.type == workflow::event::kSignalReceived;

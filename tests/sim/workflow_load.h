@@ -23,10 +23,11 @@ class WorkflowLoad : public SimLoad {
 
   // How runs ended, by status: every way must be met.
   const std::map<std::string, int>& ended() const { return ended_; }
-  int waits() const { return waits_; }        // WAIT steps whose time came
-  int scopes() const { return scopes_; }      // steps that hold others, begun
-  int children() const { return children_; }  // runs that others started
-  int signals() const { return signals_; }    // SIGNAL steps whose signal or time came
+  int waits() const { return waits_; }                                        // WAIT steps whose time came
+  int scopes() const { return scopes_; }                                      // steps that hold others, begun
+  int children() const { return children_; }                                  // runs that others started
+  int signals() const { return signals_; }                                    // SIGNAL steps whose signal or time came
+  const std::map<std::string, int>& approvals() const { return approvals_; }  // how they ended, by state
   int strides() const { return int(watched_->strides.size()); }
 
  protected:
@@ -37,7 +38,9 @@ class WorkflowLoad : public SimLoad {
   std::shared_ptr<const CapabilityRegistry> capabilities_;
   std::shared_ptr<const SubjectKind> kind_;
   KindRegistry kinds_;
-  std::map<std::string, int> ended_;
+  void CheckApprovals(const MemorySubject& subject, std::vector<std::string>& violations);
+
+  std::map<std::string, int> ended_, approvals_;
   int waits_ = 0, scopes_ = 0, signals_ = 0, children_ = 0;
   std::shared_ptr<const WatchedKind> watched_;
 };

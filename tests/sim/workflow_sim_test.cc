@@ -11,7 +11,7 @@ namespace {
 
 TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
-  std::map<std::string, int> ended;
+  std::map<std::string, int> ended, approvals;
   int waits = 0, strides = 0, scopes = 0, signals = 0, children = 0;
   SimOptions large;
   large.subjects = 8;
@@ -19,6 +19,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
       1, text ? std::atoi(text) : 2'000, [] { return std::make_unique<WorkflowLoad>(); }, large,
       [&](SimLoad& load) {
         for (const auto& [status, times] : static_cast<WorkflowLoad&>(load).ended()) ended[status] += times;
+        for (const auto& [state, times] : static_cast<WorkflowLoad&>(load).approvals()) approvals[state] += times;
         waits += static_cast<WorkflowLoad&>(load).waits();
         strides += static_cast<WorkflowLoad&>(load).strides();
         scopes += static_cast<WorkflowLoad&>(load).scopes();
@@ -28,7 +29,9 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   std::cout << "sim: " << sum.ToString() << "\nsim: ended";
   for (const auto& [status, times] : ended) std::cout << " " << status << " " << times;
   std::cout << ", waits " << waits << ", strides " << strides << ", scopes " << scopes << ", signals " << signals << ", children "
-            << children << "\n";
+            << children;
+  for (const auto& [state, times] : approvals) std::cout << ", " << state << " " << times;
+  std::cout << "\n";
   std::string first;
   for (std::size_t i = 0; i < sum.violations.size() && i < 10; ++i) first += sum.violations[i] + "\n";
   EXPECT_TRUE(sum.violations.empty()) << first;
@@ -40,6 +43,7 @@ TEST(WorkflowSim, HoldsOverAllSeedsAndEndsInEveryWay) {
   EXPECT_GT(scopes, 0);
   EXPECT_GT(signals, 0);
   EXPECT_GT(children, 0);
+  for (const char* state : {"APPROVED", "REJECTED", "TIMEOUT"}) EXPECT_GT(approvals[state], 0) << state;
   EXPECT_GT(strides, sum.subjects) << "each is compared with what the long way says";
   EXPECT_GT(sum.takeovers, 0);
   EXPECT_GT(sum.stale_commits_refused, 0);

@@ -86,7 +86,7 @@ TEST_F(Runner, TestHelpers) {
   EXPECT_EQ(failed.error, "boom");
   EXPECT_TRUE(failed.retryable);
   EXPECT_EQ(Apply("test.sleep", {{"seconds", 0}}).outcome, Outcome::kSucceeded);
-  EXPECT_THAT(FailureOf("human.approve", Json::object()), HasSubstr("not supported yet"));
+  EXPECT_THAT(FailureOf("human.approve", Json::object()), HasSubstr("a step of type HUMAN_APPROVAL asks a person"));
 }
 
 TEST_F(Runner, TimeoutAndStop) {

@@ -176,10 +176,10 @@ TEST_F(CliRun, RefusesWhatIsWrongBeforeAskingTheServer) {
     all.insert(all.end(), arguments.begin(), arguments.end());
     EXPECT_EQ(Airun(&server_, all).code, kExitUsage);
   }
-  Write("bad.yaml", "name: x\nsteps: [{name: a, step_type: HUMAN_APPROVAL}]\n");
+  Write("bad.yaml", "name: x\nsteps: [{name: a, capability: test.echo, step_type: HUMAN_APPROVEL}]\n");
   Outcome outcome = Airun(&server_, {"workflow", "run", Path("bad.yaml")});
   EXPECT_EQ(outcome.code, kExitFailure);
-  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:2:30: error: not-supported-yet"));
+  EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:2:53: error: unknown-word"));
   EXPECT_TRUE(server_.asked.empty());
 }
 

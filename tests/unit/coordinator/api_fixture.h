@@ -20,6 +20,7 @@
 #include "shared/kinds/project/project_kind.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/memory_approvals.h"
 #include "tests/support/memory_deliveries.h"
 #include "tests/support/memory_project_names.h"
 #include "tests/support/memory_schedules.h"
@@ -62,6 +63,8 @@ class ApiFixture : public ::testing::Test {
                                                    bell,
                                                    metrics_.counter({"hits", "help"})});
     api_->deliveries = &deliveries_;
+    api_->approvals = &approvals_;
+    api_->approval_wait = milliseconds(0);  // nobody runs anything here
     api_->projects = &projects_;
     api_->transfers = &transfers_;
     AddApiRoutes(router_, *api_);
@@ -172,6 +175,7 @@ class ApiFixture : public ::testing::Test {
   EndWatch ends_{queries_, clock_};
   test::MemorySchedules schedules_{clock_};
   test::MemoryDeliveries deliveries_{clock_};
+  test::MemoryApprovals approvals_{store_};
   test::MemoryProjectNames project_names_{queries_, clock_};
   std::shared_ptr<const CommandKind> project_kind_ = project::MakeProjectKind();
   StoreDesk projects_{store_, queries_, project_names_, *project_kind_, ids_};

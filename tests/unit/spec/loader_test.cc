@@ -125,17 +125,14 @@ TEST(Loader, AttemptsNeverTurnZeroIntoThree) {
   EXPECT_THAT(Codes(Load(kOne + "    max_retries: -1\n")), testing::ElementsAre("E out-of-range 5:18"));
 }
 
-TEST(Loader, LaterKindsAreWarningsInValidateAndErrorsAtSubmit) {
-  const std::string text = kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok}}\n";
-  Loaded validated = Load(text);
-  EXPECT_TRUE(validated.ok());
-  EXPECT_THAT(Codes(validated), testing::ElementsAre("W not-supported-yet 5:28"));
+TEST(Loader, AStepThatAsksAPersonIsTakenAtSubmit) {
   LoadOptions submit;
   submit.for_submit = true;
-  Loaded refused = Load(text, submit);
-  EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(Codes(refused), testing::ElementsAre("E not-supported-yet 5:28"));
-  EXPECT_THAT(refused.findings[0].message, testing::HasSubstr("HUMAN_APPROVAL"));
+  Loaded loaded = Load(kOne + "  - {name: ask, step_type: HUMAN_APPROVAL, inputs: {message: ok, approval_timeout: 1h}}\n", submit);
+  EXPECT_TRUE(loaded.findings.empty());
+  ASSERT_TRUE(loaded.ok());
+  ASSERT_TRUE(loaded.spec->steps[1].approval);
+  EXPECT_EQ(loaded.spec->steps[1].approval->timeout, Json("1h"));
 }
 
 TEST(Loader, AStepOnAnotherQueueIsTakenAndOneOnTheRunsOwnIsNothingSpecial) {
