@@ -63,7 +63,8 @@ struct Hit {
   std::size_t begin = 0, end = 0;
 };
 
-// The rules, compiled once. The digest is over everything that decides what they find: two rule sets with one digest cut the same.
+// The rules, compiled once. The digest is over the table and kVersion. The code of conditions (value_checks.h) and blocks (blocks.h) is not
+// in it: whoever changes what they find raises kVersion.
 class RuleSet {
  public:
   static constexpr int kVersion = 1;
