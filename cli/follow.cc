@@ -72,17 +72,26 @@ bool IsClosed(const Json& run) {
   return run.contains("state") && TextOf(run["state"], "name") == "closed";
 }
 
-Result<Json> WaitForEnd(Session* session, const std::string& id, milliseconds timeout) {
+Result<Json> WaitForEnd(Session* session, const std::string& asked, milliseconds timeout) {
   auto api = session->Api();
   if (!api) return api.error();
   Progress progress(session);
   milliseconds waited{0}, pause = kFirstPause, away{0};
+  std::string id = asked;
   while (true) {
     auto run = (*api)->Get("/v1/workflows/" + id);
     if (run) {
       away = milliseconds(0);
-      if (IsClosed(*run)) return run;
+      if (IsClosed(*run)) {
+        const std::string next = TextOf(*run, "continued_as");
+        if (next.empty()) return run;
+        session->Note("airun: run " + id + " goes on as run " + next);
+        id = next;
+        continue;
+      }
       progress.Show(*run);
+    } else if (run.code() == Code::kNotFound && id != asked && away < kPatience) {  // it is being made
+      away += pause;
     } else {
       if (!MayPass(run.code()) || away >= kPatience) return run;
       if (away.count() == 0) session->Note("airun: " + run.message() + "; trying again");

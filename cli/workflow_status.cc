@@ -126,6 +126,11 @@ void PrintRun(Session* session, const Json& run) {
   if (run.contains("parent"))
     PrintField(session, "parent", "step " + TextOf(run["parent"], "step_id") + " of run " + TextOf(run["parent"], "run_id"));
   PrintField(session, "undoes", TextOf(run, "undo_of"));
+  if (run.contains("continued"))
+    PrintField(session, "goes on from",
+               TextOf(run["continued"], "from") + " (the first was " + TextOf(run["continued"], "first") + ", " +
+                   TextOf(run["continued"], "number") + " behind it)");
+  PrintField(session, "goes on as", TextOf(run, "continued_as"));
   PrintField(session, "status", PaintedRunWord(*session, run) + (reason.empty() ? "" : " (" + reason + ")"));
   PrintState(session, run);
   PrintTasks(session, run);

@@ -6,6 +6,7 @@
 #include "coordinator/state_reader.h"
 #include "shared/base/sha256.h"
 #include "shared/telemetry/log.h"
+#include "shared/workflow/next_run.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/undo_run.h"
 
@@ -51,6 +52,23 @@ class SenderSpecs {
   std::map<SubjectId, Json> specs_;
 };
 
+// The run that goes on in its asker's place has its labels and its file, and its parent.
+Result<CreateItem> NextOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const Json& said,
+                          workflow::CreateRequest request) {
+  request.parent.reset();
+  request.request_key = "continue:" + asked.subject.ToString();
+  request.labels = Json::object();
+  auto listed = context.queries.GetSubject(asked.sender);
+  if (!listed) return listed.error();
+  if (listed->listing) {
+    request.spec_text = listed->listing->spec_text;
+    if (auto labels = ParseJson(listed->listing->labels_json); labels && labels->is_object()) request.labels = std::move(*labels);
+  }
+  auto state = StateOf(context, asked.sender);
+  if (!state) return state.error();
+  return workflow::MakeNextItem(maker.kind, *state, said, std::move(request));
+}
+
 Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, SenderSpecs& specs) {
   auto said = ParseJson(asked.payload, kStoredJson);
   if (!said) return Error{Code::kInvalid, "what was asked for cannot be read: " + said.message()};
@@ -62,6 +80,7 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
     if (!state) return state.error();
     return workflow::MakeUndoItem(maker.kind, *state, std::move(request));
   }
+  if (said->contains("continue_of")) return NextOf(context, maker, asked, *said, std::move(request));
   auto spec = specs.ChildOf(asked.sender, said->value("workflow", ""));
   if (!spec) return spec.error();
   if (const auto deadline = ParseWallTime(said->value("deadline_at", ""))) {  // the parent's time is the child's too
@@ -77,6 +96,12 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
 bool IsFinal(Code code) { return code == Code::kInvalid || code == Code::kNotFound || code == Code::kCorrupt || code == Code::kConflict; }
 // Whatever is asked for next would meet it too.
 bool IsOfTheStore(Code code) { return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kOutcomeUnknown; }
+
+// Who asked has ended, and nobody else would hear of it: it is tried for as long as it takes.
+bool GoesOn(const AskedSubject& asked) {
+  const auto said = ParseJson(asked.payload, kStoredJson);
+  return said && said->contains("continue_of");
+}
 
 Status TellAsker(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, const std::string& why) {
   const auto said = ParseJson(asked.payload, kStoredJson);
@@ -114,12 +139,11 @@ Result<int> MakeChildren(const TurnContext& context, const RunMaker& maker, int 
         queues.insert(item->queue);
       }
     }
+    const bool given_up = !made && IsFinal(made.code()) && !GoesOn(one);
     if (!made)
-      log.Warn("a run that another asked for cannot be made", {{"run", one.subject.ToString()},
-                                                               {"parent", one.sender.ToString()},
-                                                               {"why", made.message()},
-                                                               {"given_up", IsFinal(made.code())}});
-    if (!made && IsFinal(made.code())) made = TellAsker(context, maker, one, made.message());
+      log.Warn("a run that another asked for cannot be made",
+               {{"run", one.subject.ToString()}, {"parent", one.sender.ToString()}, {"why", made.message()}, {"given_up", given_up}});
+    if (given_up) made = TellAsker(context, maker, one, made.message());
     if (made) {
       done.push_back(one.outbox_id);
     } else if (IsOfTheStore(made.code())) {

@@ -1,5 +1,6 @@
 #pragma once
-// Makes the runs that other runs ask for (shared/kernel/create.h): children of CHILD steps, and runs that undo such children. What cannot
+// Makes the runs that other runs ask for (shared/kernel/create.h): children of CHILD steps, runs that undo
+// such children, and runs that go on in their asker's place. What cannot
 // be made is said to who asked, as the end of the child.
 
 #include "coordinator/duties.h"

@@ -23,8 +23,11 @@ struct AskedSubject {
   std::string kind, payload;
 };
 
-// A child run, to its parent: {"step_id", "status", "outputs"?, "error"?}. Also of one that could not be made.
+// A child run, to its parent: {"step_id", "status", "outputs"?, "error"?, "first"?}; `first`: the run that it went on from. Also of one
+// that could not be made.
 inline constexpr std::string_view kChildEndedPost = "child_ended";
+// A child run that goes on as another, to its parent: {"step_id", "first", "next"}.
+inline constexpr std::string_view kChildContinuedPost = "child_continued";
 // A parent that stops, to its children: {"reason", "compensate"}.
 inline constexpr std::string_view kParentStopsPost = "parent_stops";
 

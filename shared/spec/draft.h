@@ -64,6 +64,9 @@ void ReadChild(Reader* reader, const Fields& fields, const std::string& owner, S
 void CheckChildren(Reader* reader, const WorkflowSpec& spec, const Json& workflows);
 // What a step that calls nothing does not have: each is reported, and gone.
 void DropCallKeys(Reader* reader, const Fields& fields, std::string_view kind, StepSpec* step);
+// loader_continue.cc
+void ReadContinue(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
+void CheckContinues(Reader* reader, const WorkflowSpec& spec);
 // loader_publish.cc
 void ReadPublish(Reader* reader, const Fields& fields, const std::string& owner, StepSpec* step);
 // loader_wait.cc

@@ -171,7 +171,10 @@ void ReadWorkflows(Reader* reader, const SourceNode& root, const std::string& te
     child.spec.effects_need_values = !read.strict_templates && !read.lenient_templates && EffectsNeedValues(capabilities, read);
     spec->workflows[entry.key] = SpecToJson(read);
   }
-  for (const Draft& child : children) CheckChildren(reader, child.spec, spec->workflows);
+  for (const Draft& child : children) {
+    CheckChildren(reader, child.spec, spec->workflows);
+    CheckContinues(reader, child.spec);
+  }
 }
 
 Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, const LoadOptions& options) {
@@ -185,6 +188,7 @@ Loaded Load(const std::string& text, const CapabilityRegistry& capabilities, con
       ReadWorkflows(&reader, *root, text, capabilities, &draft.spec);
       CheckWorkflow(&reader, *root, text, capabilities, &draft);
       CheckChildren(&reader, draft.spec, draft.spec.workflows);
+      CheckContinues(&reader, draft.spec);
     }
   }
   auto place = [](const Finding& finding) { return std::tuple(finding.mark.line, finding.mark.column, finding.severity); };

@@ -164,6 +164,8 @@ class ReferenceCheck {
       if (step.wait) Check(step.wait->time, {index, false, "'wait' of step '" + step.name + "'", step.mark});
       if (step.signal) CheckSignal(step, index);
       if (step.publish) CheckPublish(step, index);
+      if (step.next_inputs)
+        Check(*step.next_inputs, {index, false, "'continue_as_new' of step '" + step.name + "'", step.mark, !spec_.lenient_templates});
       if (step.child) Check(step.child->inputs, {index, false, "'child' of step '" + step.name + "'", step.mark, !spec_.lenient_templates});
       CheckExpressions(step, index);
       const std::string& named = IsPlainBody(step) ? spec_.steps[static_cast<std::size_t>(step.parent)].name : step.name;

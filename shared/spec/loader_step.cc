@@ -78,6 +78,7 @@ StepType ReadType(Reader* reader, const Fields& fields) {
   if (fields.Get("wait")) return StepType::kWait;
   if (fields.Get("wait_for_signal")) return StepType::kSignal;
   if (fields.Get("publish")) return StepType::kPublish;
+  if (fields.Get("continue_as_new")) return StepType::kContinue;
   if (fields.Get("steps")) return StepType::kParallel;
   for (std::string_view key : {"if", "condition", "then"})
     if (fields.Get(key)) return StepType::kCondition;
@@ -116,7 +117,8 @@ const std::vector<std::string_view>& StepKeys() {
                                                      "child",
                                                      "wait",
                                                      "wait_for_signal",
-                                                     "publish"};
+                                                     "publish",
+                                                     "continue_as_new"};
   return keys;
 }
 
@@ -257,6 +259,7 @@ class StepReader {
     const SourceNode* children = fields.Get("steps");
     Misplaced(fields, owner, *step);
     if (step->type == StepType::kWait) return ReadWait(reader_, fields, owner, step);
+    if (step->type == StepType::kContinue) return ReadContinue(reader_, fields, owner, step);
     if (step->type == StepType::kPublish) return ReadPublish(reader_, fields, owner, step);
     if (step->type == StepType::kSignal) return ReadSignal(reader_, fields, owner, step);
     if (step->type == StepType::kChild) return ReadChild(reader_, fields, owner, step);
@@ -287,6 +290,11 @@ class StepReader {
         {"wait", "misplaced-wait", "a WAIT step", {StepType::kWait}, "let a step of its own wait, before or behind it"},
         {"wait_for_signal", "misplaced-signal", "a SIGNAL step", {StepType::kSignal}, "let a step of its own wait, before or behind it"},
         {"publish", "misplaced-publish", "a PUBLISH step", {StepType::kPublish}, "let a step of its own say it, before or behind it"},
+        {"continue_as_new",
+         "misplaced-continue",
+         "a CONTINUE_AS_NEW step",
+         {StepType::kContinue},
+         "let a step of its own do it, behind it"},
         {"steps",
          "misplaced-steps",
          "a PARALLEL, SEQUENCE or FOREACH step",

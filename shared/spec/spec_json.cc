@@ -131,6 +131,7 @@ void AddScopes(const StepSpec& step, Json& out) {
   }
   if (step.approval) out["approval"] = ToJson(*step.approval);
   if (step.child) out["child"] = {{"workflow", step.child->workflow}, {"inputs", step.child->inputs}};
+  if (step.next_inputs) out["continue_as_new"] = *step.next_inputs;
   if (step.max_concurrent > 0) out["max_concurrent"] = step.max_concurrent;
   if (step.fail_wait) out["fail_wait"] = true;
 }
@@ -214,6 +215,7 @@ void ScopesFrom(const Json& json, StepSpec* out) {
   out->cases = Take<std::vector<std::string>>(json, "cases", {});
   if (out->type == StepType::kForeach) out->foreach = ForeachFrom(json.at("foreach"));
   if (out->type == StepType::kSignal) out->signal = SignalFrom(json.at("signal"));
+  if (out->type == StepType::kContinue) out->next_inputs = json.at("continue_as_new");
   if (out->type == StepType::kPublish) out->publish = PublishFrom(json.at("publish"));
   if (out->type == StepType::kHumanApproval) out->approval = ApprovalFrom(json.at("approval"));
   if (out->type == StepType::kChild)

@@ -17,6 +17,7 @@ std::string_view StepTypeName(StepType type) {
     case StepType::kSequence: return "SEQUENCE";
     case StepType::kSignal: return "SIGNAL";
     case StepType::kPublish: return "PUBLISH";
+    case StepType::kContinue: return "CONTINUE_AS_NEW";
   }
   return "?";
 }

@@ -28,10 +28,11 @@ enum class StepType {
   kSequence,
   kSignal,
   kPublish,
+  kContinue,
 };
 inline constexpr StepType kStepTypes[] = {StepType::kAction,       StepType::kHumanApproval, StepType::kParallel, StepType::kCondition,
                                           StepType::kCompensation, StepType::kForeach,       StepType::kChild,    StepType::kWait,
-                                          StepType::kSequence,     StepType::kSignal,        StepType::kPublish};
+                                          StepType::kSequence,     StepType::kSignal,        StepType::kPublish,  StepType::kContinue};
 std::string_view StepTypeName(StepType type);  // "ACTION", "HUMAN_APPROVAL" ...
 
 // 1-based place in the file; 0 = none.
@@ -149,6 +150,7 @@ struct StepSpec {
   std::optional<PublishSpec> publish;    // of a PUBLISH step, always
   std::optional<ChildSpec> child;        // of a CHILD step, always
   std::optional<ApprovalSpec> approval;  // of a HUMAN_APPROVAL step, always
+  std::optional<Json> next_inputs;       // of a CONTINUE_AS_NEW step, always: inputs of the next run; may hold templates
   int max_concurrent = 0;                // of a PARALLEL or FOREACH: steps or items of it at once; 0: as many as there are
   bool fail_wait = false;                // of the same: what else runs in it ends first when one of them fails
   Json extra = Json::object();           // kinds that come later: their keys as written

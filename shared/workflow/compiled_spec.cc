@@ -100,8 +100,8 @@ void CompiledSpec::Link() {
       children_[std::size_t(named.parent)].push_back(int(i));
       if (!step(named.parent).foreach) ++dependencies_[i];
     }
-    const bool calls =
-        !IsScope(named) && !named.wait && !named.signal && !named.publish && !named.child && named.type != StepType::kHumanApproval;
+    const bool calls = !IsScope(named) && !named.wait && !named.signal && !named.publish && !named.child && !named.next_inputs &&
+                       named.type != StepType::kHumanApproval;
     calls_.push_back(calls);
     own_.push_back(!calls || !named.when.empty());
     has_own_ |= own_.back();
@@ -118,6 +118,7 @@ void CompiledSpec::Link() {
     if (named.signal) MentionSignal(*named.signal);
     if (const auto& said = named.publish; said) Mention(Json::array({said->event, said->endpoint, said->topic, said->subject, said->data}));
     if (named.child) Mention(named.child->inputs);
+    if (named.next_inputs) Mention(*named.next_inputs), continues_.push_back(int(i));
     if (!named.when.empty()) MentionExpression(named.when);
     for (const std::string& test : named.cases) MentionExpression(test);
   }

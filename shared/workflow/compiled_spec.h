@@ -95,8 +95,9 @@ class CompiledSpec {
 
   // Where the instance is sent: the queue and band of its step if they are others than the run's; its compensation goes there too.
   std::optional<TaskTarget> TargetOf(const Instance& instance) const;
-  bool dispatches() const { return dispatches_; }           // some step is sent elsewhere
-  const std::vector<int>& waits() const { return waits_; }  // WAIT steps
+  bool dispatches() const { return dispatches_; }                   // some step is sent elsewhere
+  const std::vector<int>& waits() const { return waits_; }          // WAIT steps
+  const std::vector<int>& continues() const { return continues_; }  // CONTINUE_AS_NEW steps
   // A step that the engine tends to itself when its turn has come: it calls nothing, or `when` has yet to be asked.
   bool IsOwn(int index) const { return own_[std::size_t(index)]; }
   bool has_own() const { return has_own_; }
@@ -115,6 +116,7 @@ class CompiledSpec {
   // The step in the run, or in the item of that id.
   Instance InstanceOf(int index, const std::string& item, const std::vector<int>& items) const;
   // The step beside this one: of the same run, or the same item.
+  Instance InstanceOf(int index) const { return InstanceOf(index, "", {}); }  // of a step that stands in no FOREACH
   Instance Beside(const Instance& instance, int index) const { return InstanceOf(index, instance.item, instance.items); }
   // The FOREACH in whose body it runs.
   Instance EachOf(const Instance& instance) const;
@@ -139,7 +141,7 @@ class CompiledSpec {
   WorkflowSpec spec_;
   std::vector<std::string> ids_;
   std::vector<Region> regions_;
-  std::vector<int> region_, body_, position_, dependencies_, waits_, follower_;
+  std::vector<int> region_, body_, position_, dependencies_, waits_, continues_, follower_;
   int last_ = 0;
   std::vector<StepWords> words_;
   std::vector<std::vector<int>> dependents_, children_;

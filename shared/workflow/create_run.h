@@ -30,6 +30,13 @@ struct CreateRequest {
     int depth = 0;  // 1: the parent has none
   };
   std::optional<Parent> parent;
+  // The run in whose place it goes on (next_run.h).
+  struct Continued {
+    std::string from, first;
+    std::int64_t number = 1;     // of those behind the first
+    Json kept = Json::object();  // entries of its state that go with it
+  };
+  std::optional<Continued> continued;
   std::string session_id;  // value of {{session_id}}; empty: the run's id
   TraceContext trace;      // of the request and its span, for logs and traces; may be empty
   Json labels = Json::object();

@@ -15,9 +15,12 @@ namespace acl::workflow {
 
 namespace {
 
-// An id like any other (UUIDv7: the time, then chance), in which the chance is a hash: deciding again gives the same.
-SubjectId ChildIdOf(std::string_view run_id, std::string_view step_id, WallTime now) {
-  const Hash256 hash = Sha256({"acl-child-v1", std::string_view("\0", 1), run_id, std::string_view("\0", 1), step_id});
+int DepthOf(const RunRecord& run) { return int(NumberOf(MemberOf(run.json, "parent"), "depth")); }
+
+}  // namespace
+
+SubjectId MadeIdOf(std::string_view run_id, std::string_view what, WallTime now) {
+  const Hash256 hash = Sha256({"acl-child-v1", std::string_view("\0", 1), run_id, std::string_view("\0", 1), what});
   SubjectId id;
   std::copy(hash.begin(), hash.begin() + 16, id.uuid.bytes.begin());
   const auto ms = std::uint64_t(MicrosOf(now) / 1'000);
@@ -26,10 +29,6 @@ SubjectId ChildIdOf(std::string_view run_id, std::string_view step_id, WallTime 
   id.uuid.bytes[8] = std::uint8_t(0x80 | (id.uuid.bytes[8] & 0x3f));
   return id;
 }
-
-int DepthOf(const RunRecord& run) { return int(NumberOf(MemberOf(run.json, "parent"), "depth")); }
-
-}  // namespace
 
 void Decider::BeginChild(const Instance& instance) {
   const ChildSpec& child = *spec_.step(instance.step).child;
@@ -51,7 +50,7 @@ void Decider::BeginChild(const Instance& instance) {
   if (run.deadline) asked["deadline_at"] = FormatWallTime(*run.deadline);
   if (run.deadline_left_ms) asked["deadline_at"] = FormatWallTime(now_ + milliseconds(*run.deadline_left_ms));
   if (const TraceContext trace = TraceOfRun(State()); !trace.trace_id.empty()) asked["traceparent"] = FormatTraceparent(trace);
-  const SubjectId id = ChildIdOf(run.run_id, instance.step_id, now_);
+  const SubjectId id = MadeIdOf(run.run_id, instance.step_id, now_);
   facts["child"] = id.ToString();
   facts["workflow"] = child.workflow;
   decision_.outbox.push_back(CreateOf(id, "workflow", asked));
@@ -63,7 +62,8 @@ void Decider::ChildEnded(const InboxInput& input) {
   const std::string step_id = TextOf(said, "step_id"), from = TextOf(&input.payload, "from");
   const auto instance = spec_.Find(step_id);
   const StepRecord record = instance ? Step(*instance) : StepRecord{};
-  if (record.status != StepStatus::kRunning || TextOf(record.json, "child") != from)
+  const std::string child = TextOf(record.json, "child");
+  if (record.status != StepStatus::kRunning || (child != from && child != TextOf(said, "first")))
     return Refuse(input, fmt::format("no child run {} of step '{}' is waited for", from, step_id));
   if (instance->undo) return ChildUndone(input, *instance, *said);
   Json facts = StepFacts(*instance, 1);
@@ -110,7 +110,7 @@ bool Decider::UndoChild(const Instance& instance, const std::string& child) {
   const RunRecord run = Run();
   Json asked = {{"step_id", instance.step_id}, {"depth", DepthOf(run) + 1}, {"undo_of", child}};
   if (const TraceContext trace = TraceOfRun(State()); !trace.trace_id.empty()) asked["traceparent"] = FormatTraceparent(trace);
-  const SubjectId id = ChildIdOf(run.run_id, instance.step_id, now_);
+  const SubjectId id = MadeIdOf(run.run_id, instance.step_id, now_);
   Json facts = StepFacts(instance, 0);
   facts["child"] = id.ToString();
   facts["undo_of"] = child;
@@ -143,7 +143,7 @@ void Decider::StopChildren(bool compensate) {
   std::vector<std::string> children;
   State().ForEach([&](const std::string& key, const Json& record) {
     if (!key.starts_with("step:")) return true;
-    const std::string child = TextOf(&record, "child");
+    const std::string child = TextOf(&record, record.contains("child_now") ? "child_now" : "child");
     if (!child.empty() && TextOf(&record, "status") == Name(StepStatus::kRunning)) children.push_back(child);
     return true;
   });
@@ -171,6 +171,7 @@ void Decider::TellItsParent(const Json* outputs) {
   const std::string error = decision_.listing->error_message.value_or(TextOf(run->json, "error"));
   if (!error.empty() && !outputs) said["error"] = error;
   if (outputs) said["outputs"] = *outputs;
+  if (const Json* before = MemberOf(run->json, "continued")) said["first"] = TextOf(before, "first");
   if (const int left = Done().not_undone; left > 0) said["not_undone"] = left;
   decision_.outbox.push_back(PostTo(*parent, kChildEndedPost, said));
 }

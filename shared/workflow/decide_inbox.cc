@@ -24,6 +24,7 @@ void Decider::On(const InboxInput& input) {
   if (input.kind == "decide") return DecideApproval(input);
   if (closed) return Refuse(input, fmt::format("the run is {} already", Name(Run().status)));
   if (input.kind == kChildEndedPost) return ChildEnded(input);
+  if (input.kind == kChildContinuedPost) return ChildContinued(input);
   if (input.kind == kParentStopsPost) {
     const Json* said = MemberOf(&input.payload, "said");
     return Cancel({input.id, input.kind, said ? *said : Json::object()});

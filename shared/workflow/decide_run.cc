@@ -47,14 +47,17 @@ void Decider::Settle() {
 
 void Decider::CompleteRun(const Json* outputs) {
   // What the run hands out: the outputs of the last step in plan order, as far as an event should carry them.
-  if (TooMuchForParent(outputs)) return Settle();
+  const Json* next = NextInputs();
+  if (!next && TooMuchForParent(outputs)) return Settle();
   const StepSpec& last = spec_.step(spec_.last());
   Json facts = {{"steps", spec_.total()}, {"outputs_of", last.name}};
   if (outputs && DumpJson(*outputs).size() <= kMaxOutputsInEvent) facts["outputs"] = *outputs;
+  if (next) facts["continued_as"] = AskForNext(*next);
   Emit(event::kWorkflowCompleted, std::move(facts));
   ClearTimer(kDeadlineTimer);
   List(RunStatus::kCompleted);
   decision_.listing->completed_at = now_;
+  if (next) return;  // the last of them tells
   TellItsTask();
   TellItsParent(outputs);
 }
@@ -139,7 +142,10 @@ void Decider::TellItsTask() {
   const Json* task = run ? MemberOf(run->json, "task") : nullptr;
   const auto project = SubjectId::Parse(TextOf(task, "project_id"));
   if (!project) return;
-  Json said = {{"run_id", run->run_id}, {"task_id", TextOf(task, "task_id")}, {"status", decision_.listing->status}};
+  const Json* before = MemberOf(run->json, "continued");  // the task knows the first of them
+  Json said = {{"run_id", before ? TextOf(before, "first") : std::string(run->run_id)},
+               {"task_id", TextOf(task, "task_id")},
+               {"status", decision_.listing->status}};
   if (decision_.listing->error_message) said["error"] = *decision_.listing->error_message;
   decision_.outbox.push_back(PostTo(*project, kRunEndedPost, said));
 }

@@ -66,6 +66,7 @@ void Decider::Begin(const Instance& instance) {
   if (step.signal) return BeginSignal(instance);
   if (step.publish) return Publish(instance);
   if (step.child) return BeginChild(instance);
+  if (step.next_inputs) return BeginContinue(instance);
   if (step.approval) return BeginApproval(instance);
   if (step.foreach) return OpenItems(instance);
   Open(instance);

@@ -84,6 +84,12 @@ class Decider {
   void FailedByItself(const Instance& instance, Json facts, const std::string& error);
   std::string NameOf(const Instance& instance) const;  // for people
 
+  // -- runs that go on as another (decide_continue.cc)
+  void BeginContinue(const Instance& instance);
+  const Json* NextInputs();
+  std::string AskForNext(const Json& inputs);
+  void ChildContinued(const InboxInput& input);
+
   // -- children (decide_child.cc)
   void BeginChild(const Instance& instance);
   void ChildEnded(const InboxInput& input);
@@ -179,6 +185,10 @@ class Decider {
   Json task_;  // of the task result being decided on: facts for the first event that comes of it
   Decision decision_;
 };
+
+// An id like any other (UUIDv7: the time, then chance), in which the chance is a hash: deciding again gives the same. `what`: a step's id,
+// or what no step's id can be.
+SubjectId MadeIdOf(std::string_view run_id, std::string_view what, WallTime now);
 
 inline constexpr std::size_t kMaxOutputsInEvent = 64 * 1024;  // of the run, as it completes
 inline constexpr std::string_view kDeadlineTimer = "deadline";

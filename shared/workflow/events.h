@@ -31,6 +31,7 @@ inline constexpr std::string_view kStepCancelled = "step.cancelled";
 inline constexpr std::string_view kStepOpened = "step.opened";               // a scope begins: PARALLEL, SEQUENCE, CONDITION, FOREACH
 inline constexpr std::string_view kStepConditionMet = "step.condition_met";  // its `when` is true: it may run
 inline constexpr std::string_view kChildStarted = "step.child_started";      // of a CHILD step, and of the undoing of one that completed
+inline constexpr std::string_view kChildContinued = "step.child_continued";  // its run goes on as another
 inline constexpr std::string_view kStepSkipped = "step.skipped";             // its `when` is not
 
 inline constexpr std::string_view kApprovalRequested = "step.approval_requested";  // a HUMAN_APPROVAL step asks

@@ -86,7 +86,7 @@ void Evolution::WorkflowEvent(const std::string& type) {
     KeepDeadline();
   } else if (type == event::kWorkflowCompleted) {
     GoRun(RunStatus::kCompleted);
-    Keep({"outputs_of"});
+    Keep({"outputs_of", "continued_as"});
     Close();
   } else if (type == event::kWorkflowFailed) {
     GoRun(RunStatus::kFailed);
@@ -159,6 +159,8 @@ Delta Created(const CompiledSpec& spec, const Document& state, const EventDraft&
     }
     return delta;
   }
+  if (const Json* kept = MemberOf(&draft.carried, "kept"))  // of a run that goes on in another's place: signals that nobody took
+    for (auto it = kept->begin(); it != kept->end(); ++it) delta.Add(it.key(), it.value());
   Frontier frontier(state, spec);
   for (int index = 0; index < spec.steps(); ++index) {
     if (spec.parent(index) >= 0 || spec.dependencies(index) > 0) continue;

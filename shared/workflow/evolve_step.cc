@@ -56,6 +56,8 @@ void Evolution::StepEvent(const std::string& type) {
     NotUndoneWithin();
   } else if (type == event::kStepOpened) {
     Opened();
+  } else if (type == event::kChildContinued) {
+    step_json_["child_now"] = Fact("next");
   } else if (type == event::kChildStarted) {
     ChildStarted();
   } else if (type == event::kApprovalRequested) {

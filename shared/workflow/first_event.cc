@@ -31,6 +31,8 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
   if (request.task) run["task"] = {{"project_id", request.task->project.ToString()}, {"task_id", request.task->task_id}};
   if (request.parent)
     run["parent"] = {{"run_id", request.parent->run.ToString()}, {"step_id", request.parent->step_id}, {"depth", request.parent->depth}};
+  if (const auto& before = request.continued; before)
+    run["continued"] = {{"from", before->from}, {"first", before->first}, {"number", before->number}};
   run["status"] = Name(RunStatus::kPending);
   return run;
 }
@@ -63,6 +65,10 @@ Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& g
                    {kInputsKey, std::move(inputs)},
                    {"variables", std::move(variables)},
                    {"files", std::move(files)}};
+  if (request.continued) {
+    draft.facts["continued_from"] = request.continued->from;
+    draft.carried["kept"] = request.continued->kept;
+  }
 
   FirstEvent first;
   auto folded = FoldDraft(kind, first.state, std::move(draft));

@@ -47,7 +47,7 @@ class Shown {
 void AddScopeFacts(const StepSpec& step, const StepRecord& record, StepView& view) {
   if (step.capability.empty()) view.type = StepTypeName(step.type);
   view.signal = TextOf(record.json, "signal");
-  view.child = TextOf(record.json, "child");
+  view.child = TextOf(record.json, record.json && record.json->contains("child_now") ? "child_now" : "child");
   view.approval = TextOf(record.json, "approval");
   const ScopeRecord scope = ReadScope(record.json);
   if (scope.branch >= 0) view.branch = CaseNameOf(step, scope.branch);
@@ -267,6 +267,12 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.parent_id = TextOf(MemberOf(run->json, "parent"), "run_id");
   view.parent_step = TextOf(MemberOf(run->json, "parent"), "step_id");
   view.undo_of = TextOf(run->json, "undo_of");
+  view.continued_as = TextOf(run->json, "continued_as");
+  if (const Json* before = MemberOf(run->json, "continued")) {
+    view.continued_from = TextOf(before, "from");
+    view.first = TextOf(before, "first");
+    view.number = NumberOf(before, "number");
+  }
   view.trace_id = TextOf(run->json, "trace_id");
   view.status = Name(run->status);
   view.closed = run->phase == Phase::kClosed;
@@ -366,6 +372,8 @@ Json ViewToJson(const RunView& view) {
   Json json = {{"name", view.name}, {"version", view.version}, {"owner", view.owner}, {"status", view.status}, {"closed", view.closed}};
   if (view.rolling_back) json["rolling_back"] = true;
   if (!view.task_id.empty()) json["task"] = {{"project_id", view.project_id}, {"task_id", view.task_id}};
+  AddText(json, "continued_as", view.continued_as);
+  if (!view.continued_from.empty()) json["continued"] = {{"from", view.continued_from}, {"first", view.first}, {"number", view.number}};
   if (!view.parent_id.empty()) json["parent"] = {{"run_id", view.parent_id}, {"step_id", view.parent_step}};
   AddText(json, "undo_of", view.undo_of);
   AddText(json, "trace_id", view.trace_id);

@@ -62,6 +62,9 @@ struct RunView {
   std::string project_id, task_id;     // of the task that it is of; empty: of none
   std::string parent_id, parent_step;  // the run of which it does a step, or undoes one; empty: of none
   std::string undo_of;                 // the run that it takes back
+  std::string continued_as;            // the run that goes on in its place; empty: none
+  std::string continued_from, first;   // the run in whose place it goes on, and the first of them; empty: it is the first
+  std::int64_t number = 0;             // of those behind the first
   std::string trace_id;                // of the request that submitted it; may be empty
   std::string status;         // PENDING RUNNING PAUSED (by a person, or only approvals are waited for) COMPLETED FAILED ROLLED_BACK
   bool closed = false;        // nothing will happen any more

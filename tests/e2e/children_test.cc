@@ -2,6 +2,8 @@
 // fails after its children completed.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/support/fleet.h"
 
 namespace acl::test {
@@ -97,6 +99,48 @@ TEST_F(Children, SurviveTheDeathOfWorkersAndCoordinator) {
   worker.Kill();
   fleet.StartCoordinator(1);
   for (std::size_t n = 0; n < ids.size(); ++n) EXPECT_EQ(Ended(ids[n])["status"], n % 2 == 0 ? "COMPLETED" : "ROLLED_BACK");
+  fleet.ExpectVerified();
+}
+
+// A run that goes on as another, five times, each as a child too: one chain, whoever dies, and the parent hears of its end once.
+TEST_F(Children, GoOnAsNewRunsWhoeverDies) {
+  const std::string id = fleet.Submit(R"yaml(
+name: parent
+workflows:
+  loop:
+    inputs: {round: {type: integer, default: 1}}
+    steps:
+      - {name: note, capability: io.fs.write_file, inputs: {path: "round-{{round}}.txt", content: x}}
+      - {name: count, capability: sys.exec.run, inputs: {command: python3, args: ["-c", "print({{round}} + 1)"]}}
+      - {name: after, capability: data.json.parse, inputs: {json_string: "{{count.stdout}}"}}
+      - {name: again, if: round < 5, then: [{name: next, continue_as_new: {round: "{{after.json}}"}}]}
+      - {name: last, capability: io.fs.write_file, inputs: {path: last.txt, content: "round {{round}}"}}
+steps: [{name: all, child: loop}]
+)yaml");
+  Process& worker = fleet.StartWorker(3);
+  ASSERT_TRUE(WaitUntil([&] { return ChildrenOf(id).size() >= 2; })) << Run(id).dump() << fleet.Logs();
+  worker.Kill();
+  fleet.coordinator().Kill();
+  fleet.StartCoordinator();
+  ASSERT_TRUE(WaitUntil([&] { return fleet.Api("GET", "/v1/workflows/" + id).status == 200; }));
+  EXPECT_EQ(Ended(id)["status"], "COMPLETED") << fleet.Logs();
+  std::vector<std::string> chain = ChildrenOf(id);
+  ASSERT_EQ(chain.size(), 5u);
+  int ends = 0;
+  std::set<std::string> nexts;
+  for (const std::string& one : chain) {
+    const Json run = Run(one);
+    EXPECT_EQ(run["status"], "COMPLETED");
+    if (run.contains("continued_as")) {
+      nexts.insert(run["continued_as"]);
+      continue;
+    }
+    ++ends;
+    for (int round = 1; round <= 5; ++round)
+      EXPECT_EQ(fleet.Api("GET", "/v1/workflows/" + one + "/files/round-" + std::to_string(round) + ".txt").status, 200) << round;
+  }
+  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(nexts.size(), 4u);
   fleet.ExpectVerified();
 }
 

@@ -136,11 +136,10 @@ TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
 // What the guide shows of steps in steps, conditions, items and signals, as it stands there.
 TEST_F(Examples, TheGuidesSectionsRun) {
   const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
-  const std::map<std::string, std::pair<std::string, std::string>> sections = {{"### Steps in steps", {"report.txt", ""}},
-                                                                               {"### Conditions", {"told.txt", "else_if[0]"}},
-                                                                               {"### For each", {"copy/c.txt", "number 2"}},
-                                                                               {"### Signals", {"receipt.txt", "0"}},
-                                                                               {"### Child workflows", {"report.txt", "2 were"}}};
+  const std::map<std::string, std::pair<std::string, std::string>> sections = {
+      {"### Steps in steps", {"report.txt", ""}},        {"### Conditions", {"told.txt", "else_if[0]"}},
+      {"### For each", {"copy/c.txt", "number 2"}},      {"### Signals", {"receipt.txt", "0"}},
+      {"### Child workflows", {"report.txt", "2 were"}}, {"### Going on as a new run", {"round-3.txt", "done"}}};
   for (const auto& [title, file] : sections) {
     SCOPED_TRACE(title);
     const auto section = guide.find(title + "\n");
