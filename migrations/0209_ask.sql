@@ -15,6 +15,11 @@ CREATE TABLE chat_session (
   model_id text NOT NULL,
   status text NOT NULL CHECK (status IN ('open', 'closed'))
 );
+-- Beside the document's columns: who opened it.
+CREATE TABLE ask_session (
+  session_id uuid PRIMARY KEY REFERENCES chat_session DEFERRABLE INITIALLY DEFERRED,
+  owner text NOT NULL
+);
 CREATE TABLE chat_turn (
   turn_id uuid PRIMARY KEY,
   session_id uuid NOT NULL REFERENCES chat_session DEFERRABLE INITIALLY DEFERRED,
@@ -33,6 +38,7 @@ CREATE TABLE ask_prepared (
   session_id uuid NOT NULL REFERENCES chat_session DEFERRABLE INITIALLY DEFERRED,
   turn_user_id uuid NOT NULL REFERENCES chat_turn DEFERRABLE INITIALLY DEFERRED,
   asked_by text NOT NULL,
+  request_key text,                                       -- Idempotency-Key of the ask
   context_bundle_hash text NOT NULL,
   context_bundle_json text,
   prompt_hash text NOT NULL,
@@ -44,6 +50,7 @@ CREATE TABLE ask_prepared (
   prepared_at timestamptz NOT NULL,
   deadline timestamptz NOT NULL
 );
+CREATE INDEX ask_prepared_key ON ask_prepared (request_key, asked_by) WHERE request_key IS NOT NULL;
 CREATE INDEX ask_prepared_session ON ask_prepared (session_id, prepared_at);
 CREATE TABLE ask_outcome (
   exchange_id uuid PRIMARY KEY REFERENCES ask_prepared DEFERRABLE INITIALLY DEFERRED,
@@ -113,13 +120,13 @@ CREATE TABLE ledger_fact (
   reason text,
   PRIMARY KEY (subject_id, ledger_id)
 );
-GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_fact, chat_session, chat_turn, ask_prepared, ask_outcome, context_artifact_ref, driftwatch TO acl_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_fact, ask_session, chat_session, chat_turn, ask_prepared, ask_outcome, context_artifact_ref, driftwatch TO acl_service;
 GRANT SELECT ON llm_exchange TO acl_service;
 DO $$
 DECLARE
   t text;
 BEGIN
-  FOREACH t IN ARRAY '{chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact}'::text[] LOOP
+  FOREACH t IN ARRAY '{ask_session,chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact}'::text[] LOOP
     EXECUTE format('CREATE TRIGGER not_truncated BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()', t);
   END LOOP;
 END $$;
@@ -127,10 +134,10 @@ END $$;
 -- As 0193, for the tables of every kind: v_owner names the column that holds the subject, if the table has one; v_key the row's id, of type v_type.
 CREATE OR REPLACE FUNCTION show_rows(p_subject uuid, p_table text[], p_id text[], p_row text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_known constant text[] := '{goals,project_tasks,checkpoints,chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact}';
-  v_owner constant text[] := '{project_id,project_id,project_id,session_id,session_id,session_id,session_id,NULL,session_id,subject_id}';
-  v_key constant text[] := '{goal_id,task_id,task_id,session_id,turn_id,exchange_id,exchange_id,ref_id,driftwatch_id,ledger_id}';
-  v_type constant text[] := '{text,text,text,uuid,uuid,uuid,uuid,uuid,text,text}';
+  v_known constant text[] := '{goals,project_tasks,checkpoints,chat_session,chat_turn,ask_prepared,ask_outcome,context_artifact_ref,driftwatch,ledger_fact,ask_session}';
+  v_owner constant text[] := '{project_id,project_id,project_id,session_id,session_id,session_id,session_id,NULL,session_id,subject_id,session_id}';
+  v_key constant text[] := '{goal_id,task_id,task_id,session_id,turn_id,exchange_id,exchange_id,ref_id,driftwatch_id,ledger_id,session_id}';
+  v_type constant text[] := '{text,text,text,uuid,uuid,uuid,uuid,uuid,text,text,uuid}';
   v_table text;
   n int;
 BEGIN
@@ -162,6 +169,8 @@ CREATE OR REPLACE FUNCTION shown_rows(p_first uuid, p_last uuid) RETURNS TABLE (
   SELECT s.session_id, 'chat_session', s.session_id::text,
          (to_jsonb(s) - 'session_id' || jsonb_build_object('started_at', utc_text(s.started_at), 'ended_at', utc_text(s.ended_at)))::text
     FROM chat_session s WHERE s.session_id BETWEEN p_first AND p_last
+  UNION ALL
+  SELECT a.session_id, 'ask_session', a.session_id::text, (to_jsonb(a) - 'session_id')::text FROM ask_session a WHERE a.session_id BETWEEN p_first AND p_last
   UNION ALL
   SELECT t.session_id, 'chat_turn', t.turn_id::text, (to_jsonb(t) - 'session_id' || jsonb_build_object('created_at', utc_text(t.created_at)))::text
     FROM chat_turn t WHERE t.session_id BETWEEN p_first AND p_last

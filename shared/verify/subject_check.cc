@@ -17,7 +17,7 @@ struct SubjectCheck::Parts {
   JournalWalk walk;
   std::vector<EventFact> facts;
   std::int64_t ended_at = 0;  // the event that ends the subject; 0: none so far
-  SaidRows said{};            // rows that the events make
+  SaidRows event_rows{};          // rows that the events make
 
   void FollowEnd(std::int64_t seq, std::string_view type);
   void CheckEnd();
@@ -36,11 +36,11 @@ void SubjectCheck::Feed(const Event& event) {
   for (const std::string& type : JoinedTypes(payload)) parts_->FollowEnd(event.seq, type);
   if (parts_->kind == nullptr || !parts_->kind->show_event) return;
   if (!payload) {
-    parts_->said.whole = false;
+    parts_->event_rows.whole = false;
     return;
   }
   for (ShownRow& row : parts_->kind->show_event(event.type, *payload, event.timestamp))
-    parts_->said.rows.insert_or_assign({row.table, row.id}, std::move(row));
+    parts_->event_rows.rows.insert_or_assign({row.table, row.id}, std::move(row));
 }
 
 // A subject ends once. An input that came too late is refused behind the end; nothing else may happen there.
@@ -90,7 +90,7 @@ void SubjectCheck::Finish() {
   p.CheckEnd();
   if (p.kind == nullptr || !p.walk.state()) return;
   if (p.kind->facts) p.CheckKind(*p.walk.state());
-  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), p.said, *p.kind, p.report);
+  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), p.event_rows, *p.kind, p.report);
 }
 
 void CheckSubject(const SubjectRows& rows, const ContentSource& contents, Report& report, const KindChecks* kind) {

@@ -44,7 +44,7 @@ struct DeclaredTool {
   std::vector<std::string> verbs;  // what it does, as people say it: "restart"
 };
 
-struct ToolCall {
+struct ProposedCall {
   std::string name;
   Json arguments;
 };
@@ -61,7 +61,7 @@ struct ValidationInput {
   bool json_demanded = false;
   std::optional<Json> schema;  // type, enum, const, required, properties, additionalProperties, items and the bounds of numbers and lengths
   bool tool_call_demanded = false;
-  std::vector<ToolCall> tool_calls;
+  std::vector<ProposedCall> tool_calls;
 };
 
 struct Finding {

@@ -62,7 +62,11 @@ class AskKind final : public CommandKind {
 
   bool ShowsEvents() const override { return true; }
   std::vector<ShownRow> ShowEvent(std::string_view type, const Json& facts, WallTime at) const override {
-    return RowsOfEvent(type, facts, at);
+    std::vector<ShownRow> rows = RowsOfEvent(type, facts, at);
+    for (const Json& joined : facts.value(std::string(kAlsoKey), Json::array())) {  // what happened in the same moment
+      for (ShownRow& row : RowsOfEvent(joined.value("type", ""), joined, at)) rows.push_back(std::move(row));
+    }
+    return rows;
   }
 };
 

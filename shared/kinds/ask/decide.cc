@@ -252,6 +252,14 @@ Decided Caught(const Body& body, const Json& command, WallTime now) {
 
 }  // namespace
 
+EventDraft Created(const std::string& by, WallTime now) {
+  EventDraft draft;
+  draft.type = events::kCreated;
+  draft.facts = {{"by", by}};
+  draft.at = now;
+  return draft;
+}
+
 Decided Decide(const Document& state, const Json& command, WallTime now) {
   return Caught([&] { return Decider(state, command, now).Run(); }, command, now);
 }

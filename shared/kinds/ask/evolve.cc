@@ -13,6 +13,11 @@ class Evolver {
 
   Delta Run() {
     auto session = FindSession(state_);
+    if (draft_.type == events::kCreated) {
+      if (state_.size() != 0) return Delta::Impossible("a session is created once");
+      delta_.Add(kMadeKey, {{"by", TextIn(facts_, "by")}});
+      return std::move(delta_);
+    }
     if (draft_.type == events::kOpened) return Open(session.has_value());
     if (!session) return Delta::Impossible("no session");
     session_ = std::move(*session);

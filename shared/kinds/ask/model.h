@@ -2,6 +2,7 @@
 // A session of exchanges with a language model (document 004, 2 and 5), as values, and where each stands in the session's state. Times are
 // database times of the events.
 //
+//   made            who made the subject; its first command opens the session
 //   session             what it is bound to, counters       turn:<n>            one of the last kKeptTurns turns, sanitised
 //   exchange:<id>       a call without an answer on record                 drift:<id>          open drift
 //
@@ -19,7 +20,7 @@
 
 namespace acl::ask {
 
-inline constexpr std::string_view kSessionKey = "session";
+inline constexpr std::string_view kSessionKey = "session", kMadeKey = "made";
 inline constexpr std::string_view kExchangePrefix = "exchange:", kTurnPrefix = "turn:", kDriftPrefix = "drift:";
 inline std::string ExchangeKey(std::string_view id) { return std::string(kExchangePrefix).append(id); }
 inline std::string TurnKey(std::int64_t number) { return std::string(kTurnPrefix) + std::to_string(number); }

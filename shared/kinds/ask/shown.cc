@@ -36,6 +36,7 @@ void Prepared(const Json& facts, WallTime at, std::vector<ShownRow>& rows) {
                        {{"exchange_id", exchange},
                         {"turn_user_id", TextIn(facts.at("user"), "turn_id")},
                         {"asked_by", TextIn(facts, "by")},
+                        {"request_key", facts.value("request_key", Json())},
                         {"context_bundle_hash", TextIn(facts, "bundle_hash")},
                         {"context_bundle_json", TextIn(facts, "bundle")},
                         {"prompt_hash", TextIn(facts, "prompt_hash")},
@@ -109,7 +110,9 @@ ShownRow RowOfDrift(const Json& facts, bool open, WallTime at) {
 
 std::vector<ShownRow> RowsOfEvent(std::string_view type, const Json& facts, WallTime at) {
   std::vector<ShownRow> rows;
-  if (type == events::kPrepared) {
+  if (type == events::kOpened) {
+    rows.push_back(RowOf("ask_session", TextIn(facts, "session_id"), {{"owner", TextIn(facts, "owner")}}));
+  } else if (type == events::kPrepared) {
     Prepared(facts, at, rows);
   } else if (type == events::kRecorded) {
     Recorded(facts, at, rows);

@@ -4,7 +4,7 @@
 //
 //   chat_session             state                          chat_turn, context_artifact_ref   exchange.prepared, exchange.recorded
 //   ask_prepared             exchange.prepared              ask_outcome                       exchange.recorded, .failed, .uncertain
-//   driftwatch               driftwatch.opened, .closed
+//   driftwatch               driftwatch.opened, .closed     ask_session (its owner)           session.opened
 //
 // `llm_exchange` is a view of ask_prepared and ask_outcome (migrations/0209).
 
