@@ -1,9 +1,9 @@
 #include "coordinator/backend.h"
 
 #include "shared/objectstore/open_store.h"
-#include "shared/postgres/pg_ask_rows.h"
 #include "shared/postgres/migrate.h"
 #include "shared/postgres/pg_approval_store.h"
+#include "shared/postgres/pg_ask_rows.h"
 #include "shared/postgres/pg_delivery_store.h"
 #include "shared/postgres/pg_project_names.h"
 #include "shared/postgres/pg_queries.h"

@@ -147,7 +147,7 @@ BEGIN
       RAISE EXCEPTION 'there is no table % to show rows in', v_table USING ERRCODE = 'AC006';
     END IF;
     EXECUTE format('DELETE FROM %I g USING unnest($2, $3) AS r(tab, id) WHERE r.tab = $4 AND %s g.%I = r.id::%s AND $1 IS NOT NULL', v_table,
-                   coalesce(format('g.%I = $1 AND', v_owner[n]), ''), v_key[n], v_type[n])
+                   CASE WHEN v_owner[n] IS NULL THEN '' ELSE format('g.%I = $1 AND', v_owner[n]) END, v_key[n], v_type[n])
       USING p_subject, p_table, p_id, v_table;
     EXECUTE format('INSERT INTO %1$I SELECT g.* FROM unnest($2, $3) AS r(tab, shown)
       CROSS JOIN LATERAL jsonb_populate_record(NULL::%1$I, r.shown::jsonb || $5) g WHERE r.tab = $4 AND r.shown IS NOT NULL AND $1 IS NOT NULL', v_table)

@@ -12,7 +12,8 @@ OrRefusal<ProjectId> ReadProjectNamed(const ApiContext& api, const std::string& 
 OrRefusal<std::string> ReadBy(const HttpRequest& request, const Json& body);
 
 // Texts of the body: 422 names the member that is no text, or is missing though `needed`.
-std::optional<HttpResponse> WrongText(const Json& body, std::initializer_list<const char*> needed, std::initializer_list<const char*> optional);
+std::optional<HttpResponse> WrongText(const Json& body, std::initializer_list<const char*> needed,
+                                      std::initializer_list<const char*> optional);
 
 // A refusal of a ledger or a session.
 HttpResponse RefusedBy(const std::string& reason, Code code, const std::string& message, const Json& details);

@@ -101,9 +101,10 @@ HttpResponse Rebuild(const ApiContext& api, const HttpRequest& request) {
   if (!recorded) return ProblemOf(recorded.error());
   auto rebuilt = aegis::RebuildBundle(recorded->value("inputs", Json::object()));
   if (!rebuilt) return Problem(409, "not-rebuilt", rebuilt.message());
-  const bool same = rebuilt->bundle == TextIn(exchange, "context_bundle") && rebuilt->bundle_hash == TextIn(exchange, "context_bundle_hash") &&
-                    CanonicalMessages(rebuilt->messages) == TextIn(exchange, "prompt") && rebuilt->prompt_hash == TextIn(exchange, "prompt_hash") &&
-                    rebuilt->prefix_hash == TextIn(exchange, "prefix_hash");
+  const bool same = rebuilt->bundle == TextIn(exchange, "context_bundle") &&
+                    rebuilt->bundle_hash == TextIn(exchange, "context_bundle_hash") &&
+                    CanonicalMessages(rebuilt->messages) == TextIn(exchange, "prompt") &&
+                    rebuilt->prompt_hash == TextIn(exchange, "prompt_hash") && rebuilt->prefix_hash == TextIn(exchange, "prefix_hash");
   return HttpResponse::OfJson(200, {{"exchange_id", exchange["exchange_id"]},
                                     {"same", same},
                                     {"context_bundle_hash", rebuilt->bundle_hash},
@@ -141,7 +142,8 @@ HttpResponse CloseDrift(const ApiContext& api, const HttpRequest& request) {
     if (TextIn(row, "driftwatch_id") != id) continue;
     const auto session = SubjectId::Parse(TextIn(row, "session_id"));
     auto told = api.asks->Session(session ? *session : SubjectId{},
-                                  {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}}, ValueOf(key));
+                                  {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}},
+                                  ValueOf(key));
     if (!told) return ProblemOf(told.error());
     if (told->refused) return RefusedBy(told->refused->reason, told->refused->code, told->refused->message, told->refused->details);
     return HttpResponse::OfJson(200, {{"driftwatch_id", id}, {"status", "closed"}});
@@ -168,7 +170,8 @@ OrRefusal<std::string> ReadBy(const HttpRequest& request, const Json& body) {
                  Json::array({ErrorItem("missing-member", "'by' is missing", "/by")}));
 }
 
-std::optional<HttpResponse> WrongText(const Json& body, std::initializer_list<const char*> needed, std::initializer_list<const char*> optional) {
+std::optional<HttpResponse> WrongText(const Json& body, std::initializer_list<const char*> needed,
+                                      std::initializer_list<const char*> optional) {
   const auto wrong = [](const char* member, const char* what) {
     return Problem(422, "invalid-request", fmt::format("'{}' {}", member, what),
                    Json::array({ErrorItem("bad-value", fmt::format("'{}' {}", member, what), std::string("/") + member)}));

@@ -78,11 +78,13 @@ void AddLedgerRoutes(Router& router, const ApiContext& api) {
   router.Add("POST", "/v1/ledger/facts", command, [api](const HttpRequest& r) {
     return Command(api, r, "propose_fact", {"claim", "source", "confidence", "subject", "contradicts"});
   });
-  router.Add("POST", "/v1/ledger/facts/{fact_id}/ratify", command, [api](const HttpRequest& r) { return Command(api, r, "ratify_fact", {}); });
+  router.Add("POST", "/v1/ledger/facts/{fact_id}/ratify", command,
+             [api](const HttpRequest& r) { return Command(api, r, "ratify_fact", {}); });
   router.Add("POST", "/v1/ledger/facts/{fact_id}/retract", command,
              [api](const HttpRequest& r) { return Command(api, r, "retract_fact", {"reason"}); });
-  router.Add("POST", "/v1/ledger/budget", command,
-             [api](const HttpRequest& r) { return Command(api, r, "set_budget", {"limit_micros", "period"}); });
+  router.Add("POST", "/v1/ledger/budget", command, [api](const HttpRequest& r) {
+    return Command(api, r, "set_budget", {"limit_micros", "period"});
+  });
 }
 
 }  // namespace acl::coordinator

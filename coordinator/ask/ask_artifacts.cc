@@ -17,7 +17,9 @@ using aegis::ArtifactType;
 
 constexpr int kTurnsTaken = 500, kDriftTaken = 200;
 
-std::string HashOf(const Artifact& artifact) { return "sha256:" + ToHex(CanonicalHash(Json{{"text", artifact.text}, {"value", artifact.value}})); }
+std::string HashOf(const Artifact& artifact) {
+  return "sha256:" + ToHex(CanonicalHash(Json{{"text", artifact.text}, {"value", artifact.value}}));
+}
 
 Artifact FactOf(const ledger::Fact& fact) {
   Artifact out;
@@ -80,8 +82,8 @@ std::vector<Artifact> WorkOf(const ProjectView& view) {
     const bool is_next = next.task == id;
     if (!is_next && task.status != project::TaskStatus::kDoing) continue;
     if (all.size() >= 8) break;
-    put(is_next ? ArtifactType::kNextStep : ArtifactType::kTask, "task:" + id, fmt::format("{} ({})", task.title, project::NameOf(task.status)),
-        task.updated_at);
+    put(is_next ? ArtifactType::kNextStep : ArtifactType::kTask, "task:" + id,
+        fmt::format("{} ({})", task.title, project::NameOf(task.status)), task.updated_at);
     const auto checkpoint = work.checkpoints.find(id);
     if (checkpoint == work.checkpoints.end()) continue;
     put(ArtifactType::kCheckpoint, "checkpoint:" + id,

@@ -36,7 +36,7 @@ class AskArtifacts {
   ProjectDesk* projects_;
   std::mutex mutex_;  // of what follows
   aegis::ArtifactIndex index_;
-  Document ledger_;  // as it was taken last
+  Document ledger_;                                                    // as it was taken last
   std::map<std::string, std::map<std::string, aegis::Artifact>> put_;  // by source, then id
 };
 

@@ -75,7 +75,8 @@ Result<ledger::Answer> AskDesk::Ledger(const ProjectId& project, Json command, c
   asked.hash = CanonicalHash(asked.command);
   auto reply = ledgers_.Execute(ledger::LedgerOf(project), std::move(asked));
   if (!reply) return reply.error();
-  if (reply->key_conflict) return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
+  if (reply->key_conflict)
+    return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
   return ledger::AnswerFromJson(reply->answer);
 }
 
@@ -91,7 +92,8 @@ Result<ask::Answer> AskDesk::Session(const SubjectId& session, Json command, con
   asked.hash = CanonicalHash(asked.command);
   auto reply = asks_.Execute(session, std::move(asked));
   if (!reply) return reply.error();
-  if (reply->key_conflict) return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
+  if (reply->key_conflict)
+    return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
   return ask::AnswerFromJson(reply->answer);
 }
 
@@ -123,11 +125,14 @@ Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exch
 
 std::variant<Json, AskRefusal> AskDesk::Ask(const AskAsked& asked) {
   if (!setup_)
-    return AskRefusal{"not-configured", "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
-                                        "(aegis_providers_file); docs/aegis-guide.md", 409};
+    return AskRefusal{"not-configured",
+                      "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
+                      "(aegis_providers_file); docs/aegis-guide.md",
+                      409};
   if (under_way_.fetch_add(1) >= kMostAtOnce) {
     under_way_.fetch_sub(1);
-    return AskRefusal{"busy", fmt::format("{} asks are under way in this coordinator, the most at once: try again in a moment", kMostAtOnce), 503};
+    return AskRefusal{"busy",
+                      fmt::format("{} asks are under way in this coordinator, the most at once: try again in a moment", kMostAtOnce), 503};
   }
   auto told = Exchange(*this, asked).Run();
   under_way_.fetch_sub(1);

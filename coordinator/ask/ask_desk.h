@@ -25,12 +25,12 @@ using LooksAround = std::function<std::vector<aegis::ToolOutput>(const aegis::Ke
 struct AskAsked {
   ProjectId project;
   std::string by, question;
-  std::string intent;                  // what the session is doing, in the asker's words; may be empty
-  bool deep_history = false;           // ring 2 was asked for
-  bool new_session = false;            // not the one that is open
-  std::optional<SubjectId> session;    // this one
-  std::optional<std::string> key;      // request key: the same answer again
-  std::function<bool()> cancelled;     // may be empty
+  std::string intent;                // what the session is doing, in the asker's words; may be empty
+  bool deep_history = false;         // ring 2 was asked for
+  bool new_session = false;          // not the one that is open
+  std::optional<SubjectId> session;  // this one
+  std::optional<std::string> key;    // request key: the same answer again
+  std::function<bool()> cancelled;   // may be empty
 };
 
 // Why there is no answer to show.

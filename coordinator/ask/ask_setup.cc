@@ -29,15 +29,16 @@ Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const
   auto kernel = ReadKernel(settings.aegis_kernel_file);
   if (!kernel) return kernel.error();
   if (settings.aegis_providers_file.empty())
-    return Error{Code::kInvalid, "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};
+    return Error{Code::kInvalid,
+                 "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};
   auto providers = aegis::ModelProviders::Open(settings.aegis_providers_file, clock, random);
   if (!providers) return providers.error();
   auto model = providers->Find(kernel->model.provider);
-  if (!model)
-    return Error{Code::kInvalid, fmt::format("the kernel asks provider '{}': {}", kernel->model.provider, model.message())};
+  if (!model) return Error{Code::kInvalid, fmt::format("the kernel asks provider '{}': {}", kernel->model.provider, model.message())};
   if (settings.aegis_key_file.empty())
-    return Error{Code::kInvalid, "aegis_kernel_file needs aegis_key_file: a private file of 16 bytes or more, by which placeholders of secrets "
-                                 "and digests of what was said are made (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE)"};
+    return Error{Code::kInvalid,
+                 "aegis_kernel_file needs aegis_key_file: a private file of 16 bytes or more, by which placeholders of secrets "
+                 "and digests of what was said are made (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE)"};
   auto key = ReadPrivateFile("aegis_key_file", settings.aegis_key_file);
   if (!key) return key.error();
   auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), {}, std::move(*key));

@@ -81,7 +81,8 @@ Json UsageJson(const aegis::ModelAnswer& answer) {
 
 Json AnswerFacts(const aegis::ModelAnswer& answer) {
   Json proposed = Json::array();
-  for (const aegis::ToolCall& call : answer.tool_calls) proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
+  for (const aegis::ToolCall& call : answer.tool_calls)
+    proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
   return {{"provider", answer.provider},
           {"model", answer.model},
           {"finish_reason", answer.finish_reason},
@@ -98,7 +99,8 @@ Json AnswerFacts(const aegis::ModelAnswer& answer) {
 Json RefsOf(const aegis::CompiledBundle& bundle, Uuid7Maker& ids) {
   Json refs = Json::array();
   for (const aegis::IncludedArtifact& one : bundle.included()) {
-    Json ref = {{"ref_id", ids.Make().ToString()}, {"type", one.type}, {"id", one.id}, {"reason", one.reason}, {"freshness_s", one.freshness_s}};
+    Json ref = {
+        {"ref_id", ids.Make().ToString()}, {"type", one.type}, {"id", one.id}, {"reason", one.reason}, {"freshness_s", one.freshness_s}};
     ref["hash"] = one.hash.empty() ? Json() : Json(one.hash);
     if (one.observed_at != WallTime{}) ref["observed_at"] = FormatWallTime(one.observed_at);
     if (!one.risk_flags.empty()) ref["risk_flags"] = DumpJson(Json(one.risk_flags));
@@ -143,9 +145,10 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
     auto receipt = Write(Scan(std::move(invoked)));
     if (!receipt)
       End("not-recorded",
-          fmt::format("the model answered, but exchange {} could not be put on record, so its answer is not shown ({}); what it cost counts. "
-                      "Ask again",
-                      exchange_id_, receipt.message()),
+          fmt::format(
+              "the model answered, but exchange {} could not be put on record, so its answer is not shown ({}); what it cost counts. "
+              "Ask again",
+              exchange_id_, receipt.message()),
           503, {{"exchange_id", exchange_id_}});
     const aegis::Shown shown(std::move(*receipt));
     Json told = OnRecord(shown.exchange_id());
@@ -176,10 +179,13 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
   if (!row) EndFor(row.error(), "exchange " + exchange_id);
   const std::string status = TextIn(*row, "status");
   if (status == "UNDER_WAY")
-    End("under-way", fmt::format("exchange {} was asked under this key and has no outcome yet: airun ask show {}", exchange_id, exchange_id), 409,
+    End("under-way",
+        fmt::format("exchange {} was asked under this key and has no outcome yet: airun ask show {}", exchange_id, exchange_id), 409,
         {{"exchange_id", exchange_id}});
   if (status == "UNCERTAIN")
-    End("uncertain", fmt::format("nobody knows what became of exchange {}: it may have been answered and billed; ask again under another key", exchange_id),
+    End("uncertain",
+        fmt::format("nobody knows what became of exchange {}: it may have been answered and billed; ask again under another key",
+                    exchange_id),
         409, {{"exchange_id", exchange_id}});
   if (status == "FAILED") End(row->value("code", "model-failed"), row->value("message", ""), 502, {{"exchange_id", exchange_id}});
   Json told = {{"exchange", std::move(*row)}};
@@ -219,7 +225,8 @@ void AskDesk::Exchange::SessionOpenOrResume() {
     if (!view || view->project.uuid != asked_.project.uuid || view->kind != ask::kKindName)
       End("not-found", fmt::format("there is no ask session {} in this project", session_.ToString()), 404);
     if (!OpensSession())
-      End("session-closed", "this session is closed, full, or of another kernel or model: leave out the session, and another one is opened", 409);
+      End("session-closed", "this session is closed, full, or of another kernel or model: leave out the session, and another one is opened",
+          409);
     return;
   }
   if (!asked_.new_session) {
@@ -304,9 +311,9 @@ Json AskDesk::Exchange::Said(const std::string& turn_id, const std::string& clea
 void AskDesk::Exchange::Reserve() {
   if (Status there = desk_.EnsureLedger(asked_.project, asked_.by); !there) EndFor(there.error(), "the project's ledger");
   const WallTime expires = desk_.parts_.clock.Wall() + setup_.model->provider().total_timeout + 2 * kRecordMargin;
-  auto told = desk_.Ledger(asked_.project,
-                           {{"name", "reserve"}, {"call_id", call_id_}, {"micros", reserved_}, {"expires", FormatWallTime(expires)}},
-                           std::nullopt);
+  auto told =
+      desk_.Ledger(asked_.project,
+                   {{"name", "reserve"}, {"call_id", call_id_}, {"micros", reserved_}, {"expires", FormatWallTime(expires)}}, std::nullopt);
   if (!told) EndFor(told.error(), "the project's ledger");
   if (told->refused && told->refused->reason == "EXISTS")
     End("under-way", "an ask under this key is under way: ask again in a moment, under the same key", 409);
@@ -318,7 +325,9 @@ void AskDesk::Exchange::SettleWith(aegis::Micros cost) {
   static const Logger log("ask");
   if (!std::exchange(holds_, false)) return;
   auto told = desk_.Ledger(asked_.project, {{"name", "settle"}, {"call_id", call_id_}, {"micros", cost}}, std::nullopt);
-  if (!told) log.Warn("what a call cost could not be settled; it counts as spent when it expires", {{"exchange", exchange_id_}, {"error", told.message()}});
+  if (!told)
+    log.Warn("what a call cost could not be settled; it counts as spent when it expires",
+             {{"exchange", exchange_id_}, {"error", told.message()}});
 }
 
 void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
@@ -352,7 +361,8 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
   if (asked_.key) command["request_key"] = *asked_.key;
   ask::Answer told;
   try {
-    if (const auto before = AskedBefore()) End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
+    if (const auto before = AskedBefore())
+      End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
     FailPoint("ask.before_prepared");
     told = Execute(std::move(command));
   } catch (Ended&) {
@@ -381,7 +391,8 @@ void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
   SettleWith(failure.ran == aegis::Ran::kNo ? 0 : std::max(cost.cost, failure.ran == aegis::Ran::kMaybe ? reserved_ : aegis::Micros(0)));
   if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
   if (failure.ran == aegis::Ran::kMaybe)
-    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 502, {{"exchange_id", exchange_id_}});
+    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 502,
+        {{"exchange_id", exchange_id_}});
   std::string code(NameOf(failure.code));
   std::replace(code.begin(), code.end(), '_', '-');
   End(code, message, 502, {{"exchange_id", exchange_id_}});
@@ -405,7 +416,8 @@ aegis::Scanned AskDesk::Exchange::Scan(aegis::Invoked invoked) {
   summary_ = aegis::Scan(InputOf(kernel_, bundle, question_, answer_));
   for (const std::string& tool : bundle.parts().unseen_tools) {
     summary_.completeness_drift = true;
-    summary_.findings.push_back({aegis::DriftClass::kCompleteness, "sight_without_values", "sight/" + tool, "completeness sight_without_values " + tool});
+    summary_.findings.push_back(
+        {aegis::DriftClass::kCompleteness, "sight_without_values", "sight/" + tool, "completeness sight_without_values " + tool});
   }
   aegis::Validation validation;
   validation.summary = SummaryJson(summary_);

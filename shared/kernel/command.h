@@ -86,8 +86,8 @@ class CommandKind : public SubjectKind {
   virtual Answered Answer(const Document& state, const Json& command, WallTime now, Aid* aid) const = 0;
   // How an entry of the state is shown; `value` null: it is gone. nullopt: it is not shown.
   virtual std::optional<ShownRow> Show(std::string_view key, const Json* value) const = 0;
-  // Rows that an event makes, of other tables than the entries' (what was said stays, and need not stand in the state). A later event of the
-  // same row writes it whole. `facts`: its payload. Asked only if ShowsEvents.
+  // Rows that an event makes, of other tables than the entries' (what was said stays, and need not stand in the state). A later event of
+  // the same row writes it whole. `facts`: its payload. Asked only if ShowsEvents.
   virtual bool ShowsEvents() const { return false; }
   virtual std::vector<ShownRow> ShowEvent(std::string_view /*type*/, const Json& /*facts*/, WallTime /*at*/) const { return {}; }
 };

@@ -13,7 +13,7 @@ using pg::Statement;
 
 const Statement kOpenSession("ask.open_session", Statement::Kind::kRead, R"(
 SELECT c.session_id FROM chat_session c JOIN ask_session a ON a.session_id = c.session_id JOIN subjects s ON s.subject_id = c.session_id
-WHERE s.project_id = $project::uuid AND a.owner = $owner::text AND c.status = 'open' AND to_jsonb(c) @> $binding::jsonb
+WHERE s.project_id = $project::uuid AND a.owner = $owner::text AND c.status = 'open' AND to_jsonb(c) @> $binding::text::jsonb
 ORDER BY c.session_id DESC LIMIT 1)");
 const Statement kSessions("ask.sessions", Statement::Kind::kRead, R"(
 SELECT (to_jsonb(c) || jsonb_build_object('owner', a.owner, 'exchanges', (SELECT count(*) FROM ask_prepared p WHERE p.session_id = c.session_id),

@@ -40,7 +40,8 @@ void CheckCompensations(const SubjectRows& rows, const std::vector<EventFact>& e
 // Quarantined, leased, paused, ready, or waiting with something that wakes it (invariant 6). A subject that is commanded waits for a
 // command.
 void CheckOpenState(const SubjectRows& rows, bool commanded, Report& report);
-// Rows that events make, by table and id, as the last of them says. Not whole: the content of one was removed, so what it made is not known.
+// Rows that events make, by table and id, as the last of them says. Not whole: the content of one was removed, so what it made is not
+// known.
 struct SaidRows {
   std::map<std::pair<std::string, std::string>, ShownRow> rows;
   bool whole = true;

@@ -17,7 +17,7 @@ struct SubjectCheck::Parts {
   JournalWalk walk;
   std::vector<EventFact> facts;
   std::int64_t ended_at = 0;  // the event that ends the subject; 0: none so far
-  SaidRows event_rows{};          // rows that the events make
+  SaidRows event_rows{};      // rows that the events make
 
   void FollowEnd(std::int64_t seq, std::string_view type);
   void CheckEnd();

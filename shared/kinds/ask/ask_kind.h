@@ -1,6 +1,6 @@
 #pragma once
-// Ask sessions as a kind of subject (shared/kernel/command.h): commands as decide.h has them, deadlines by timers, and the tables of document
-// 004 as shown.h makes them.
+// Ask sessions as a kind of subject (shared/kernel/command.h): commands as decide.h has them, deadlines by timers, and the tables of
+// document 004 as shown.h makes them.
 
 #include <memory>
 

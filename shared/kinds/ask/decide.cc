@@ -69,7 +69,8 @@ class Decider {
     const Json& value = Member(name);
     if (!value.is_string()) Refuse(Code::kInvalid, "FORM", fmt::format("{}: is not text", name));
     if (value.get_ref<const std::string&>().size() > kMostText)
-      Refuse(Code::kInvalid, "FORM", fmt::format("{}: is {} bytes, {} at most", name, value.get_ref<const std::string&>().size(), kMostText));
+      Refuse(Code::kInvalid, "FORM",
+             fmt::format("{}: is {} bytes, {} at most", name, value.get_ref<const std::string&>().size(), kMostText));
     return value;
   }
   std::int64_t Micros(const char* name) {
@@ -128,12 +129,15 @@ class Decider {
   void Prepare() {
     if (!session_.open) Refuse(Code::kConflict, "CLOSED", "this session was closed: ask in another");
     if (session_.exchanges >= kMostExchanges)
-      Refuse(Code::kConflict, "FULL", fmt::format("this session has {} exchanges, the most that one takes: ask in another", session_.exchanges));
+      Refuse(Code::kConflict, "FULL",
+             fmt::format("this session has {} exchanges, the most that one takes: ask in another", session_.exchanges));
     if (AllUnderWay(state_).size() >= kMostUnderWay)
-      Refuse(Code::kConflict, "BUSY", fmt::format("{} calls of this session have no outcome yet, the most at once: wait for one", kMostUnderWay));
+      Refuse(Code::kConflict, "BUSY",
+             fmt::format("{} calls of this session have no outcome yet, the most at once: wait for one", kMostUnderWay));
     for (const char* each : {"exchange_id", "by", "bundle", "bundle_hash", "prompt", "prompt_hash", "prefix_hash"}) Text(each);
     Said("user");
-    if (!Member("call").is_object() || !Member("refs").is_array()) Refuse(Code::kInvalid, "FORM", "call: is no object, or refs: is no list");
+    if (!Member("call").is_object() || !Member("refs").is_array())
+      Refuse(Code::kInvalid, "FORM", "call: is no object, or refs: is no list");
     Member("inputs");
     if (FindUnderWay(state_, Text("exchange_id"))) Refuse(Code::kConflict, "EXISTS", "an exchange of this id is under way");
     const WallTime deadline = Time("deadline");
@@ -141,8 +145,9 @@ class Decider {
     const std::int64_t taken = session_.reserved_micros + session_.spent_micros;
     if (session_.limit_micros > 0 && taken + reserve > session_.limit_micros)
       Refuse(Code::kConflict, "BUDGET",
-             fmt::format("this call may cost {} and the session has {} left of {} (millionths of a dollar): open another session, or ask for less",
-                         reserve, session_.limit_micros - taken, session_.limit_micros),
+             fmt::format(
+                 "this call may cost {} and the session has {} left of {} (millionths of a dollar): open another session, or ask for less",
+                 reserve, session_.limit_micros - taken, session_.limit_micros),
              {{"budget", "session"},
               {"limit_micros", session_.limit_micros},
               {"spent_micros", session_.spent_micros},
@@ -171,8 +176,14 @@ class Decider {
     Say(events::kRecorded, std::move(facts));
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const Json& one = findings[i];
-      const Drift drift{ids[i],           exchange.exchange_id,  one.value("drift_class", ""), one.value("severity", ""), one.value("summary", ""),
-                        exchange.prompt_hash, Text("response_hash"), now_};
+      const Drift drift{ids[i],
+                        exchange.exchange_id,
+                        one.value("drift_class", ""),
+                        one.value("severity", ""),
+                        one.value("summary", ""),
+                        exchange.prompt_hash,
+                        Text("response_hash"),
+                        now_};
       Say(events::kDriftOpened, FactsOf(drift));
     }
     decided_.timers_cleared.push_back(std::string(kCallTimer) + exchange.exchange_id);
@@ -186,8 +197,9 @@ class Decider {
   }
 
   static Json FactsOf(const Drift& drift) {
-    return {{"drift_id", drift.id},       {"exchange_id", drift.exchange_id}, {"drift_class", drift.drift_class}, {"severity", drift.severity},
-            {"summary", drift.summary}, {"prompt_hash", drift.prompt_hash}, {"response_hash", drift.response_hash}};
+    return {
+        {"drift_id", drift.id},     {"exchange_id", drift.exchange_id}, {"drift_class", drift.drift_class},    {"severity", drift.severity},
+        {"summary", drift.summary}, {"prompt_hash", drift.prompt_hash}, {"response_hash", drift.response_hash}};
   }
 
   void Fail() {

@@ -3,7 +3,8 @@
 // (coordinator/ask), in this order for one exchange; people's words are checked before they get here.
 //
 //   open_session     session_id, phase, tier, kernel_hash, host_role, model_id, owner, [limit_micros]
-//   prepare          exchange_id, [request_key], user {turn_id, content, content_hash, said_digest}, bundle, bundle_hash, prompt, prompt_hash,
+//   prepare          exchange_id, [request_key], user {turn_id, content, content_hash, said_digest}, bundle, bundle_hash, prompt,
+//   prompt_hash,
 //                    prefix_hash, inputs, refs, call {provider, model ...}, [reserved_micros], deadline
 //                      before the call is made: what was compiled and what will be sent. A commit of it is what lets the call go out.
 //   record           exchange_id, aurora {turn_id, content, content_hash, said_digest, refusal, authority_state}, response_hash,

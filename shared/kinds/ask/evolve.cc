@@ -75,8 +75,8 @@ class Evolver {
 
   void AddTurn(const Json& said, const std::string& exchange_id, const char* speaker) {
     ++session_.turns;
-    delta_.Add(TurnKey(session_.turns),
-               ToJson(Turn{TextIn(said, "turn_id"), exchange_id, speaker, TextIn(said, "content"), TextIn(said, "content_hash"), draft_.at}));
+    delta_.Add(TurnKey(session_.turns), ToJson(Turn{TextIn(said, "turn_id"), exchange_id, speaker, TextIn(said, "content"),
+                                                    TextIn(said, "content_hash"), draft_.at}));
     const std::int64_t oldest = session_.turns - kKeptTurns;
     if (oldest >= 1 && state_.Has(TurnKey(oldest))) delta_.Remove(TurnKey(oldest));
   }
@@ -109,8 +109,9 @@ class Evolver {
 
   bool OpenDrift() {
     ++session_.drifts;
-    const Drift drift{TextIn(facts_, "drift_id"), TextIn(facts_, "exchange_id"),   TextIn(facts_, "drift_class"), TextIn(facts_, "severity"),
-                      TextIn(facts_, "summary"),  TextIn(facts_, "prompt_hash"), TextIn(facts_, "response_hash"), draft_.at};
+    const Drift drift{
+        TextIn(facts_, "drift_id"), TextIn(facts_, "exchange_id"), TextIn(facts_, "drift_class"),   TextIn(facts_, "severity"),
+        TextIn(facts_, "summary"),  TextIn(facts_, "prompt_hash"), TextIn(facts_, "response_hash"), draft_.at};
     delta_.Add(DriftKey(drift.id), ToJson(drift));
     return true;
   }

@@ -8,7 +8,8 @@
 namespace acl::ask {
 
 namespace events {
-inline constexpr std::string_view kCreated = "session.created", kOpened = "session.opened", kClosed = "session.closed", kReleased = "session.quarantine_released";
+inline constexpr std::string_view kCreated = "session.created", kOpened = "session.opened", kClosed = "session.closed",
+                                  kReleased = "session.quarantine_released";
 inline constexpr std::string_view kPrepared = "exchange.prepared", kRecorded = "exchange.recorded", kFailed = "exchange.failed",
                                   kUncertain = "exchange.uncertain";
 inline constexpr std::string_view kDriftOpened = "driftwatch.opened", kDriftClosed = "driftwatch.closed";

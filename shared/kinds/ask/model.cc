@@ -27,10 +27,12 @@ Session SessionFrom(const Json& json) {
 }
 
 UnderWay UnderWayFrom(const Json& json) {
-  return {TextIn(json, "exchange_id"),  TextIn(json, "by"),           TextIn(json, "provider"),
-          TextIn(json, "model"),        TextIn(json, "turn_user_id"), TextIn(json, "bundle_hash"),
+  return {TextIn(json, "exchange_id"),  TextIn(json, "by"),
+          TextIn(json, "provider"),     TextIn(json, "model"),
+          TextIn(json, "turn_user_id"), TextIn(json, "bundle_hash"),
           TextIn(json, "prompt_hash"),  json.value("reserved_micros", std::int64_t(0)),
-          TimeIn(json, "prepared_at"), TimeIn(json, "deadline"), json.value("lost", false)};
+          TimeIn(json, "prepared_at"),  TimeIn(json, "deadline"),
+          json.value("lost", false)};
 }
 
 Turn TurnFrom(const Json& json) {

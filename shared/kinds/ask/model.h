@@ -26,10 +26,10 @@ inline std::string ExchangeKey(std::string_view id) { return std::string(kExchan
 inline std::string TurnKey(std::int64_t number) { return std::string(kTurnPrefix) + std::to_string(number); }
 inline std::string DriftKey(std::string_view id) { return std::string(kDriftPrefix).append(id); }
 
-inline constexpr int kKeptTurns = 20;         // in the state; the journal has all
-inline constexpr int kMostExchanges = 500;    // of one session; the next ask opens another
-inline constexpr int kMostUnderWay = 16;      // calls of one session at once
-inline constexpr int kMostOpenDrift = 200;    // of one session
+inline constexpr int kKeptTurns = 20;                           // in the state; the journal has all
+inline constexpr int kMostExchanges = 500;                      // of one session; the next ask opens another
+inline constexpr int kMostUnderWay = 16;                        // calls of one session at once
+inline constexpr int kMostOpenDrift = 200;                      // of one session
 inline constexpr std::size_t kMostText = std::size_t(1) << 20;  // bytes of a prompt, a bundle, a response
 
 // What a session is bound to: any change of it opens another one.

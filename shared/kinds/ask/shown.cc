@@ -119,7 +119,8 @@ std::vector<ShownRow> RowsOfEvent(std::string_view type, const Json& facts, Wall
   } else if (type == events::kDriftOpened || type == events::kDriftClosed) {
     rows.push_back(RowOfDrift(facts, type == events::kDriftOpened, at));
   } else if (type == events::kFailed || type == events::kUncertain) {
-    rows.push_back(RowOf("ask_outcome", TextIn(facts, "exchange_id"), Outcome(facts, type == events::kFailed ? "FAILED" : "UNCERTAIN", at)));
+    rows.push_back(
+        RowOf("ask_outcome", TextIn(facts, "exchange_id"), Outcome(facts, type == events::kFailed ? "FAILED" : "UNCERTAIN", at)));
   }
   return rows;
 }

@@ -109,7 +109,8 @@ class Decider {
         BadForm(fmt::format("contradicts: is no list of at most {} facts", kMostContradicted));
       for (const Json& one : *found) {
         if (!one.is_string() || !FindFact(state_, one.get_ref<const std::string&>()))
-          Refuse(Code::kNotFound, "NOT_FOUND", fmt::format("contradicts: there is no fact {} in this ledger", DumpJson(one).substr(0, 200)));
+          Refuse(Code::kNotFound, "NOT_FOUND",
+                 fmt::format("contradicts: there is no fact {} in this ledger", DumpJson(one).substr(0, 200)));
       }
       if (!found->empty()) facts["contradicts"] = *found;
     }

@@ -82,8 +82,7 @@ class Evolver {
 
   bool Reserve() {
     NewPeriod();
-    const Hold hold{TextIn(facts_, "call_id"), NumberIn(facts_, "micros"),
-                    ParseWallTime(TextIn(facts_, "expires")).value_or(draft_.at)};
+    const Hold hold{TextIn(facts_, "call_id"), NumberIn(facts_, "micros"), ParseWallTime(TextIn(facts_, "expires")).value_or(draft_.at)};
     ledger_.account.reserved_micros += hold.micros;
     delta_.Add(HoldKey(hold.id), ToJson(hold));
     return true;

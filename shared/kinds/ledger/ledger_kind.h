@@ -1,6 +1,6 @@
 #pragma once
-// Ledgers as a kind of subject (shared/kernel/command.h): commands as decide.h has them, what was set aside runs out by timers, and facts are
-// shown in the table `ledger_fact`.
+// Ledgers as a kind of subject (shared/kernel/command.h): commands as decide.h has them, what was set aside runs out by timers, and facts
+// are shown in the table `ledger_fact`.
 
 #include <memory>
 

@@ -28,7 +28,7 @@ struct Account {
   std::string period = "total";   // "day", "month" (of UTC), "total"
   std::int64_t limit_micros = 0;  // 0: no limit
   std::int64_t reserved_micros = 0, spent_micros = 0;
-  WallTime since;                 // when the period began
+  WallTime since;  // when the period began
 };
 
 struct Ledger {
@@ -41,8 +41,8 @@ std::string_view NameOf(FactStatus status);
 
 struct Fact {
   std::string id, claim, source;
-  std::string confidence = "medium";  // "low", "medium", "high"
-  std::string subject;                // what it is about, for conflicts: two ratified facts of one subject differ; may be empty
+  std::string confidence = "medium";     // "low", "medium", "high"
+  std::string subject;                   // what it is about, for conflicts: two ratified facts of one subject differ; may be empty
   std::vector<std::string> contradicts;  // ids of facts
   FactStatus status = FactStatus::kProposed;
   std::string proposed_by, decided_by, reason;

@@ -14,7 +14,8 @@ struct SourceFile {
   std::vector<std::string> lines;  // without their newlines
 };
 
-// The folder a file belongs to in the table of edges: shared/NAME, the checkers and the parts of AEGIS (which others link alone), else its first component.
+// The folder a file belongs to in the table of edges: shared/NAME, the checkers and the parts of AEGIS (which others link alone), else its
+// first component.
 inline std::string FolderOf(const std::string& path) {
   if (path.starts_with("chaos/checkers/")) return "chaos/checkers";
   for (const char* part : {"shared/aegis/sanitize", "shared/aegis/validate", "shared/aegis/provider"}) {
