@@ -5,7 +5,7 @@
 namespace acl::approval {
 
 std::string DigestOf(const Request& request) {
-  const Json identity = {{"form", "acl-approval-v1"},
+  Json identity = {{"form", "acl-approval-v1"},
                          {"run_id", request.run_id},
                          {"step_id", request.step_id},
                          {"arguments", request.arguments},
@@ -17,6 +17,7 @@ std::string DigestOf(const Request& request) {
                          {"needed", request.needed},
                          {"allow_requester", request.allow_requester},
                          {"workspace_root", request.workspace_root}};
+  if (!request.escalate_to.empty()) identity["escalate_to"] = request.escalate_to;
   return ToHex(CanonicalHash(identity));
 }
 

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 
-#include "shared/approval/digest.h"
-#include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
 #include "shared/kernel/publish.h"
-#include "shared/spec/duration.h"
 #include "shared/workflow/approval_message.h"
 #include "shared/workflow/approvals.h"
 #include "shared/workflow/decider.h"
@@ -25,30 +22,6 @@ using approval::Request;
 using approval::Verdict;
 
 std::string ApprovalTimerOf(const std::string& step_id) { return std::string(kApprovalTimerPrefix) + step_id; }
-
-// Of the files that the run has: what a decision is about may stand in them.
-std::string WorkspaceRootOf(const Document& state) {
-  Json manifest = Json::object();
-  state.ForEach([&](const std::string& key, const Json& entry) {
-    if (key.starts_with(kFileKeyPrefix)) manifest[key] = entry;
-    return true;
-  });
-  return manifest.empty() ? "" : ToHex(CanonicalHash(manifest));
-}
-
-std::string TextAt(const Json& inputs, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    const Json* value = MemberOf(&inputs, key);
-    if (value && value->is_string() && !value->get_ref<const std::string&>().empty()) return value->get<std::string>();
-    if (value && !value->is_string() && !value->is_null()) return DumpJson(*value);
-  }
-  return "";
-}
-
-void AddRequester(Request& request, const std::string& who) {
-  if (!who.empty() && std::find(request.requesters.begin(), request.requesters.end(), who) == request.requesters.end())
-    request.requesters.push_back(who);
-}
 
 approval::Decision DecisionFrom(const Json& payload) {
   approval::Decision out;
@@ -92,55 +65,12 @@ Json OutputsOfApproval(const approval::Decision& decision, WallTime now) {
 
 }  // namespace
 
-// What is asked, all of it resolved; kInvalid: why it cannot be.
-Result<Request> Decider::RequestOf(const Instance& instance, Json& facts) {
-  const StepSpec& step = spec_.step(instance.step);
-  const ApprovalSpec& said = *step.approval;
-  Json asked = {{"inputs", step.inputs}, {"role", said.role}, {"approvers", said.approvers}};
-  if (said.timeout) asked["timeout"] = *said.timeout;
-  std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
-  if (!missing.empty()) facts["missing"] = missing;
-  if (!resolved.error.empty()) return Error{Code::kInvalid, resolved.error};
-  Json& given = resolved.inputs;
-  const RunRecord run = Run();
-  Request request;
-  request.run_id = run.run_id;
-  request.step_id = instance.step_id;
-  request.approval_id = ApprovalIdOf(run.run_id, instance.step_id);
-  request.step_name = step.name;
-  request.workflow = spec_.spec().name;
-  request.description = step.description;
-  request.risk = RiskName(step.risk);
-  request.message = TextAt(given["inputs"], {"message", "approval_message"});
-  if (request.message.empty()) request.message = fmt::format("May step '{}' of {} go on?", step.name, spec_.spec().name);
-  request.arguments = std::move(given["inputs"]);
-  if (const auto bytes = DumpedBytes(request.arguments); bytes > approval::kMostArgumentBytes)
-    return Error{Code::kInvalid,
-                 fmt::format("its inputs are {} bytes, more than the {} that a person can be asked about: say where it lies", bytes,
-                             approval::kMostArgumentBytes)};
-  request.workspace_root = WorkspaceRootOf(State());
-  request.role = TextAt(given, {"role"});
-  request.approvers = ListOf(&given, "approvers");
-  for (const auto& who : {TextOf(run.json, "submitter"), TextOf(run.json, "owner"), step.agent_name}) AddRequester(request, who);
-  request.needed = said.min_approvals;
-  request.allow_requester = said.allow_requester;
-  request.requested_at = now_;
-  if (said.timeout) {
-    const auto length = ParseDuration(given["timeout"]);
-    if (!length || length->count() == 0)
-      return Error{Code::kInvalid, fmt::format("the time to decide is {}, which is no length of time; it must be {}",
-                                               DumpJson(given["timeout"]).substr(0, 200), kDurationForms)};
-    request.expires_at = now_ + *length;
-  }
-  request.digest = approval::DigestOf(request);
-  return request;
-}
-
 void Decider::BeginApproval(const Instance& instance) {
   Json facts = StepFacts(instance, 0);
   const auto request = RequestOf(instance, facts);
   if (!request) return FailedByItself(instance, std::move(facts), request.message());
+  if (OutgrowsRun(State(), request->arguments))
+    return FailedByItself(instance, std::move(facts), "its inputs would make the run's state larger than one may be: say where it lies");
   facts["approval_id"] = request->approval_id;
   facts["digest"] = request->digest;
   facts["needed"] = request->needed;
@@ -191,12 +121,46 @@ void Decider::ApprovalTimer(const InboxInput& input, const std::string& step_id)
   if (said.escalate_after && request->escalated_roles.empty() && now_ >= request->requested_at + *said.escalate_after) {
     Json facts = StepFacts(*instance, 0);
     facts.update(InboxFacts(input));
-    facts["role"] = said.escalate_to;
-    request->escalated_roles.push_back(said.escalate_to);
+    const std::string& role = request->escalate_to.empty() ? said.escalate_to : request->escalate_to;
+    facts["role"] = role;
+    request->escalated_roles.push_back(role);
     Emit(event::kApprovalEscalated, std::move(facts));
     Tell(*instance, *request, kApprovalReminder, int(said.remind.size()) + 1);
   }
   SetApprovalTimer(*instance, *request, reminded);
+}
+
+// What a yes is about is looked at once more before it counts: values that other steps gave out meanwhile may have made it another thing.
+// True: it is another. The yes is refused, and what is asked now is asked from the beginning.
+bool Decider::AskAnew(const InboxInput& input, const Instance& instance, const Request& request, const approval::Decision& decision) {
+  Json facts = StepFacts(instance, 0);
+  auto now = RequestOf(instance, facts);
+  if (now && now->digest == request.digest) return false;
+  RefuseDecision(input, decision, request, "digest-mismatch",
+                 now ? fmt::format("what is asked has changed since: it has the digest {} now; look at it again (airun approvals show)",
+                                   now->digest)
+                     : "what is asked has changed since, and cannot be asked any more: " + now.message());
+  if (!now) {
+    facts["approval"] = approval::kCancelled;
+    if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
+    ClearTimer(ApprovalTimerOf(instance.step_id));
+    FailedByItself(instance, std::move(facts), now.message());
+    Settle();
+    return true;
+  }
+  now->requested_at = request.requested_at;
+  now->expires_at = request.expires_at;
+  now->escalated_roles = request.escalated_roles;
+  now->version = request.version + 1;
+  facts["approval_id"] = now->approval_id;
+  facts["digest"] = now->digest;
+  facts["needed"] = now->needed;
+  facts["version"] = now->version;
+  Tell(instance, *now, kApprovalRequired, now->version - 1);
+  Json carried = ObjectFor(1);
+  AddMember(carried, "request", approval::ToJson(*now));
+  Emit(event::kApprovalRequested, std::move(facts), std::move(carried));
+  return true;
 }
 
 void Decider::TimeOut(const InboxInput& input, const Instance& instance, const Request& request) {
@@ -230,9 +194,12 @@ void Decider::DecideApproval(const InboxInput& input) {
   if (!request)
     return RefuseDecision(input, decision, request, "not-asked", fmt::format("nobody is asked about '{}'", approval_id.substr(0, 1'000)));
   if (request->pending() && Run().phase != Phase::kForward) request->state = approval::kCancelled;
-  const Verdict verdict = approval::Decide(*request, request->votes, decision, now_);
+  // It counts from when the database took it: a worker that is late takes nothing from who was in time.
+  const WallTime heard = std::min(TimeOf(&input.payload, "received_at").value_or(now_), now_);
+  const Verdict verdict = approval::Decide(*request, request->votes, decision, heard);
   if (verdict.kind == Verdict::Kind::kRefused) return RefuseDecision(input, decision, request, verdict.code, verdict.why);
 
+  if (verdict.kind != Verdict::Kind::kRejects && AskAnew(input, *instance, *request, decision)) return;
   const bool vote = verdict.kind == Verdict::Kind::kVote;
   Json facts = StepFacts(*instance, vote ? 0 : 1);
   facts.update(InboxFacts(input));
