@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "shared/base/json_object.h"
+#include "shared/base/utf8.h"
 #include "shared/kernel/publish.h"
 #include "shared/workflow/approval_message.h"
 #include "shared/workflow/approvals.h"
@@ -47,6 +48,17 @@ void AddDecision(const approval::Decision& decision, Json& facts) {
                                   {"comment", decision.comment},
                                   {"shown_digest", decision.shown_digest}})
     if (!text.empty()) facts[key] = text;
+}
+
+// Whatever was said is on record, and no more of it than a decision may have.
+approval::Decision CutTo(approval::Decision said) {
+  const auto cut = [](std::string& text, std::size_t most) {
+    if (text.size() > most) text = StorableText(text.substr(0, most));
+  };
+  cut(said.comment, approval::kLongestComment);
+  for (std::string* text : {&said.decision, &said.by, &said.assurance, &said.channel, &said.digest, &said.shown_digest})
+    cut(*text, approval::kLongestName);
+  return said;
 }
 
 Json VoteOf(const approval::Decision& decision, WallTime now) {
@@ -111,10 +123,12 @@ void Decider::ApprovalTimer(const InboxInput& input, const std::string& step_id)
   if (request->expires_at && now_ >= *request->expires_at) return TimeOut(input, *instance, *request);
   const ApprovalSpec& said = *spec_.step(instance->step).approval;
   int reminded = int(NumberOf(Step(*instance).json, "reminders"));
-  while (reminded < int(said.remind.size()) && now_ >= request->requested_at + said.remind[std::size_t(reminded)]) {
+  const int before = reminded;
+  while (reminded < int(said.remind.size()) && now_ >= request->requested_at + said.remind[std::size_t(reminded)]) ++reminded;
+  if (reminded > before) {  // of several that are late the last says all
     Json facts = StepFacts(*instance, 0);
     facts.update(InboxFacts(input));
-    facts["reminder"] = ++reminded;
+    facts["reminder"] = reminded;
     Tell(*instance, *request, kApprovalReminder, reminded);
     Emit(event::kApprovalReminded, std::move(facts));
   }
@@ -180,7 +194,7 @@ void Decider::RefuseDecision(const InboxInput& input, const approval::Decision& 
   facts["reason"] = why;
   facts["code"] = code;
   facts["approval_id"] = TextOf(&input.payload, "approval_id").substr(0, 1'000);
-  AddDecision(decision, facts);
+  AddDecision(CutTo(decision), facts);
   if (request && !request->pending()) facts["winner"] = approval::OutcomeText(*request);
   Emit(event::kInputRefused, std::move(facts));
 }
@@ -240,7 +254,10 @@ Decider::Failure Decider::WhyFailed(const std::string& step_id) {
 
 void Decider::ShowApprovals() {
   if (!spec_.has_approvals() || decision_.events.empty()) return;
-  const std::vector<std::string> before = PendingApprovals(first_), after = PendingApprovals(State());
+  std::vector<std::string> before = PendingApprovals(first_);
+  const std::vector<std::string> after = PendingApprovals(State());
+  for (const EventDraft& draft : decision_.events)  // a question that is taken back at once was asked: a webhook says so
+    if (draft.type == event::kApprovalRequested) before.push_back(TextOf(&draft.facts, "step_id"));
   const auto holds = [](const std::vector<std::string>& list, const std::string& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
@@ -254,11 +271,14 @@ void Decider::ShowApprovals() {
     if (!holds(after, step_id)) show(step_id, false);
   for (const std::string& step_id : after) {
     const Json *was = Lookup(first_, ApprovalKey(step_id)), *is = Lookup(State(), ApprovalKey(step_id));
-    if (!holds(before, step_id) || (was && is && *was != *is)) show(step_id, true);
+    if (!was || (is && *was != *is)) show(step_id, true);
   }
   const RunRecord run = Run();
   if (run.phase != Phase::kForward || run.status != RunStatus::kRunning || (before.empty() && after.empty())) return;
-  List(WaitsForApproval(State(), spec_.total(), run, Done()) ? RunStatus::kPaused : RunStatus::kRunning);
+  const bool waits = WaitsForApproval(State(), spec_.total(), run, Done());
+  const auto old = ReadRun(first_);
+  if (!decision_.listing && old && waits == WaitsForApproval(first_, spec_.total(), *old, ReadProgress(first_))) return;  // as it was
+  List(waits ? RunStatus::kPaused : RunStatus::kRunning);
 }
 
 }  // namespace acl::workflow
