@@ -337,6 +337,28 @@ TEST(Approvals, WhoMayDecideIsResolvedOrTheStepFails) {
   }
 }
 
+TEST(Approvals, AskedAndTakenBackAtOnceHasARowAndLateRemindersAreOne) {
+  RunDriver run(Asks("  - name: both\n    steps:\n      - {name: gate, step_type: HUMAN_APPROVAL, approval_config: {notify: hooks}}\n      - "
+                     "{name: bad, step_type: HUMAN_APPROVAL, approval_config: {approvers: ['{{none}}']}}\n",
+                     "initial_state: {none: []}\n"));
+  run.Claim();
+  EXPECT_EQ(run.Step("gate").approval, "PENDING");  // as its record was when the run failed
+  EXPECT_EQ(ShownRow(run)["state"], "CANCELLED");
+  RunDriver late = AtTheGate("approval_config: {remind: [1h, 2h, 3h], notify: hooks}");
+  late.now += hours(2) + std::chrono::minutes(30);
+  late.PostTimer("approval:gate", late.now - hours(1));
+  EXPECT_EQ(late.Events("step.approval_reminded").size(), 1u);
+  EXPECT_EQ(late.Last("step.approval_reminded")["reminder"], 2);
+}
+
+TEST(Approvals, ARefusedDecisionIsKeptNoLongerThanOneMayBe) {
+  RunDriver run = AtTheGate();
+  Json word = Word(run, "approve", "alice");
+  word["comment"] = std::string(100'000, 'x');
+  run.Post("decide", word);
+  EXPECT_EQ(run.Last("input.refused")["comment"].get<std::string>().size(), approval::kLongestComment);
+}
+
 TEST(Approvals, RemindersEscalationAndEndByOneTimer) {
   RunDriver run = AtTheGate(
       "inputs: {approver_role: boss}, approval_config: {remind: [1h, 8h], escalate: {after: 24h, to: director}, timeout_seconds: 172800, "
