@@ -87,9 +87,8 @@ std::optional<Json> RefusedBefore(const ApiContext& api, const SubjectId& run, s
       if (event.type != workflow::event::kInputRefused) continue;
       auto facts = ParsePayload(event);
       if (!facts || workflow::TextOf(&*facts, "decided_by") != by) continue;
-      const bool same = std::all_of(kDecisionWords.begin(), kDecisionWords.end(), [&](const char* word) {
-        return workflow::TextOf(&*facts, word) == workflow::TextOf(&said, word);
-      });
+      const bool same = std::all_of(kDecisionWords.begin(), kDecisionWords.end(),
+                                    [&](const char* word) { return workflow::TextOf(&*facts, word) == workflow::TextOf(&said, word); });
       if (same) refused = std::move(*facts);
     }
   }
@@ -104,7 +103,8 @@ void AnswerAgain(const ApiContext& api, const SubjectId& run, std::int64_t head,
   if (const auto refused = RefusedBefore(api, run, head, said, by)) {
     decided.refusal = RefusedBy(*refused, decided.shown);
   } else if (!decided.shown->request.pending()) {
-    decided.refusal = AlreadyDecided(decided.shown->request, fmt::format("the approval is {}", approval::OutcomeText(decided.shown->request)));
+    decided.refusal =
+        AlreadyDecided(decided.shown->request, fmt::format("the approval is {}", approval::OutcomeText(decided.shown->request)));
   }
 }
 

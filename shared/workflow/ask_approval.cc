@@ -1,4 +1,5 @@
-// What a HUMAN_APPROVAL step asks, all of it resolved. Who may decide must be known by then: a set that a template left empty would be anybody.
+// What a HUMAN_APPROVAL step asks, all of it resolved. Who may decide must be known by then: a set that a template left empty would be
+// anybody.
 
 #include <fmt/format.h>
 

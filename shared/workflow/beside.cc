@@ -21,8 +21,8 @@ class Ordered {
   bool Has(int step) const { return ordered_[std::size_t(step)]; }
 
  private:
-  // A scope begins before what it holds and ends behind it, so what holds for the scope holds for all in it; and the scopes around a step are
-  // followed too.
+  // A scope begins before what it holds and ends behind it, so what holds for the scope holds for all in it; and the scopes around a step
+  // are followed too.
   void Follow(int from, const std::vector<std::vector<int>>& edges) {
     std::vector<bool> seen(ordered_.size());
     std::vector<int> left = {from};

@@ -109,7 +109,8 @@ void CompiledSpec::Link() {
     has_own_ |= own_.back();
     has_signals_ |= named.signal.has_value();
     has_approvals_ |= named.approval.has_value();
-    if (const auto& asks = named.approval; asks) Mention(Json::array({asks->role, asks->approvers, asks->escalate_to, asks->timeout.value_or(Json())}));
+    if (const auto& asks = named.approval; asks)
+      Mention(Json::array({asks->role, asks->approvers, asks->escalate_to, asks->timeout.value_or(Json())}));
     constant_.push_back(!HasTemplate(named.inputs) && ExpandTemplates(named.inputs, [](std::string_view) { return nullptr; }).ok());
     Mention(named.inputs);
     if (named.compensation) Mention(named.compensation->inputs);

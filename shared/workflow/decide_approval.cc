@@ -150,10 +150,10 @@ bool Decider::AskAnew(const InboxInput& input, const Instance& instance, const R
   Json facts = StepFacts(instance, 0);
   auto now = RequestOf(instance, facts);
   if (now && now->digest == request.digest) return false;
-  RefuseDecision(input, decision, request, "digest-mismatch",
-                 now ? fmt::format("what is asked has changed since: it has the digest {} now; look at it again (airun approvals show)",
-                                   now->digest)
-                     : "what is asked has changed since, and cannot be asked any more: " + now.message());
+  RefuseDecision(
+      input, decision, request, "digest-mismatch",
+      now ? fmt::format("what is asked has changed since: it has the digest {} now; look at it again (airun approvals show)", now->digest)
+          : "what is asked has changed since, and cannot be asked any more: " + now.message());
   if (!now) {
     facts["approval"] = approval::kCancelled;
     if (Run().status == RunStatus::kRunning) StartClock(facts, 1);

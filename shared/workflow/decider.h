@@ -153,8 +153,8 @@ class Decider {
   void TellItsTask();
   bool UndoWithoutCall(const Progress& progress);
   // While a person, a WAIT step's time or a child is waited for the run's own time does not count (a child has a limit of its own, and its
-  // people are waited for too): adds what changes to the facts and sets or clears the timer. StartClock: `ended` of the UNCERTAIN and WAITING
-  // steps and of the children end with the event at hand; the clock goes when none is left.
+  // people are waited for too): adds what changes to the facts and sets or clears the timer. StartClock: `ended` of the UNCERTAIN and
+  // WAITING steps and of the children end with the event at hand; the clock goes when none is left.
   void StopClock(Json& facts);
   void StartClock(Json& facts, int ended);
   // What was waited for was left out with a branch that failed. True: an event says that the clock goes again.

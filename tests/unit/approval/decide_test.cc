@@ -173,7 +173,8 @@ TEST(Approval, TheDigestIsOfWhatIsApprovedAndOfNothingElse) {
 
 TEST(Approval, TheStoredFormIsReadBack) {
   const Request request = Asked([](Request& r) {
-    r.description = "d", r.role = "boss", r.approvers = {"a", "role:b"}, r.escalate_to = "c", r.escalated_roles = {"c"}, r.version = 2, r.needed = 2, r.allow_requester = false;
+    r.description = "d", r.role = "boss", r.approvers = {"a", "role:b"}, r.escalate_to = "c", r.escalated_roles = {"c"}, r.version = 2,
+    r.needed = 2, r.allow_requester = false;
     r.workspace_root = "00", r.votes = {{"alice", kAsked, "key", "api", "fine"}};
     r.state = kApproved, r.decided_by = "bob", r.comment = "ok", r.decided_at = kAsked + hours(1);
   });

@@ -125,9 +125,12 @@ TEST_F(ApprovalPage, WhoLooksBehindTheDecisionSeesWhoWon) {
 TEST_F(ApprovalPage, HasNoButtonsWhereALinkCannotDecideOrSomethingIsCut) {
   const approval::Request whole = asked_.one.request;
   const std::vector<std::function<void(approval::Request&)>> cases = {
-      [](auto& request) { request.arguments["long"] = std::string(3'000, 'x'); }, [](auto& request) { request.risk = "HIGH"; },
-      [](auto& request) { request.role = "boss"; }, [](auto& request) { request.needed = 2; },
-      [](auto& request) { request.allow_requester = false; }, [](auto& request) { request.approvers = {"alice"}; }};
+      [](auto& request) { request.arguments["long"] = std::string(3'000, 'x'); },
+      [](auto& request) { request.risk = "HIGH"; },
+      [](auto& request) { request.role = "boss"; },
+      [](auto& request) { request.needed = 2; },
+      [](auto& request) { request.allow_requester = false; },
+      [](auto& request) { request.approvers = {"alice"}; }};
   EXPECT_THAT(Look(Token()).text, HasSubstr("<form"));
   for (const auto& change : cases) {
     approval::Request& request = asked_.one.request = whole;

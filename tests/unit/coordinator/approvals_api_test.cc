@@ -115,8 +115,10 @@ TEST_F(ApprovalsApi, WhatWasShownIsWhatIsAskedAndSizesAreLookedAt) {
   body["shown_digest"] = std::string(64, '0');
   EXPECT_EQ(Post(Path(run, "/decision"), body).code(), "shown-digest-mismatch");
   body["shown_digest"] = Ask("GET", Path(run)).body["shown_digest"];
-  for (const auto& [member, text] : std::map<std::string, std::string>{
-           {"comment", std::string(5'000, 'x')}, {"digest", std::string(65, '0')}, {"shown_digest", std::string(65, '0')}, {"channel", "chat"}}) {
+  for (const auto& [member, text] : std::map<std::string, std::string>{{"comment", std::string(5'000, 'x')},
+                                                                       {"digest", std::string(65, '0')},
+                                                                       {"shown_digest", std::string(65, '0')},
+                                                                       {"channel", "chat"}}) {
     Json wrong = body;
     wrong[member] = text;
     EXPECT_EQ(Post(Path(run, "/decision"), wrong).status, 422) << member;

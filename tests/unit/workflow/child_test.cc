@@ -56,7 +56,8 @@ RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
 
 // What the child said last comes to its parent.
 void Tell(RunDriver& parent, const RunDriver& child) {
-  const auto said = std::find_if(child.outbox.rbegin(), child.outbox.rend(), [](const auto& one) { return one.topic == "post/child_ended"; });
+  const auto said =
+      std::find_if(child.outbox.rbegin(), child.outbox.rend(), [](const auto& one) { return one.topic == "post/child_ended"; });
   ASSERT_NE(said, child.outbox.rend());
   const OutboxRow& row = *said;
   EXPECT_EQ(row.key, RunDriver::RunId().ToString());
