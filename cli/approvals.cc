@@ -86,7 +86,6 @@ void DecideOn(Session* session, const std::string& id, const std::string& decisi
     auto one = GetApproval(session, id);
     if (!one) return session->Fail(one.error());
     body["digest"] = TextOf(*one, "digest");
-    body["shown_digest"] = TextOf(*one, "shown_digest");
   }
   if (!options.comment.empty()) body["comment"] = options.comment;
   if (!options.approver.empty()) body["approver"] = options.approver;
@@ -143,7 +142,7 @@ void AddApprovalCommands(CLI::App* app, Session* session) {
   auto options = std::make_shared<ApprovalOptions>();
   CLI::App* list = group->add_subcommand("list", "the newest that wait for somebody");
   list->add_option("--state", options->state, "PENDING, APPROVED, REJECTED, TIMEOUT, CANCELLED or ALL")
-      ->check(CLI::IsMember({"PENDING", "APPROVED", "REJECTED", "TIMEOUT", "CANCELLED", "ALL"}, CLI::ignore_case))
+      ->transform(CLI::IsMember({"PENDING", "APPROVED", "REJECTED", "TIMEOUT", "CANCELLED", "ALL"}, CLI::ignore_case))
       ->capture_default_str();
   list->add_option("-n,--count", options->count, "how many")->check(WholeNumber(1, 1'000))->capture_default_str();
   list->callback([=] { ListApprovals(session, *options); });

@@ -89,6 +89,7 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
   }
   request.inputs = said->value("inputs", Json::object());
   request.submitter = spec->owner;
+  request.requesters = workflow::ListOf(&*said, "requesters");
   return PrepareRun(maker, *spec, std::move(request));
 }
 

@@ -170,7 +170,7 @@ Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const
 }
 
 Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
-                               const Hash256& hash) {
+                               const Hash256& hash, const std::string& asked_by) {
   const auto loaded = LoadWorkflow(row.definition.workflow, maker.capabilities, {.for_submit = true, .accepted_before = true});
   if (!loaded.ok()) {
     for (const Finding& finding : loaded.findings) {
@@ -181,6 +181,7 @@ Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRo
   }
   auto request = ScheduledRequest(*loaded.spec, row, nominal);
   if (!request) return request.error();
+  if (!asked_by.empty()) request->requesters.push_back(asked_by);
   request->request_key = key;
   request->request_hash = hash;
   return MakeRun(maker, *loaded.spec, std::move(*request));

@@ -24,9 +24,9 @@ struct ScheduleContext {
 Turn SchedulesTurn(const ScheduleContext& context, std::chrono::milliseconds longest);
 
 // One run of a schedule. `nominal` (RFC 3339) is its input `scheduled_time`, if the workflow declares one. Errors as MakeRun's, and
-// kInvalid if the workflow does not load any more.
+// kInvalid if the workflow does not load any more. `asked_by`: who wants it now, and counts as who asks where it asks for an approval.
 Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRow& row, const std::string& nominal, const std::string& key,
-                               const Hash256& hash);
+                               const Hash256& hash, const std::string& asked_by = "");
 // What such a run is made of, not made: for checks before anything is stored.
 Result<workflow::CreateRequest> ScheduledRequest(const WorkflowSpec& spec, const schedule::ScheduleRow& row, const std::string& nominal);
 

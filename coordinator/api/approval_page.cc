@@ -50,23 +50,34 @@ std::string TableOf(const approval::Request& request) {
   for (const approval::ShownLine& line : shown.lines)
     rows += fmt::format("<tr><th align=\"left\">{}</th><td><code>{}</code></td></tr>\n", Escaped(line.name), Escaped(line.text));
   rows += "</table>\n";
-  if (shown.truncated) rows += "<p>Some values are cut. All of them: <code>airun approvals show</code></p>\n";
   return rows;
 }
 
 std::string OutcomeOf(const approval::Request& request) {
-  std::string text = "<p>It is <strong>" + Escaped(approval::OutcomeText(request)) + "</strong>.</p>\n";
-  if (!request.comment.empty()) text += "<p>Comment: " + Escaped(approval::EscapeInvisible(request.comment)) + "</p>\n";
-  return text;
+  return "<p>It is <strong>" + Escaped(approval::EscapeInvisible(approval::OutcomeText(request))) + "</strong>.</p>\n";
 }
 
 std::string FormOf(const approval::Request& request, const std::string& token) {
   return fmt::format(
-      "<form method=\"post\" action=\"/approvals/{}\">\n<input type=\"hidden\" name=\"token\" value=\"{}\">\n"
+      "<form method=\"post\" action=\"./{}\">\n<input type=\"hidden\" name=\"token\" value=\"{}\">\n"  // below approval_base_url's path
+      "<input type=\"hidden\" name=\"shown_digest\" value=\"{}\">\n"
       "<p><label>Comment<br><textarea name=\"comment\" rows=\"3\" cols=\"60\" maxlength=\"1000\"></textarea></label></p>\n"
       "<p><button name=\"decision\" value=\"approve\">Approve</button> <button name=\"decision\" value=\"reject\">Reject</button></p>\n"
       "</form>\n",
-      PercentEncode(request.approval_id), Escaped(token));
+      PercentEncode(request.approval_id), Escaped(token), approval::Render(request).digest);
+}
+
+// Why nobody can decide by the link of this endpoint; empty: one can. Who sees only a part decides on nothing here.
+std::string WhyNoForm(const approval::Request& request, const std::string& endpoint, WallTime now) {
+  if (approval::Render(request).truncated)
+    return "Some values are cut, so it cannot be decided here. Look at all of them and decide with a key: airun approvals show";
+  approval::Decision decision;
+  decision.decision = "approve";
+  decision.by = "link:" + endpoint;
+  decision.assurance = "link";
+  decision.digest = request.digest;
+  const approval::Verdict verdict = approval::Decide(request, {}, decision, now);
+  return verdict.kind == approval::Verdict::Kind::kRefused ? verdict.why : "";
 }
 
 struct Opened {
@@ -92,9 +103,9 @@ HttpResponse Show(const ApiContext& api, const ApprovalLinks& links, const Clock
   const Opened opened = Open(api, links, clock, request.Param("approval_id"), token ? *token : "");
   if (opened.refusal) return *opened.refusal;
   const approval::Request& asked = opened.shown.request;
-  std::string body = TableOf(asked);
-  body += asked.pending() ? FormOf(asked, *token) : OutcomeOf(asked);
-  return Page(200, asked.pending() ? "May this go on?" : "This was decided", body);
+  if (!asked.pending()) return Page(200, "This was decided", OutcomeOf(asked));  // what was asked is nobody's business any more
+  const std::string why = WhyNoForm(asked, opened.endpoint, clock.Wall());
+  return Page(200, "May this go on?", TableOf(asked) + (why.empty() ? FormOf(asked, *token) : "<p>" + Escaped(why) + "</p>\n"));
 }
 
 std::string WhyNot(const HttpResponse& refusal) {
@@ -113,11 +124,13 @@ HttpResponse DecideByForm(const ApiContext& api, const ApprovalLinks& links, con
   const Opened opened = Open(api, links, clock, request.Param("approval_id"), field("token"));
   if (opened.refusal) return *opened.refusal;
   if (decision != "approve" && decision != "reject") return Sorry(422, "Say approve or reject.");
+  if (const approval::Request& asked = opened.shown.request; asked.pending())
+    if (const std::string why = WhyNoForm(asked, opened.endpoint, clock.Wall()); !why.empty()) return Sorry(403, why);
   GivenDecision given;
   given.approval_id = opened.shown.request.approval_id;
   given.payload = {{"decision", decision},
                    {"digest", opened.shown.request.digest},
-                   {"shown_digest", approval::Render(opened.shown.request).digest},
+                   {"shown_digest", field("shown_digest")},
                    {"by", "link:" + opened.endpoint},
                    {"assurance", "link"},
                    {"channel", "page"}};

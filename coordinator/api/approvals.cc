@@ -15,6 +15,7 @@ namespace acl::coordinator {
 namespace {
 
 constexpr std::size_t kMaxDecisionBytes = 64u << 10;
+constexpr std::size_t kDigestDigits = 64;
 
 Json ApprovalToJson(const approval::ShownApproval& shown) {
   Json out = approval::ToJson(shown.request);
@@ -34,6 +35,13 @@ HttpResponse AnswerWith(const approval::ShownApproval& shown, int status = 200) 
   return HttpResponse::OfJson(status, out);
 }
 
+// In a list, without what the approval is about, which may be large.
+Json LineOf(const approval::ShownApproval& shown) {
+  Json line = ApprovalToJson(shown);
+  line.erase("arguments");
+  return line;
+}
+
 // What one run waits for, oldest first.
 HttpResponse PendingOf(const ApiContext& api, const std::string& part) {
   auto run = ReadSubject(api, part);
@@ -41,7 +49,7 @@ HttpResponse PendingOf(const ApiContext& api, const std::string& part) {
   auto rows = api.approvals->PendingOf(ValueOf(run));
   if (!rows) return ProblemOf(rows.error());
   Json answer = {{"approvals", Json::array()}};
-  for (const auto& row : *rows) answer["approvals"].push_back(ApprovalToJson(row));
+  for (const auto& row : *rows) answer["approvals"].push_back(LineOf(row));
   return HttpResponse::OfJson(200, answer);
 }
 
@@ -65,7 +73,7 @@ HttpResponse ListApprovals(const ApiContext& api, const HttpRequest& request) {
   const bool more = std::int64_t(rows->size()) > ValueOf(limit);
   if (more) rows->pop_back();
   Json answer = {{"approvals", Json::array()}};
-  for (const auto& row : *rows) answer["approvals"].push_back(ApprovalToJson(row));
+  for (const auto& row : *rows) answer["approvals"].push_back(LineOf(row));
   if (more) answer["next_before"] = rows->back().position;
   return HttpResponse::OfJson(200, answer);
 }
@@ -85,6 +93,14 @@ std::optional<HttpResponse> WrongIn(const Json& body) {
     if (!body.contains(member)) return wrong(member, "is missing");
   for (const char* member : {"decision", "digest", "comment", "shown_digest", "approver", "channel"})
     if (body.contains(member) && !body[member].is_string()) return wrong(member, "is not a string");
+  const std::pair<const char*, std::size_t> longest[] = {{"comment", approval::kLongestComment},
+                                                         {"approver", approval::kLongestName},
+                                                         {"digest", kDigestDigits},
+                                                         {"shown_digest", kDigestDigits}};
+  for (const auto& [member, most] : longest)
+    if (body.contains(member) && body[member].get_ref<const std::string&>().size() > most)
+      return wrong(member, fmt::format("is longer than {} bytes", most));
+  if (body.contains("channel") && body["channel"] != "api" && body["channel"] != "cli") return wrong("channel", "is api or cli");
   if (body["decision"] != "approve" && body["decision"] != "reject") return wrong("decision", "is approve or reject");
   if (body.contains("roles")) {
     if (!body["roles"].is_array()) return wrong("roles", "is not an array");

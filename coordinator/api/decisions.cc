@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
 #include "coordinator/api/request.h"
+#include "shared/approval/render.h"
 #include "shared/http/problem.h"
 #include "shared/journal/event.h"
 #include "shared/workflow/approvals.h"
@@ -17,6 +20,8 @@ namespace {
 
 constexpr int kMostWaiting = 3;  // each holds a thread of the pool; who comes then is told 202 and may look
 std::atomic<int> waiting{0};
+constexpr std::int64_t kLookedBack = 2'000;  // events, for the answer to a decision that is repeated
+constexpr std::array<const char*, 3> kDecisionWords = {"approval_id", "decision", "digest"};
 
 // One of those places, while it lives.
 class WaitingPlace {
@@ -32,7 +37,9 @@ class WaitingPlace {
 };
 
 HttpResponse AlreadyDecided(const approval::Request& request, const std::string& detail) {
-  Json winner = {{"state", request.state}};
+  // Over, though the run has not said so yet: nobody won.
+  const bool over = request.pending();
+  Json winner = {{"state", over ? std::string(approval::kTimeout) : request.state}};
   if (!request.decided_by.empty()) winner["decided_by"] = request.decided_by;
   if (request.decided_at) winner["decided_at"] = FormatWallTime(*request.decided_at);
   return Problem(409, "already-decided", detail, Json::array(), {{"winner", winner}});
@@ -61,6 +68,44 @@ Result<std::optional<std::pair<std::string, Json>>> HeardOf(const ApiContext& ap
     if (workflow::TextOf(&*payload, "inbox_id") == inbox_id) return Heard(std::pair(event.type, std::move(*payload)));
   }
   return Heard();
+}
+
+// Whether what was said stands in the approval as it is now.
+bool Counts(const approval::Request& request, const Json& said, const std::string& by) {
+  if (workflow::TextOf(&said, "decision") == "reject") return request.state == approval::kRejected && request.decided_by == by;
+  return std::any_of(request.votes.begin(), request.votes.end(), [&](const approval::Vote& vote) { return vote.by == by; });
+}
+
+// How the run refused the same words, if it did, lately.
+std::optional<Json> RefusedBefore(const ApiContext& api, const SubjectId& run, std::int64_t head, const Json& said, const std::string& by) {
+  std::optional<Json> refused;
+  for (std::int64_t after = std::max<std::int64_t>(0, head - kLookedBack);;) {
+    auto events = api.queries.Events(run, after, 100, 4u << 20);
+    if (!events || events->empty()) return refused;
+    for (const Event& event : *events) {
+      after = event.seq;
+      if (event.type != workflow::event::kInputRefused) continue;
+      auto facts = ParsePayload(event);
+      if (!facts || workflow::TextOf(&*facts, "decided_by") != by) continue;
+      const bool same = std::all_of(kDecisionWords.begin(), kDecisionWords.end(),
+                                    [&](const char* word) { return workflow::TextOf(&*facts, word) == workflow::TextOf(&said, word); });
+      if (same) refused = std::move(*facts);
+    }
+  }
+}
+
+// Of a decision that was taken under the same key before: the answer that the first one has or would have by now.
+void AnswerAgain(const ApiContext& api, const SubjectId& run, std::int64_t head, const Json& said, Decided& decided) {
+  std::string by = workflow::TextOf(&said, "by");
+  if (by.empty()) by = workflow::TextOf(&said, "approver");
+  decided.known = Counts(decided.shown->request, said, by);
+  if (decided.known) return;
+  if (const auto refused = RefusedBefore(api, run, head, said, by)) {
+    decided.refusal = RefusedBy(*refused, decided.shown);
+  } else if (!decided.shown->request.pending()) {
+    decided.refusal =
+        AlreadyDecided(decided.shown->request, fmt::format("the approval is {}", approval::OutcomeText(decided.shown->request)));
+  }
 }
 
 Decided Refusal(HttpResponse response) { return {std::move(response), std::nullopt, false, false}; }
@@ -92,6 +137,10 @@ Decided Decide(const ApiContext& api, const GivenDecision& given) {
   auto shown = api.approvals->Get(kDefaultProject, given.approval_id);
   if (!shown) return Refusal(ProblemOf(shown.error()));
   const SubjectId run = shown->run;
+  const std::string seen = workflow::TextOf(&given.payload, "shown_digest");
+  if (!seen.empty() && workflow::TextOf(&given.payload, "digest") == shown->request.digest &&
+      seen != approval::Render(shown->request).digest)
+    return Refusal(Problem(409, "shown-digest-mismatch", "what was shown is not what is asked; look at it again (airun approvals show)"));
   // Who comes late is told so at once, and on record all the same, as long as the run takes anything.
   auto subject = api.queries.GetSubject(run);
   if (!subject) return Refusal(ProblemOf(subject.error()));
@@ -109,7 +158,7 @@ Decided Decide(const ApiContext& api, const GivenDecision& given) {
   Decided decided{std::nullopt, std::move(*shown), false, answer->replayed};
   if (answer->replayed) {
     Counter(api.idempotency_hits).Add();
-    decided.known = !decided.shown->request.pending();
+    AnswerAgain(api, run, subject->head.seq, payload, decided);
     return decided;
   }
   api.bell.RingPosted(*answer, run);

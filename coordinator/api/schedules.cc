@@ -330,7 +330,7 @@ HttpResponse Trigger(const ApiContext& api, const HttpRequest& request) {
   const auto own = ValueOf(key).value_or(api.ids.New<SubjectId>().ToString());
   const auto hash = CanonicalHash({{"trigger", row.id.ToString()}, {"key", own}});
   auto made = StartScheduled({api.store, api.capabilities, api.workflow_kind, api.ids, api.runs_created}, row, FormatWallTime(*now),
-                             "schedule:" + row.id.ToString() + ":trigger:" + own, hash);
+                             "schedule:" + row.id.ToString() + ":trigger:" + own, hash, request.principal);
   if (!made) return made.code() == Code::kInvalid ? Problem(422, "invalid-workflow", made.message()) : ProblemOf(made.error());
   const auto run = made->outcome.subject;
   const std::string by = request.principal.empty() ? "" : " by " + request.principal;

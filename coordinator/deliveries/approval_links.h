@@ -4,7 +4,9 @@
 // approval::Decide. A link is made when the webhook is sent, from a key that is in no database.
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "shared/approval/approval.h"
 #include "shared/delivery/store.h"
@@ -15,7 +17,9 @@ namespace acl::coordinator {
 class ApprovalLinks {
  public:
   // `base_url`: of the coordinator as its readers reach it, without a slash at the end.
-  ApprovalLinks(webhook::Key key, std::string base_url) : key_(std::move(key)), base_url_(std::move(base_url)) {}
+  // `keys`: shared secrets, the newest first: it makes links, and those of all are good while a secret is changed. What signs is derived of
+  // them, so that a key that signs webhooks too is never used for both.
+  ApprovalLinks(std::span<const webhook::Key> keys, std::string base_url);
 
   // Of both settings; nothing if they are empty. kInvalid: what is wrong with them.
   static Result<std::optional<ApprovalLinks>> Open(const std::string& key_name, const std::string& base_url, const std::string& keys_file);
@@ -32,9 +36,9 @@ class ApprovalLinks {
   static WallTime ExpiryOf(const approval::Request& request);
 
  private:
-  Result<std::string> Signature(const approval::Request& request, const std::string& endpoint, WallTime expires) const;
+  static std::string TokenBy(const webhook::Key& key, const approval::Request& request, const std::string& endpoint);
 
-  webhook::Key key_;
+  std::vector<webhook::Key> keys_;
   std::string base_url_;
 };
 

@@ -18,7 +18,8 @@ bool Holds(const std::vector<std::string>& list, std::string_view one) { return 
 bool IsNamed(const Request& request, const Decision& decision) {
   constexpr std::string_view kRole = "role:";
   return request.approvers.empty() || std::any_of(request.approvers.begin(), request.approvers.end(), [&](const std::string& one) {
-           return one == decision.by || (one.starts_with(kRole) && Holds(decision.roles, std::string_view(one).substr(kRole.size())));
+           return (one == decision.by && !one.starts_with(kRole)) ||
+                  (one.starts_with(kRole) && Holds(decision.roles, std::string_view(one).substr(kRole.size())));
          });
 }
 

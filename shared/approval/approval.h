@@ -37,11 +37,13 @@ struct Request {
   std::string message, description;
   std::string risk = "MEDIUM";
   Json arguments = Json::object();  // of the step, every template resolved
-  std::string workspace_root;       // of the run's files when it was asked; empty: it has none
+  std::string workspace_root;       // of the run's files; empty: it has none, or other steps may write some meanwhile
+  int version = 1;                  // one more each time that it is asked anew, because what is asked had changed
   // -- who may decide
   std::string role;                          // who has it; empty: no role is needed
   std::vector<std::string> approvers;        // names, or "role:NAME"; empty: anybody
   std::vector<std::string> requesters;       // submitter, owner, the agent's name
+  std::string escalate_to;                   // the role that may decide too when a time has passed; empty: none
   std::vector<std::string> escalated_roles;  // who has one may decide too, since a time has passed
   int needed = 1;                            // distinct persons who must approve; one that rejects ends it
   bool allow_requester = true;

@@ -8,7 +8,8 @@
 namespace acl::approval {
 
 // Lower-case hex of the SHA-256 of the canonical JSON of: run, step instance, arguments as resolved, message, risk, who asked, who may
-// decide and how many must, and the root of the run's files. Not of times, votes, descriptions, names of workflows or escalations.
+// decide (also later, by escalation) and how many must, and the root of the run's files. Not of times, votes, descriptions, names of
+// workflows or of what was escalated.
 std::string DigestOf(const Request& request);
 
 }  // namespace acl::approval

@@ -13,10 +13,10 @@ struct CodePointRange {
   char32_t first, last;
 };
 // What is not seen, or changes how its neighbours are.
-constexpr CodePointRange kInvisible[] = {{0x00, 0x1f},     {0x7f, 0x9f},      {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
-                                         {0x115f, 0x1160}, {0x17b4, 0x17b5},  {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e},
-                                         {0x2060, 0x206f}, {0x3164, 0x3164},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
-                                         {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+constexpr CodePointRange kInvisible[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x34f, 0x34f},   {0x61c, 0x61c},
+                                         {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},  {0x200b, 0x200f}, {0x2028, 0x202e},
+                                         {0x2060, 0x206f}, {0x2800, 0x2800}, {0x3164, 0x3164},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+                                         {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
 
 bool IsInvisible(char32_t point) {
   for (const auto& range : kInvisible)
@@ -111,7 +111,7 @@ Shown Render(const Request& request, const ShowLimits& limits) {
   if (!request.requesters.empty()) renderer.Text("asked by", fmt::format("{}", fmt::join(request.requesters, ", ")));
   if (!request.workspace_root.empty()) renderer.Text("files of the run", request.workspace_root);
   for (auto it = request.arguments.begin(); it != request.arguments.end(); ++it)
-    if (it.key() != "message" && it.key() != "approval_message") renderer.Value(it.key(), it.value());
+    if (it.key() != "message" && it.key() != "approval_message") renderer.Value("inputs." + it.key(), it.value());
   renderer.Text("digest", request.digest);
   if (!request.description.empty()) renderer.Text("the file's description", request.description);
   renderer.Text("the file's message", request.message);

@@ -15,7 +15,7 @@ namespace acl::approval {
 std::string EscapeInvisible(std::string_view text);
 
 struct ShownLine {
-  std::string name;  // "arguments.to[0]"
+  std::string name;  // "inputs.to[0]": no argument can pose as a line of ours
   std::string text;
 };
 struct Shown {

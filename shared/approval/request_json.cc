@@ -61,6 +61,8 @@ Json ToJson(const Request& request) {
   text("approver_role", request.role);
   list("approvers", request.approvers);
   list("requesters", request.requesters);
+  text("escalate_to", request.escalate_to);
+  if (request.version > 1) out["version"] = request.version;
   list("escalated_roles", request.escalated_roles);
   out["requested_at"] = FormatWallTime(request.requested_at);
   if (request.expires_at) out["expires_at"] = FormatWallTime(*request.expires_at);
@@ -88,6 +90,8 @@ Result<Request> RequestFrom(const Json& json) {
   out.role = read.Text("approver_role");
   out.approvers = read.Texts("approvers");
   out.requesters = read.Texts("requesters");
+  out.escalate_to = read.Text("escalate_to");
+  if (const Json* version = read.At("version"); version && version->is_number_integer()) out.version = version->get<int>();
   out.escalated_roles = read.Texts("escalated_roles");
   if (const Json* needed = read.At("needed"); needed && needed->is_number_integer()) out.needed = needed->get<int>();
   if (const Json* allowed = read.At("allow_requester"); allowed && allowed->is_boolean()) out.allow_requester = allowed->get<bool>();

@@ -18,6 +18,7 @@ struct ShownApproval {
   Request request;
 };
 
+// Lists leave out `arguments`, which may be large; Get has them.
 class ApprovalStore {
  public:
   virtual ~ApprovalStore() = default;

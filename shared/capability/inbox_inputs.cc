@@ -9,6 +9,7 @@ namespace acl {
 namespace {
 
 constexpr std::string_view kReleased = "quarantine_released";
+constexpr std::string_view kDecision = "decide";  // on an approval: it counts from when the database took it, however late a worker is
 
 }  // namespace
 
@@ -22,6 +23,7 @@ InboxRead ReadInbox(std::span<const InboxRow> rows, const std::function<bool(con
     if (wanted && !wanted(row)) continue;
     auto parsed = ParseJson(row.payload, kStoredJson);
     InboxInput input{row.id, row.kind, parsed ? std::move(*parsed) : Json::object()};
+    if (row.kind == kDecision && input.payload.is_object()) input.payload["received_at"] = FormatWallTime(row.created_at);
     if (row.kind == kTaskResultKind) {
       if (seen_by_a_person) SettleDamage(input.payload);
       if (read.damage.empty()) read.damage = DamageIn(input.payload);

@@ -11,11 +11,11 @@ using pg::Rows;
 using pg::Statement;
 
 const Statement kListApprovals("approval.list", Statement::Kind::kRead, R"(
-SELECT a.position, a.subject_id, a.request FROM approvals a
+SELECT a.position, a.subject_id, (a.request::jsonb - 'arguments')::text FROM approvals a
 WHERE a.project_id = $project::uuid AND ($state::text = '' OR a.state = $state::text) AND ($before::bigint = 0 OR a.position < $before::bigint)
 ORDER BY a.position DESC LIMIT $limit::int)");
 const Statement kPendingApprovals("approval.pending", Statement::Kind::kRead, R"(
-SELECT a.position, a.subject_id, a.request FROM approvals a JOIN subjects s ON s.project_id = a.project_id
+SELECT a.position, a.subject_id, (a.request::jsonb - 'arguments')::text FROM approvals a JOIN subjects s ON s.project_id = a.project_id
 WHERE s.subject_id = $run::uuid AND a.subject_id = s.subject_id AND a.state = 'PENDING' ORDER BY a.position LIMIT 1000)");
 const Statement kGetApproval("approval.get", Statement::Kind::kRead, R"(
 SELECT a.position, a.subject_id, a.request FROM approvals a WHERE a.approval_id = $id::text AND a.project_id = $project::uuid)");

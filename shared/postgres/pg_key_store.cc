@@ -81,6 +81,8 @@ std::optional<ApiKeyText> ParseApiKey(std::string_view text) {
 
 Result<std::string> CreateApiKey(const std::string& conninfo, const std::string& name, const std::vector<std::string>& roles) {
   if (!IsKeyWord(name)) return Error{Code::kInvalid, "a key's name is 1 to 100 printable bytes: who or what uses it"};
+  if (name.starts_with("role:") || name.starts_with("link:"))
+    return Error{Code::kInvalid, "a key's name cannot begin with 'role:' or 'link:': approvals mean a role, or a link, by that"};
   pg::Array listed(pg::Oid::kText);
   for (const std::string& role : roles) {
     if (!IsKeyWord(role)) return Error{Code::kInvalid, "a role is 1 to 100 printable bytes, as approvals name it"};

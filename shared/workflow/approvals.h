@@ -31,6 +31,9 @@ std::optional<approval::Request> ReadApproval(const Document& state, std::string
 // Step ids. None of a run that does not go forward: what was asked then is answered by its end.
 std::vector<std::string> PendingApprovals(const Document& state);
 
+// Who asks for what a run does, by its record: who submitted it, its owner, and those of whoever had it made (a parent, a schedule).
+std::vector<std::string> RequestersOf(const Json* run);
+
 // Whether nothing goes on in a run but waiting for people (and perhaps signals): document 002 calls it PAUSED then. `steps`: of the run
 // itself, those of items not counted.
 bool WaitsForApproval(const Document& state, int steps, const RunRecord& run, const Progress& progress);

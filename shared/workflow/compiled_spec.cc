@@ -11,6 +11,7 @@
 #include "shared/spec/template.h"
 #include "shared/spec/template_scan.h"
 #include "shared/workflow/conditions.h"
+#include "shared/workflow/first_event.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
 
@@ -44,6 +45,7 @@ Result<std::shared_ptr<const CompiledSpec>> CompiledSpec::Make(WorkflowSpec spec
     c.step_names_.insert(step.name);
     c.capability_.push_back(capabilities.Find(step.capability));
   }
+  c.asks_ = AsksForApproval(c.spec_);
   if (Status ordered = c.Order(); !ordered) return ordered.error();
   c.Link();
   if (Status named = c.Name(); !named) return named.error();
@@ -107,7 +109,8 @@ void CompiledSpec::Link() {
     has_own_ |= own_.back();
     has_signals_ |= named.signal.has_value();
     has_approvals_ |= named.approval.has_value();
-    if (const auto& asks = named.approval; asks) Mention(Json::array({asks->role, asks->approvers, asks->timeout.value_or(Json())}));
+    if (const auto& asks = named.approval; asks)
+      Mention(Json::array({asks->role, asks->approvers, asks->escalate_to, asks->timeout.value_or(Json())}));
     constant_.push_back(!HasTemplate(named.inputs) && ExpandTemplates(named.inputs, [](std::string_view) { return nullptr; }).ok());
     Mention(named.inputs);
     if (named.compensation) Mention(named.compensation->inputs);

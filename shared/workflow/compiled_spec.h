@@ -105,6 +105,7 @@ class CompiledSpec {
   bool Calls(int index) const { return calls_[std::size_t(index)]; }
   bool has_signals() const { return has_signals_; }
   bool has_approvals() const { return has_approvals_; }
+  bool asks() const { return asks_; }  // it, or a workflow that its CHILD steps may start
 
   // Whether a step has this name: its outputs stand at the top level of the state under it, so no output of that name does.
   bool IsStep(std::string_view name) const { return step_names_.contains(name); }
@@ -147,7 +148,7 @@ class CompiledSpec {
   std::vector<std::vector<int>> dependents_, children_;
   std::vector<const CapabilitySpec*> capability_;
   std::vector<bool> constant_, own_, calls_;
-  bool has_own_ = false, has_signals_ = false, has_approvals_ = false;
+  bool has_own_ = false, has_signals_ = false, has_approvals_ = false, asks_ = false;
   std::set<std::string, std::less<>> mentioned_;
   std::unordered_set<std::string_view> step_names_;
   bool dispatches_ = false;

@@ -17,6 +17,9 @@ struct CreateRequest {
   Json inputs = Json::object();   // checked against the spec's `inputs` here
   std::vector<FileChange> files;  // the workspace at start; contents are in the content store already
   std::string submitter;          // who asks; owner of the run if the file names none
+  // Who else asks for it: those whose approval is not enough where a step says `allow_requester: false`. Kept of runs that ask for
+  // approvals.
+  std::vector<std::string> requesters;
   // The task of a project that the run is of: its end is said to the project (shared/kernel/post.h).
   struct Task {
     ProjectId project;

@@ -6,11 +6,9 @@
 
 #include <algorithm>
 
-#include "shared/approval/digest.h"
-#include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
+#include "shared/base/utf8.h"
 #include "shared/kernel/publish.h"
-#include "shared/spec/duration.h"
 #include "shared/workflow/approval_message.h"
 #include "shared/workflow/approvals.h"
 #include "shared/workflow/decider.h"
@@ -25,30 +23,6 @@ using approval::Request;
 using approval::Verdict;
 
 std::string ApprovalTimerOf(const std::string& step_id) { return std::string(kApprovalTimerPrefix) + step_id; }
-
-// Of the files that the run has: what a decision is about may stand in them.
-std::string WorkspaceRootOf(const Document& state) {
-  Json manifest = Json::object();
-  state.ForEach([&](const std::string& key, const Json& entry) {
-    if (key.starts_with(kFileKeyPrefix)) manifest[key] = entry;
-    return true;
-  });
-  return manifest.empty() ? "" : ToHex(CanonicalHash(manifest));
-}
-
-std::string TextAt(const Json& inputs, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    const Json* value = MemberOf(&inputs, key);
-    if (value && value->is_string() && !value->get_ref<const std::string&>().empty()) return value->get<std::string>();
-    if (value && !value->is_string() && !value->is_null()) return DumpJson(*value);
-  }
-  return "";
-}
-
-void AddRequester(Request& request, const std::string& who) {
-  if (!who.empty() && std::find(request.requesters.begin(), request.requesters.end(), who) == request.requesters.end())
-    request.requesters.push_back(who);
-}
 
 approval::Decision DecisionFrom(const Json& payload) {
   approval::Decision out;
@@ -76,6 +50,17 @@ void AddDecision(const approval::Decision& decision, Json& facts) {
     if (!text.empty()) facts[key] = text;
 }
 
+// Whatever was said is on record, and no more of it than a decision may have.
+approval::Decision CutTo(approval::Decision said) {
+  const auto cut = [](std::string& text, std::size_t most) {
+    if (text.size() > most) text = StorableText(text.substr(0, most));
+  };
+  cut(said.comment, approval::kLongestComment);
+  for (std::string* text : {&said.decision, &said.by, &said.assurance, &said.channel, &said.digest, &said.shown_digest})
+    cut(*text, approval::kLongestName);
+  return said;
+}
+
 Json VoteOf(const approval::Decision& decision, WallTime now) {
   Json vote = {{"by", decision.by}, {"at", FormatWallTime(now)}, {"assurance", decision.assurance}, {"channel", decision.channel}};
   if (!decision.comment.empty()) vote["comment"] = decision.comment;
@@ -92,55 +77,12 @@ Json OutputsOfApproval(const approval::Decision& decision, WallTime now) {
 
 }  // namespace
 
-// What is asked, all of it resolved; kInvalid: why it cannot be.
-Result<Request> Decider::RequestOf(const Instance& instance, Json& facts) {
-  const StepSpec& step = spec_.step(instance.step);
-  const ApprovalSpec& said = *step.approval;
-  Json asked = {{"inputs", step.inputs}, {"role", said.role}, {"approvers", said.approvers}};
-  if (said.timeout) asked["timeout"] = *said.timeout;
-  std::vector<std::string> missing;
-  CapabilityCall resolved = ResolveCall("", asked, ScopeOf(State(), spec_, instance), UnansweredIn(spec_.spec(), nullptr), &missing);
-  if (!missing.empty()) facts["missing"] = missing;
-  if (!resolved.error.empty()) return Error{Code::kInvalid, resolved.error};
-  Json& given = resolved.inputs;
-  const RunRecord run = Run();
-  Request request;
-  request.run_id = run.run_id;
-  request.step_id = instance.step_id;
-  request.approval_id = ApprovalIdOf(run.run_id, instance.step_id);
-  request.step_name = step.name;
-  request.workflow = spec_.spec().name;
-  request.description = step.description;
-  request.risk = RiskName(step.risk);
-  request.message = TextAt(given["inputs"], {"message", "approval_message"});
-  if (request.message.empty()) request.message = fmt::format("May step '{}' of {} go on?", step.name, spec_.spec().name);
-  request.arguments = std::move(given["inputs"]);
-  if (const auto bytes = DumpedBytes(request.arguments); bytes > approval::kMostArgumentBytes)
-    return Error{Code::kInvalid,
-                 fmt::format("its inputs are {} bytes, more than the {} that a person can be asked about: say where it lies", bytes,
-                             approval::kMostArgumentBytes)};
-  request.workspace_root = WorkspaceRootOf(State());
-  request.role = TextAt(given, {"role"});
-  request.approvers = ListOf(&given, "approvers");
-  for (const auto& who : {TextOf(run.json, "submitter"), TextOf(run.json, "owner"), step.agent_name}) AddRequester(request, who);
-  request.needed = said.min_approvals;
-  request.allow_requester = said.allow_requester;
-  request.requested_at = now_;
-  if (said.timeout) {
-    const auto length = ParseDuration(given["timeout"]);
-    if (!length || length->count() == 0)
-      return Error{Code::kInvalid, fmt::format("the time to decide is {}, which is no length of time; it must be {}",
-                                               DumpJson(given["timeout"]).substr(0, 200), kDurationForms)};
-    request.expires_at = now_ + *length;
-  }
-  request.digest = approval::DigestOf(request);
-  return request;
-}
-
 void Decider::BeginApproval(const Instance& instance) {
   Json facts = StepFacts(instance, 0);
   const auto request = RequestOf(instance, facts);
   if (!request) return FailedByItself(instance, std::move(facts), request.message());
+  if (OutgrowsRun(State(), request->arguments))
+    return FailedByItself(instance, std::move(facts), "its inputs would make the run's state larger than one may be: say where it lies");
   facts["approval_id"] = request->approval_id;
   facts["digest"] = request->digest;
   facts["needed"] = request->needed;
@@ -181,22 +123,58 @@ void Decider::ApprovalTimer(const InboxInput& input, const std::string& step_id)
   if (request->expires_at && now_ >= *request->expires_at) return TimeOut(input, *instance, *request);
   const ApprovalSpec& said = *spec_.step(instance->step).approval;
   int reminded = int(NumberOf(Step(*instance).json, "reminders"));
-  while (reminded < int(said.remind.size()) && now_ >= request->requested_at + said.remind[std::size_t(reminded)]) {
+  const int before = reminded;
+  while (reminded < int(said.remind.size()) && now_ >= request->requested_at + said.remind[std::size_t(reminded)]) ++reminded;
+  if (reminded > before) {  // of several that are late the last says all
     Json facts = StepFacts(*instance, 0);
     facts.update(InboxFacts(input));
-    facts["reminder"] = ++reminded;
+    facts["reminder"] = reminded;
     Tell(*instance, *request, kApprovalReminder, reminded);
     Emit(event::kApprovalReminded, std::move(facts));
   }
   if (said.escalate_after && request->escalated_roles.empty() && now_ >= request->requested_at + *said.escalate_after) {
     Json facts = StepFacts(*instance, 0);
     facts.update(InboxFacts(input));
-    facts["role"] = said.escalate_to;
-    request->escalated_roles.push_back(said.escalate_to);
+    const std::string& role = request->escalate_to.empty() ? said.escalate_to : request->escalate_to;
+    facts["role"] = role;
+    request->escalated_roles.push_back(role);
     Emit(event::kApprovalEscalated, std::move(facts));
     Tell(*instance, *request, kApprovalReminder, int(said.remind.size()) + 1);
   }
   SetApprovalTimer(*instance, *request, reminded);
+}
+
+// What a yes is about is looked at once more before it counts: values that other steps gave out meanwhile may have made it another thing.
+// True: it is another. The yes is refused, and what is asked now is asked from the beginning.
+bool Decider::AskAnew(const InboxInput& input, const Instance& instance, const Request& request, const approval::Decision& decision) {
+  Json facts = StepFacts(instance, 0);
+  auto now = RequestOf(instance, facts);
+  if (now && now->digest == request.digest) return false;
+  RefuseDecision(
+      input, decision, request, "digest-mismatch",
+      now ? fmt::format("what is asked has changed since: it has the digest {} now; look at it again (airun approvals show)", now->digest)
+          : "what is asked has changed since, and cannot be asked any more: " + now.message());
+  if (!now) {
+    facts["approval"] = approval::kCancelled;
+    if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
+    ClearTimer(ApprovalTimerOf(instance.step_id));
+    FailedByItself(instance, std::move(facts), now.message());
+    Settle();
+    return true;
+  }
+  now->requested_at = request.requested_at;
+  now->expires_at = request.expires_at;
+  now->escalated_roles = request.escalated_roles;
+  now->version = request.version + 1;
+  facts["approval_id"] = now->approval_id;
+  facts["digest"] = now->digest;
+  facts["needed"] = now->needed;
+  facts["version"] = now->version;
+  Tell(instance, *now, kApprovalRequired, now->version - 1);
+  Json carried = ObjectFor(1);
+  AddMember(carried, "request", approval::ToJson(*now));
+  Emit(event::kApprovalRequested, std::move(facts), std::move(carried));
+  return true;
 }
 
 void Decider::TimeOut(const InboxInput& input, const Instance& instance, const Request& request) {
@@ -216,7 +194,7 @@ void Decider::RefuseDecision(const InboxInput& input, const approval::Decision& 
   facts["reason"] = why;
   facts["code"] = code;
   facts["approval_id"] = TextOf(&input.payload, "approval_id").substr(0, 1'000);
-  AddDecision(decision, facts);
+  AddDecision(CutTo(decision), facts);
   if (request && !request->pending()) facts["winner"] = approval::OutcomeText(*request);
   Emit(event::kInputRefused, std::move(facts));
 }
@@ -230,9 +208,12 @@ void Decider::DecideApproval(const InboxInput& input) {
   if (!request)
     return RefuseDecision(input, decision, request, "not-asked", fmt::format("nobody is asked about '{}'", approval_id.substr(0, 1'000)));
   if (request->pending() && Run().phase != Phase::kForward) request->state = approval::kCancelled;
-  const Verdict verdict = approval::Decide(*request, request->votes, decision, now_);
+  // It counts from when the database took it: a worker that is late takes nothing from who was in time.
+  const WallTime heard = std::min(TimeOf(&input.payload, "received_at").value_or(now_), now_);
+  const Verdict verdict = approval::Decide(*request, request->votes, decision, heard);
   if (verdict.kind == Verdict::Kind::kRefused) return RefuseDecision(input, decision, request, verdict.code, verdict.why);
 
+  if (verdict.kind != Verdict::Kind::kRejects && AskAnew(input, *instance, *request, decision)) return;
   const bool vote = verdict.kind == Verdict::Kind::kVote;
   Json facts = StepFacts(*instance, vote ? 0 : 1);
   facts.update(InboxFacts(input));
@@ -273,7 +254,10 @@ Decider::Failure Decider::WhyFailed(const std::string& step_id) {
 
 void Decider::ShowApprovals() {
   if (!spec_.has_approvals() || decision_.events.empty()) return;
-  const std::vector<std::string> before = PendingApprovals(first_), after = PendingApprovals(State());
+  std::vector<std::string> before = PendingApprovals(first_);
+  const std::vector<std::string> after = PendingApprovals(State());
+  for (const EventDraft& draft : decision_.events)  // a question that is taken back at once was asked: a webhook says so
+    if (draft.type == event::kApprovalRequested) before.push_back(TextOf(&draft.facts, "step_id"));
   const auto holds = [](const std::vector<std::string>& list, const std::string& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
@@ -287,11 +271,14 @@ void Decider::ShowApprovals() {
     if (!holds(after, step_id)) show(step_id, false);
   for (const std::string& step_id : after) {
     const Json *was = Lookup(first_, ApprovalKey(step_id)), *is = Lookup(State(), ApprovalKey(step_id));
-    if (!holds(before, step_id) || (was && is && *was != *is)) show(step_id, true);
+    if (!was || (is && *was != *is)) show(step_id, true);
   }
   const RunRecord run = Run();
   if (run.phase != Phase::kForward || run.status != RunStatus::kRunning || (before.empty() && after.empty())) return;
-  List(WaitsForApproval(State(), spec_.total(), run, Done()) ? RunStatus::kPaused : RunStatus::kRunning);
+  const bool waits = WaitsForApproval(State(), spec_.total(), run, Done());
+  const auto old = ReadRun(first_);
+  if (!decision_.listing && old && waits == WaitsForApproval(first_, spec_.total(), *old, ReadProgress(first_))) return;  // as it was
+  List(waits ? RunStatus::kPaused : RunStatus::kRunning);
 }
 
 }  // namespace acl::workflow

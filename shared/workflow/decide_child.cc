@@ -7,6 +7,7 @@
 #include "shared/base/sha256.h"
 #include "shared/kernel/create.h"
 #include "shared/kernel/post.h"
+#include "shared/workflow/approvals.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/end_reason.h"
 #include "shared/workflow/events.h"
@@ -49,9 +50,11 @@ void Decider::BeginChild(const Instance& instance) {
   asked["workflow"] = child.workflow;  // of this run's spec: ChildSpecOf
   if (run.deadline) asked["deadline_at"] = FormatWallTime(*run.deadline);
   if (run.deadline_left_ms) asked["deadline_at"] = FormatWallTime(now_ + milliseconds(*run.deadline_left_ms));
+  if (spec_.asks()) asked["requesters"] = RequestersOf(run.json);
   if (const TraceContext trace = TraceOfRun(State()); !trace.trace_id.empty()) asked["traceparent"] = FormatTraceparent(trace);
   const SubjectId id = MadeIdOf(run.run_id, instance.step_id, now_);
   facts["child"] = id.ToString();
+  StopClock(facts);  // the child's time is bounded by what is left
   facts["workflow"] = child.workflow;
   decision_.outbox.push_back(CreateOf(id, "workflow", asked));
   Emit(event::kChildStarted, std::move(facts));
@@ -75,6 +78,7 @@ void Decider::ChildEnded(const InboxInput& input) {
   const Json* outputs = MemberOf(said, "outputs");
   const std::int64_t not_undone = NumberOf(said, "not_undone");
   const bool too_much = outputs && OutgrowsRun(State(), *outputs);
+  if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
   if (status == "COMPLETED") {
     Json given = outputs && !too_much ? *outputs : Json::object();
     Json undo = {{"child", from}};

@@ -65,7 +65,7 @@ void Decider::StopClock(Json& facts) {
 }
 
 bool Decider::GoOnWithClock(const RunRecord& run, const Progress& progress) {
-  if (!run.deadline_left_ms || progress.waiting > 0 || !progress.uncertain.empty()) return false;
+  if (!run.deadline_left_ms || progress.waiting > 0 || progress.children > 0 || !progress.uncertain.empty()) return false;
   Json facts = Json::object();
   StartClock(facts, 0);
   Emit(event::kWorkflowClockGoesOn, std::move(facts));
@@ -76,7 +76,7 @@ void Decider::StartClock(Json& facts, int ended) {
   RunRecord run = Run();
   if (run.phase != Phase::kForward || !run.deadline_left_ms) return;
   const Progress progress = Done();
-  if (int(progress.uncertain.size()) + progress.waiting > ended) return;
+  if (int(progress.uncertain.size()) + progress.waiting + progress.children > ended) return;
   WallTime deadline = now_ + milliseconds(*run.deadline_left_ms);
   facts["deadline_at"] = FormatWallTime(deadline);
   SetTimer(kDeadlineTimer, deadline);

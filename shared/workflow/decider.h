@@ -108,12 +108,13 @@ class Decider {
   // -- PUBLISH steps (decide_publish.cc)
   void Publish(const Instance& instance);
 
-  // -- approvals (decide_approval.cc)
+  // -- approvals (decide_approval.cc, ask_approval.cc)
   Result<approval::Request> RequestOf(const Instance& instance, Json& facts);
   void BeginApproval(const Instance& instance);
   void SetApprovalTimer(const Instance& instance, const approval::Request& request, int reminded);
   void Tell(const Instance& instance, const approval::Request& request, std::string_view event, int number);
   void ApprovalTimer(const InboxInput& input, const std::string& step_id);
+  bool AskAnew(const InboxInput& input, const Instance& instance, const approval::Request& request, const approval::Decision& decision);
   void TimeOut(const InboxInput& input, const Instance& instance, const approval::Request& request);
   void DecideApproval(const InboxInput& input);
   void RefuseDecision(const InboxInput& input, const approval::Decision& decision, const std::optional<approval::Request>& request,
@@ -157,8 +158,9 @@ class Decider {
   void CloseFailed(const RunRecord& run, const Progress& progress);
   void TellItsTask();
   bool UndoWithoutCall(const Progress& progress);
-  // While a person or a WAIT step's time is waited for the run's own time does not count: adds what changes to the facts and sets or
-  // clears the timer. StartClock: `ended` of the UNCERTAIN and WAITING steps end with the event at hand; the clock goes when none is left.
+  // While a person, a WAIT step's time or a child is waited for the run's own time does not count (a child has a limit of its own, and its
+  // people are waited for too): adds what changes to the facts and sets or clears the timer. StartClock: `ended` of the UNCERTAIN and
+  // WAITING steps and of the children end with the event at hand; the clock goes when none is left.
   void StopClock(Json& facts);
   void StartClock(Json& facts, int ended);
   // What was waited for was left out with a branch that failed. True: an event says that the clock goes again.

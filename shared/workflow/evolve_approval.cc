@@ -11,6 +11,10 @@
 namespace acl::workflow {
 
 void Evolution::ApprovalRequested() {
+  if (TextOf(record_.json, "approval") == approval::kPending) {  // anew: what is asked has changed
+    if (const Json* request = MemberOf(&draft_.carried, "request")) more_.Add(ApprovalKey(instance_->step_id), *request);
+    return;
+  }
   GoStep(StepStatus::kWaiting);
   LeaveReady();
   const Json* request = MemberOf(&draft_.carried, "request");

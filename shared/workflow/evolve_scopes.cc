@@ -65,6 +65,7 @@ void Evolution::ChildStarted() {
   step_json_["child"] = Fact("child");
   for (auto key : {"waits", "met"}) step_json_.erase(key);
   ++progress_.children;
+  KeepDeadline();
 }
 
 void Evolution::Opened() {

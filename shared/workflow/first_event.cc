@@ -13,10 +13,6 @@ namespace acl::workflow {
 
 namespace {
 
-bool Asks(const WorkflowSpec& spec) {
-  return std::any_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) { return step.approval.has_value(); });
-}
-
 Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const std::string& spec_hash, const std::string& owner) {
   const std::string id = request.subject.ToString();
   Json run = {{"v", kStateVersion}, {"run_id", id}, {"workflow_id", spec.workflow_id.empty() ? id : spec.workflow_id}};
@@ -25,7 +21,9 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
   run["version"] = spec.version;
   run["owner"] = owner;
   run["spec_hash"] = spec_hash;
-  if (!request.submitter.empty() && request.submitter != owner && Asks(spec)) run["submitter"] = request.submitter;
+  const bool asks = AsksForApproval(spec);
+  if (!request.submitter.empty() && request.submitter != owner && asks) run["submitter"] = request.submitter;
+  if (!request.requesters.empty() && asks) run["requesters"] = request.requesters;
   if (!request.trace.trace_id.empty()) run["trace_id"] = request.trace.trace_id;
   if (std::string parent = FormatTraceparent(request.trace); !parent.empty()) run["traceparent"] = std::move(parent);
   if (request.task) run["task"] = {{"project_id", request.task->project.ToString()}, {"task_id", request.task->task_id}};
@@ -38,6 +36,16 @@ Json RunRecordOf(const WorkflowSpec& spec, const CreateRequest& request, const s
 }
 
 }  // namespace
+
+bool AsksForApproval(const WorkflowSpec& spec) {
+  if (std::any_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) { return step.approval.has_value(); })) return true;
+  for (const Json& child : spec.workflows) {
+    const Json* steps = MemberOf(&child, "steps");
+    for (const Json& step : steps && steps->is_array() ? *steps : Json::array())
+      if (MemberOf(&step, "approval")) return true;
+  }
+  return false;
+}
 
 std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request) { return spec.owner.empty() ? request.submitter : spec.owner; }
 

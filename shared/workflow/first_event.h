@@ -16,6 +16,8 @@ struct FirstEvent {
 // steps' order does not work out.
 Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
                                   Json files);
+// Whether a workflow has a HUMAN_APPROVAL step, or one that its CHILD steps may start has.
+bool AsksForApproval(const WorkflowSpec& spec);
 // The file's, else who submitted it.
 std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request);
 

@@ -72,7 +72,8 @@ std::string MoldText::Fill(const std::vector<std::string_view>& values) const {
 std::optional<MoldShape> MoldShape::Of(const CreateRequest& request, const Json& inputs) {
   constexpr std::size_t kMostInputs = 32;
   const TraceContext& trace = request.trace;
-  if (!request.session_id.empty() || request.task || !request.files.empty() || inputs.size() > kMostInputs) return std::nullopt;
+  if (!request.session_id.empty() || request.task || !request.requesters.empty() || !request.files.empty() || inputs.size() > kMostInputs)
+    return std::nullopt;
   if (!trace.trace_id.empty() && !IsHex(trace.trace_id, kTraceDigits)) return std::nullopt;
   if (!trace.span_id.empty() && !IsHex(trace.span_id, kSpanDigits)) return std::nullopt;
   MoldShape shape{request.submitter, {}, !trace.trace_id.empty(), !trace.span_id.empty(), trace.sampled};

@@ -117,6 +117,7 @@ TEST_F(CoordinatorApi, KeysAreAskedForOutsideDevMode) {
   EXPECT_TRUE(test::WaitUntil([&] { return Ask("GET", "/v1/workflows", Json(), with).status == 401; }));
   EXPECT_EQ(RevokeApiKey(settings_.database_url, text.key_id).code(), Code::kNotFound);
   EXPECT_EQ(CreateApiKey(settings_.database_url, "").code(), Code::kInvalid);
+  for (const char* name : {"role:boss", "link:chat"}) EXPECT_EQ(CreateApiKey(settings_.database_url, name).code(), Code::kInvalid) << name;
 }
 
 TEST_F(CoordinatorApi, TheServiceRoleCannotMakeKeys) {

@@ -136,6 +136,12 @@ TEST(Approval, ALinkAloneIsNotEnoughForWhatIsRisky) {
   }
 }
 
+TEST(Approval, ANameThatLooksLikeARoleIsNone) {
+  const Request request = Asked([](Request& r) { r.approvers = {"role:boss"}; });
+  EXPECT_EQ(Ask(request, Says("approve", "role:boss", request)).code, "not-allowed");
+  EXPECT_EQ(Ask(request, Says("approve", "ann", request, {"boss"})).kind, Verdict::Kind::kApproves);
+}
+
 TEST(Approval, TheDigestIsOfWhatIsApprovedAndOfNothingElse) {
   const std::string digest = Asked().digest;
   const std::map<std::string, std::function<void(Request&)>> other_things = {
@@ -149,6 +155,7 @@ TEST(Approval, TheDigestIsOfWhatIsApprovedAndOfNothingElse) {
       {"approvers", [](Request& r) { r.approvers = {"alice"}; }},
       {"needed", [](Request& r) { r.needed = 2; }},
       {"allow_requester", [](Request& r) { r.allow_requester = false; }},
+      {"escalate_to", [](Request& r) { r.escalate_to = "director"; }},
       {"workspace", [](Request& r) { r.workspace_root = "00"; }}};
   for (const auto& [what, change] : other_things) EXPECT_NE(Asked(change).digest, digest) << what;
   const std::map<std::string, std::function<void(Request&)>> the_same = {
@@ -166,7 +173,8 @@ TEST(Approval, TheDigestIsOfWhatIsApprovedAndOfNothingElse) {
 
 TEST(Approval, TheStoredFormIsReadBack) {
   const Request request = Asked([](Request& r) {
-    r.description = "d", r.role = "boss", r.approvers = {"a", "role:b"}, r.escalated_roles = {"c"}, r.needed = 2, r.allow_requester = false;
+    r.description = "d", r.role = "boss", r.approvers = {"a", "role:b"}, r.escalate_to = "c", r.escalated_roles = {"c"}, r.version = 2,
+    r.needed = 2, r.allow_requester = false;
     r.workspace_root = "00", r.votes = {{"alice", kAsked, "key", "api", "fine"}};
     r.state = kApproved, r.decided_by = "bob", r.comment = "ok", r.decided_at = kAsked + hours(1);
   });

@@ -35,9 +35,9 @@ TEST(Render, InvisibleCharactersAreSeen) {
 TEST(Render, ArgumentsByTheirPathsAndTheMessageLast) {
   const Shown shown = Render(Shows({{"message", "go?"}, {"to", {{{"name", "x"}}, "y"}}, {"empty", Json::object()}, {"n", 1.5}}));
   const std::string text = ToText(shown);
-  EXPECT_THAT(text, HasSubstr("to[0].name: x\nto[1]: y\n"));
-  EXPECT_THAT(text, HasSubstr("empty: {}\n"));
-  EXPECT_THAT(text, HasSubstr("n: 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("inputs.to[0].name: x\ninputs.to[1]: y\n"));
+  EXPECT_THAT(text, HasSubstr("inputs.empty: {}\n"));
+  EXPECT_THAT(text, HasSubstr("inputs.n: 1.5\n"));
   EXPECT_EQ(shown.lines.back().name, "the file's message");
   EXPECT_FALSE(shown.truncated);
   EXPECT_EQ(shown.digest.size(), 64u);
@@ -59,6 +59,9 @@ TEST(Render, ALineCannotPretendToBeAnother) {
   const Shown shown = Render(Shows({{"to", "x\namount: 1"}, {"a\nrisk", "LOW"}}));
   EXPECT_THAT(ToText(shown), Not(HasSubstr("\namount")));
   EXPECT_THAT(ToText(shown), HasSubstr("a\\nrisk: LOW"));
+  const Shown posing = Render(Shows({{"risk", "LOW"}, {"digest", "other"}}));
+  for (const char* ours : {"risk", "digest"})
+    EXPECT_EQ(std::count_if(posing.lines.begin(), posing.lines.end(), [&](const ShownLine& line) { return line.name == ours; }), 1) << ours;
 }
 
 }  // namespace

@@ -33,6 +33,12 @@ TEST(ReadInbox, AReleaseComesBeforeWhatWasSaidMeanwhile) {
   EXPECT_EQ(read.inputs[0].id, rows[1].id);
 }
 
+TEST(ReadInbox, ADecisionCountsFromWhenTheDatabaseTookIt) {
+  InboxRow row = Row("decide", {{"received_at", "2000-01-01T00:00:00Z"}});
+  row.created_at = WallTimeFromMicros(1'800'000'000'000'000);
+  EXPECT_EQ(ReadInbox({&row, 1}).inputs[0].payload["received_at"], FormatWallTime(row.created_at));
+}
+
 TEST(ReadInbox, DamageThatAPersonHasSeenIsSettled) {
   const std::vector<InboxRow> seen = {Damaged("content a is gone"), Row("quarantine_released"), Row("signal")};
   const InboxRead read = ReadInbox(seen);

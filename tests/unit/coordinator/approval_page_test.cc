@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "shared/approval/digest.h"
+#include "shared/approval/render.h"
 #include "shared/workflow/approvals.h"
 #include "tests/unit/coordinator/api_fixture.h"
 
@@ -49,13 +50,15 @@ class ApprovalPage : public ApiFixture {
   std::string Token() const { return links_.TokenFor(asked_.one.request, "chat"); }
   Answer Look(const std::string& token) { return Ask("GET", Path() + "?token=" + PercentEncode(token)); }
   Answer Say(const std::string& decision, const std::string& token) {
-    return Ask("POST", Path(), "token=" + PercentEncode(token) + "&decision=" + decision + "&comment=fine+by+me",
+    const std::string seen = approval::Render(asked_.one.request).digest;
+    return Ask("POST", Path(), "token=" + PercentEncode(token) + "&decision=" + decision + "&comment=fine+by+me&shown_digest=" + seen,
                {{"content-type", "application/x-www-form-urlencoded"}});
   }
   std::vector<InboxRow> Inbox() { return store_.Inspect(*SubjectId::Parse(run_))->inbox; }
 
   OneApproval asked_;
-  ApprovalLinks links_{*webhook::Key::Parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), "https://acl.example.org"};
+  const webhook::Key key_ = *webhook::Key::Parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+  ApprovalLinks links_{{&key_, 1}, "https://acl.example.org"};
   std::string run_;
 };
 
@@ -116,6 +119,40 @@ TEST_F(ApprovalPage, WhoLooksBehindTheDecisionSeesWhoWon) {
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.text, HasSubstr("APPROVED by alice"));
   EXPECT_THAT(page.text, Not(HasSubstr("<form")));
+  EXPECT_THAT(page.text, Not(HasSubstr("trust me"))) << "an old link shows what became of it, and no arguments";
+}
+
+TEST_F(ApprovalPage, HasNoButtonsWhereALinkCannotDecideOrSomethingIsCut) {
+  const approval::Request whole = asked_.one.request;
+  const std::vector<std::function<void(approval::Request&)>> cases = {
+      [](auto& request) { request.arguments["long"] = std::string(3'000, 'x'); },
+      [](auto& request) { request.risk = "HIGH"; },
+      [](auto& request) { request.role = "boss"; },
+      [](auto& request) { request.needed = 2; },
+      [](auto& request) { request.allow_requester = false; },
+      [](auto& request) { request.approvers = {"alice"}; }};
+  EXPECT_THAT(Look(Token()).text, HasSubstr("<form"));
+  for (const auto& change : cases) {
+    approval::Request& request = asked_.one.request = whole;
+    change(request);
+    request.digest = approval::DigestOf(request);
+    EXPECT_THAT(Look(Token()).text, Not(HasSubstr("<form")));
+    EXPECT_EQ(Say("approve", Token()).status, 403);
+  }
+  EXPECT_TRUE(Inbox().empty());
+}
+
+TEST_F(ApprovalPage, LinksAreGoodWhileTheirSecretIsChangedAndNoWebhooksSignatureIsOne) {
+  const std::vector<webhook::Key> both = {*webhook::Key::Parse("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs="), key_};
+  const ApprovalLinks changed(both, "https://acl.example.org");
+  const approval::Request& request = asked_.one.request;
+  EXPECT_TRUE(changed.Check(request, Token(), clock_.Wall()).ok());
+  EXPECT_FALSE(links_.Check(request, changed.TokenFor(request, "chat"), clock_.Wall()).ok());
+  const WallTime expires = ApprovalLinks::ExpiryOf(request);
+  const auto signed_by_key = webhook::Sign({&key_, 1}, "acl-approval-link-v1", expires,
+                                           request.approval_id + "\n" + request.digest + "\nchat\n" + std::to_string(MicrosOf(expires)));
+  ASSERT_TRUE(signed_by_key);
+  EXPECT_THAT(Token(), Not(HasSubstr(signed_by_key->signature.substr(3))));
 }
 
 TEST_F(ApprovalPage, TheWebhookGetsTheLinkOfItsOwnRunOnly) {

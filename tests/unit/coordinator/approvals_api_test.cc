@@ -97,6 +97,36 @@ TEST_F(ApprovalsApi, ADecisionIsTakenAndTheSecondIsToldWhoWon) {
   EXPECT_EQ(Ask("GET", "/v1/workflows/" + run).body["status"], "COMPLETED");
 }
 
+TEST_F(ApprovalsApi, ARepeatedDecisionHasTheAnswerOfTheFirst) {
+  const std::string run = Gate(", approval_config: {approvers: [alice]}");
+  const Json reject = Body(run, "reject", "bob"), approve = Body(run, "approve");
+  EXPECT_EQ(Post(Path(run, "/decision"), reject, "bobs").status, 202);
+  Turn();
+  EXPECT_EQ(Post(Path(run, "/decision"), reject, "bobs").status, 403) << "refused as the first was";
+  EXPECT_EQ(Post(Path(run, "/decision"), approve, "alices").status, 202);
+  Turn();
+  EXPECT_EQ(Post(Path(run, "/decision"), approve, "alices").status, 200);
+  EXPECT_EQ(Post(Path(run, "/decision"), reject, "bobs").status, 403);
+}
+
+TEST_F(ApprovalsApi, WhatWasShownIsWhatIsAskedAndSizesAreLookedAt) {
+  const std::string run = Gate(", inputs: {x: 1}");
+  Json body = Body(run, "approve");
+  body["shown_digest"] = std::string(64, '0');
+  EXPECT_EQ(Post(Path(run, "/decision"), body).code(), "shown-digest-mismatch");
+  body["shown_digest"] = Ask("GET", Path(run)).body["shown_digest"];
+  for (const auto& [member, text] : std::map<std::string, std::string>{{"comment", std::string(5'000, 'x')},
+                                                                       {"digest", std::string(65, '0')},
+                                                                       {"shown_digest", std::string(65, '0')},
+                                                                       {"channel", "chat"}}) {
+    Json wrong = body;
+    wrong[member] = text;
+    EXPECT_EQ(Post(Path(run, "/decision"), wrong).status, 422) << member;
+  }
+  EXPECT_EQ(Post(Path(run, "/decision"), body).status, 202);
+  EXPECT_FALSE(Ask("GET", "/v1/approvals").body["approvals"][0].contains("arguments"));
+}
+
 TEST_F(ApprovalsApi, WhoTheKeyIsOfDecidesAndANameInTheBodyIsALabel) {
   const std::string run = Gate(", inputs: {approver_role: boss}");
   HttpRequest request;

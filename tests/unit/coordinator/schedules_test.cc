@@ -280,5 +280,19 @@ TEST_F(Schedules, TriggeredItRunsNowOncePerKey) {
   EXPECT_EQ(Show()["fires"][0]["reason"], "triggered");
 }
 
+TEST_F(Schedules, WhoTriggersItCountsAsWhoAsks) {
+  Make({{"workflow", "name: ask\nmetadata: {owner: olga}\nsteps:\n  - {name: gate, step_type: HUMAN_APPROVAL}\n"}});
+  HttpRequest request;
+  request.method = "POST";
+  request.principal = "eve";
+  auto match = router_.Find("POST", "/v1/schedules/nightly/trigger");
+  request.params = match.params;
+  const auto made = match.route->handler(request);
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto run = *SubjectId::Parse(Json::parse(made.body)["id"].get<std::string>());
+  const auto events = store_.Inspect(run)->events;
+  EXPECT_THAT(events.front().payload.value_or(""), HasSubstr(R"("requesters":["eve"])"));
+}
+
 }  // namespace
 }  // namespace acl::coordinator

@@ -6,60 +6,13 @@
 #include "shared/approval/digest.h"
 #include "shared/spec/loader.h"
 #include "shared/workflow/approvals.h"
-#include "tests/unit/workflow/run_driver.h"
+#include "tests/unit/workflow/approval_runs.h"
 
 namespace acl::workflow::test {
 namespace {
 
 using std::chrono::hours;
 using testing::HasSubstr;
-
-WorkflowSpec Asks(const std::string& steps, const std::string& more = "") {
-  Loaded loaded = LoadWorkflow("name: deploy\nmetadata: {owner: olga}\n" + more + "steps:\n" + steps, *TestCapabilities(), {});
-  for (const Finding& finding : loaded.findings) EXPECT_NE(finding.severity, Finding::Severity::kError) << FormatFinding("", finding);
-  return loaded.spec ? *loaded.spec : WorkflowSpec{};
-}
-
-// build (with something to undo), a gate of the given keys, ship
-std::string Deploy(const std::string& gate = "inputs: {message: 'ship {{build.v}}?'}") {
-  return "  - {name: build, capability: do.effect, compensation: {capability: do.effect}}\n  - {name: gate, step_type: HUMAN_APPROVAL, " +
-         gate + "}\n  - {name: ship, capability: do.effect}\n";
-}
-
-std::string IdOf(const std::string& step_id) { return ApprovalIdOf(RunDriver::RunId().ToString(), step_id); }
-
-approval::Request RequestIn(const RunDriver& run, const std::string& step_id = "gate") {
-  auto request = ReadApproval(run.state, step_id);
-  EXPECT_TRUE(request) << step_id;
-  return request ? *request : approval::Request{};
-}
-
-Json Word(const RunDriver& run, const std::string& decision, const std::string& by, const std::string& step_id = "gate") {
-  return {{"approval_id", IdOf(step_id)}, {"digest", RequestIn(run, step_id).digest},
-          {"decision", decision},         {"by", by},
-          {"assurance", "key"},           {"channel", "api"}};
-}
-
-// A run that has come to its gate.
-RunDriver AtTheGate(const std::string& gate = "inputs: {message: 'ship {{build.v}}?'}", const std::string& more = "") {
-  RunDriver run(Asks(Deploy(gate), more));
-  run.Claim();
-  run.Pump();
-  run.Finish("build", Ok({{"v", "1.2"}}));
-  return run;
-}
-
-void GoOn(RunDriver& run) {
-  run.RunToEnd([](const StartStep&, int) { return Ok(); });
-}
-
-// The last row that was shown of the approval.
-Json ShownRow(const RunDriver& run, const std::string& step_id = "gate") {
-  Json last;
-  for (const OutboxRow& row : run.outbox)
-    if (row.topic == kApprovalTopic && row.key == IdOf(step_id)) last = Json::parse(row.payload);
-  return last;
-}
 
 TEST(Approvals, AskingHoldsNothingAndSurvives) {
   RunDriver run = AtTheGate();

@@ -5,6 +5,7 @@
 
 #include "shared/kernel/create.h"
 #include "shared/spec/loader.h"
+#include "shared/workflow/approvals.h"
 #include "shared/workflow/undo_run.h"
 #include "tests/unit/workflow/run_driver.h"
 
@@ -47,6 +48,7 @@ RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
     return child;
   }
   request.inputs = asked["inputs"];
+  if (asked.contains("requesters")) request.requesters = asked["requesters"].get<std::vector<std::string>>();
   RunDriver child(*ChildSpecOf(*parent.state.Find("spec"), asked["workflow"]), std::move(request));
   child.now = parent.now;
   return child;
@@ -54,8 +56,10 @@ RunDriver ChildOf(const RunDriver& parent, const Document* undone = nullptr) {
 
 // What the child said last comes to its parent.
 void Tell(RunDriver& parent, const RunDriver& child) {
-  const OutboxRow& row = child.outbox.back();
-  EXPECT_EQ(row.topic, "post/child_ended");
+  const auto said =
+      std::find_if(child.outbox.rbegin(), child.outbox.rend(), [](const auto& one) { return one.topic == "post/child_ended"; });
+  ASSERT_NE(said, child.outbox.rend());
+  const OutboxRow& row = *said;
   EXPECT_EQ(row.key, RunDriver::RunId().ToString());
   parent.Post("child_ended", {{"from", child.created.subject.ToString()}, {"said", *ParseJson(row.payload)}});
 }
@@ -188,6 +192,43 @@ TEST(Child, AnEndThatIsNotWaitedForIsRefused) {
   parent.Post("child_ended", {{"from", RunDriver::RunId().ToString()}, {"said", {{"step_id", "trip"}, {"status", "COMPLETED"}}}});
   EXPECT_EQ(parent.Types().back(), "input.refused");
   EXPECT_EQ(parent.completions.count("trip"), 1u);
+}
+
+TEST(Child, FourEyesLookAtWhoSubmittedTheParentAndItsTimeStandsMeanwhile) {
+  CreateRequest request;
+  request.submitter = "sam";
+  RunDriver parent(SpecOfFile(R"(
+name: parent
+metadata: {owner: olga}
+max_execution_time_seconds: 600
+workflows:
+  ask: {metadata: {owner: service}, steps: [{name: gate, step_type: HUMAN_APPROVAL, approval_config: {allow_requester: false}}]}
+steps:
+  - {name: asks, child: {workflow: ask}}
+  - {name: last, capability: do.effect}
+)"),
+                   request);
+  parent.RunToEnd(Answer);
+  EXPECT_FALSE(parent.timers.contains("deadline"));
+  RunDriver child = ChildOf(parent);
+  child.Claim();
+  const auto asked = ReadApproval(child.state, "gate");
+  ASSERT_TRUE(asked);
+  EXPECT_THAT(asked->requesters, testing::IsSupersetOf({"sam", "olga"}));
+  const auto approves = [&](const char* by) {
+    child.Post("decide", {{"approval_id", asked->approval_id}, {"digest", asked->digest}, {"decision", "approve"}, {"by", by}});
+  };
+  parent.now += std::chrono::hours(24);
+  child.now = parent.now;
+  approves("sam");
+  approves("olga");
+  EXPECT_EQ(child.Status(), "PAUSED");
+  approves("alice");
+  EXPECT_EQ(child.Status(), "COMPLETED");
+  Tell(parent, child);
+  EXPECT_TRUE(parent.timers.contains("deadline"));
+  parent.RunToEnd(Answer);
+  EXPECT_EQ(parent.Status(), "COMPLETED");
 }
 
 TEST(Child, OncePerItem) {
