@@ -44,7 +44,8 @@ const std::vector<Place>& Places() {
       {"commit.after_ok", false},    {"outbox.before_publish", false},   {"outbox.after_publish", false}, {"offset.before_commit", false},
       {"snapshot.after_put", false}, {"snapshot.before_pointer", false}, {"reaper.after_select", false},  {"create.after_grant", false},
       {"grants.before_read", false}, {"command.before", true},           {"command.opened", true},        {"command.written", true},
-      {"command.committed", true},
+      {"command.committed", true},    {"ask.before_prepared", false},    {"ask.prepared", false},         {"ask.invoked", false},
+      {"ask.before_recorded", false}, {"ask.recorded", false},
   };
   return places;
 }
