@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/sha256.h"
+#include "shared/postgres/chaos_mark.h"
 #include "tests/support/fleet.h"
 #include "tests/support/model_scripts.h"
 
@@ -157,6 +158,42 @@ TEST_F(Asks, ABudgetSaysNoBeforeTheModelIsAsked) {
   EXPECT_NE(answer.body.find("resets_at"), std::string::npos) << answer.body;
   EXPECT_TRUE(model.asked().empty());
   EXPECT_EQ(Sql("SELECT count(*) FROM ask_prepared"), "0");
+}
+
+// Wherever a coordinator dies: never an answer without a record, never a call that is not on record, and the journals verify.
+TEST_F(Asks, ACoordinatorMayDieAtEveryBoundary) {
+  ASSERT_TRUE(pg::MarkForChaos(fleet->database_url(), true).ok());
+  fleet->StartCoordinator(1);
+  const auto orders = fleet->folder() / "orders";
+  std::filesystem::create_directories(orders);
+  std::size_t calls = 0;
+  for (const char* place : {"ask.before_prepared", "ask.prepared", "ask.invoked", "ask.before_recorded", "ask.recorded"}) {
+    SCOPED_TRACE(place);
+    setenv("ACL_FAILPOINTS", orders.c_str(), 1);  // of the one that is to die
+    fleet->StartCoordinator(2);
+    unsetenv("ACL_FAILPOINTS");
+    ASSERT_TRUE(WaitUntil([&] { return fleet->Api("GET", "/readyz", Json(), {}, 2).status == 200; })) << fleet->Logs();
+    WriteFile(orders / place, "kill");
+    const std::string key = std::string("key-") + place;
+    const Json body = {{"question", "What is next?"}, {"by", "ann"}};
+    EXPECT_NE(fleet->Api("POST", "/v1/ask", body, {{"Idempotency-Key", key}}, 2).status, 200) << "it was killed";
+    EXPECT_EQ(fleet->coordinator(2).Wait(), 128 + SIGKILL);
+    const std::string prepared = "SELECT count(*) FROM ask_prepared WHERE request_key = '" + key + "'";
+    const bool before = std::string_view(place) == "ask.before_prepared", after = std::string_view(place) == "ask.recorded";
+    EXPECT_EQ(Sql(prepared), before ? "0" : "1");
+    EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange x JOIN ask_prepared p USING (exchange_id) WHERE request_key = '" + key + "'"),
+              after ? "1" : "0");
+    calls += before || std::string_view(place) == "ask.prepared" ? 0 : 1;
+    EXPECT_EQ(model.asked().size(), calls) << "no call without a record of it";
+    const HttpAnswer again = fleet->Api("POST", "/v1/ask", body, {{"Idempotency-Key", key}}, 1);
+    if (after) {
+      EXPECT_EQ(again.status, 200) << again.body;
+    } else {
+      EXPECT_EQ(again.status, 409) << "what is under way, or set aside for it, is not asked again blindly: " << again.body;
+    }
+    EXPECT_EQ(model.asked().size(), calls);
+  }
+  fleet->ExpectVerified();
 }
 
 TEST_F(Asks, ACoordinatorThatDiesInTheCallLeavesItUncertain) {
