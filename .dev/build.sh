@@ -57,6 +57,6 @@ clean() {
   local kind
   if declare -F cmd_down >/dev/null; then cmd_down; fi
   pg_remove_all
-  for kind in kafka s3 jaeger; do server_remove_all "$kind"; done
+  for kind in kafka s3 jaeger llm; do server_remove_all "$kind"; done
   rm -rf "$top/build" "$local_dir"
 }

@@ -1,6 +1,6 @@
 # ./dev fuzz: libFuzzer (clang, with its sanitizers) looks for bytes that break what reads bytes from outside (tests/fuzz). It starts from the
 # inputs that are kept (tests/fuzz/corpus/TARGET, which ./dev test runs too) and goes on, another time, from what it found (.local/fuzz).
-fuzz_targets=(json patch cron workflow template http_head doorbell step_message event restore snapshot expression)
+fuzz_targets=(json patch cron workflow template http_head doorbell step_message event restore snapshot expression model_answer)
 
 fuzz_one() {  # TARGET SECONDS
   local target=$1 seconds=$2 found=$local_dir/fuzz/$1 log=$local_dir/fuzz/$1.log

@@ -1,4 +1,4 @@
-# What the private servers of this checkout have in common (kafka.sh, s3.sh, jaeger.sh): each KIND keeps one folder a NAME under .local/KIND,
+# What the private servers of this checkout have in common (kafka.sh, s3.sh, jaeger.sh, llm.sh): each KIND keeps one folder a NAME under .local/KIND,
 # with its pid, its ports and its log. A KIND brings KIND_mark DIR (an argument of its command line that no other server has),
 # KIND_start_locked DIR and the function KIND.
 

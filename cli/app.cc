@@ -101,6 +101,8 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddScheduleCommands(app.get(), session);
   AddDeliveryCommands(app.get(), session);
   AddApprovalCommands(app.get(), session);
+  AddAskCommands(app.get(), session);
+  AddLedgerCommands(app.get(), session);
   AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);

@@ -10,6 +10,7 @@
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
+#include "coordinator/ask/ask_desk.h"
 #include "coordinator/duty.h"
 #include "coordinator/duty_plan.h"
 #include "coordinator/end_watch.h"
@@ -62,6 +63,8 @@ struct App::Parts {
         capabilities(StandardRegistry()),
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
         project_kind(project::MakeProjectKind()),
+        ask_kind(ask::MakeAskKind()),
+        ledger_kind(ledger::MakeLedgerKind()),
         database(backend.probe, &metrics),
         tracer(ReadOtelConfig(Environment(), "acl-coordinator"),
                {{"service.version", std::string(kProducerVersion)}, {"process.pid", int(getpid())}}, clock, &metrics),
@@ -84,7 +87,7 @@ struct App::Parts {
   Uuid7Maker ids;
   std::shared_ptr<const CapabilityRegistry> capabilities;
   std::shared_ptr<const SubjectKind> workflow_kind;
-  std::shared_ptr<const CommandKind> project_kind;
+  std::shared_ptr<const CommandKind> project_kind, ask_kind, ledger_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
   RunCreator creator{*backend.store,
@@ -101,6 +104,7 @@ struct App::Parts {
       backend.project_names
           ? std::make_unique<ProjectTransfer>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
           : nullptr;
+  std::unique_ptr<AskDesk> ask_desk;  // made when it starts: its files are read then
   QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
   Tracer tracer;
@@ -184,7 +188,8 @@ struct App::Parts {
                          desk.get(),
                          transfers.get(),
                          backend.deliveries.get(),
-                         backend.approvals.get()};
+                         backend.approvals.get(),
+                         ask_desk.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -207,7 +212,7 @@ struct App::Parts {
   }
   // Something of this queue became ready: workers look, or the relays of this process do.
   void RingWork(const std::string& queue, bool look = false) {
-    if (queue == project::kProjectQueue) {  // no worker's
+    if (IsCommanded(queue)) {  // no worker's
       if (projects != nullptr) projects->Wake();
       return;
     }
@@ -269,6 +274,16 @@ struct App::Parts {
     return {};
   }
 
+  Status MakeAskDesk() {
+    if (!backend.ask_rows) return {};
+    auto setup = AskSetup::Open(settings, clock, random);
+    if (!setup) return setup.error();
+    ask_desk = std::make_unique<AskDesk>(
+        AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind, desk.get(), ids, clock, random, {}},
+        std::move(*setup));
+    return {};
+  }
+
   void MakeDuties() {
     const auto ring = [this](const std::string& queue) { RingWork(queue); };
     const auto look = [this](const std::string& queue) { RingWork(queue, true); };
@@ -283,6 +298,7 @@ struct App::Parts {
                   settings.content_grace, {}};
     plan.deliveries = deliveries.get();
     if (desk) plan.projects = &desk->commands();
+    if (ask_desk) plan.asks = &ask_desk->asks(), plan.ledgers = &ask_desk->ledgers();
     if (sender) {
       plan.send = [this](const StepMessage& message, int times, bool alone, RelayOptions::Done done) {
         return sender->Send(message, times, alone, std::move(done));
@@ -374,11 +390,16 @@ Status App::Start() {
   ACL_CHECK(!parts.started, "started twice");
   if (!parts.backend.sound) return parts.backend.sound;
   parts.started = true;
-  parts.pool =
-      std::make_unique<BlockingPool>(BlockingPoolOptions{.name = "handlers", .threads = parts.settings.db_connections, .max_queued = 512});
+  const bool asks = !parts.settings.aegis_kernel_file.empty();  // each holds a thread until the model has answered
+  parts.pool = std::make_unique<BlockingPool>(BlockingPoolOptions{
+      .name = "handlers", .threads = parts.settings.db_connections + (asks ? AskDesk::kMostAtOnce : 0), .max_queued = 512});
   if (auto status = parts.StartSender(); !status) {
     parts.StopAll();
     return Error{status.code(), "queue: " + status.message()};
+  }
+  if (auto status = parts.MakeAskDesk(); !status) {
+    parts.StopAll();
+    return status;
   }
   if (auto status = parts.MakeDeliveries(); !status) {
     parts.StopAll();

@@ -3,6 +3,7 @@
 #include "shared/objectstore/open_store.h"
 #include "shared/postgres/migrate.h"
 #include "shared/postgres/pg_approval_store.h"
+#include "shared/postgres/pg_ask_rows.h"
 #include "shared/postgres/pg_delivery_store.h"
 #include "shared/postgres/pg_project_names.h"
 #include "shared/postgres/pg_queries.h"
@@ -45,6 +46,7 @@ Backend MakePgBackend(const Settings& settings) {
   backend.deliveries = std::make_unique<delivery::PgDeliveryStore>(store->pool());
   backend.approvals = std::make_unique<approval::PgApprovalStore>(store->pool());
   backend.project_names = std::make_unique<PgProjectNames>(store->pool());
+  backend.ask_rows = std::make_unique<PgAskRows>(store->pool());
   backend.store = std::move(store);
   backend.probe = [conninfo = settings.database_url] { return Probe(conninfo); };
   return backend;

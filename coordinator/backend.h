@@ -9,6 +9,7 @@
 #include "shared/approval/store.h"
 #include "shared/config/settings.h"
 #include "shared/delivery/store.h"
+#include "shared/kernel/ask_rows.h"
 #include "shared/kernel/project_names.h"
 #include "shared/kernel/queries.h"
 #include "shared/kernel/store.h"
@@ -29,6 +30,7 @@ struct Backend {
   std::unique_ptr<delivery::DeliveryStore> deliveries;  // as queries; null: nothing is sent to the outside
   std::unique_ptr<approval::ApprovalStore> approvals;   // as queries; null: nobody lists approvals
   std::unique_ptr<ProjectNames> project_names;          // as queries; null: there are no projects
+  std::unique_ptr<AskRows> ask_rows;                    // as queries; null: no language model is asked
   std::unique_ptr<CoordinatorStore> coordinators;       // as queries; null: this one is not announced
   std::unique_ptr<memory::Memory> memory;               // null: none is configured
   DatabaseWatch::Probe probe;
@@ -44,6 +46,7 @@ struct Backend {
     deliveries.reset();
     approvals.reset();
     project_names.reset();
+    ask_rows.reset();
     queries.reset();
   }
 };

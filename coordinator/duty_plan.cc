@@ -3,9 +3,31 @@
 #include "coordinator/bookkeeper.h"
 #include "coordinator/commands/settle.h"
 #include "coordinator/posts.h"
+#include "shared/kinds/ask/ask_kind.h"
+#include "shared/kinds/ledger/ledger_kind.h"
 #include "shared/kinds/project/project_kind.h"
 
 namespace acl::coordinator {
+
+namespace {
+
+// One after another; again as soon as one of them wants to.
+Turn InTurn(std::vector<Turn> turns) {
+  return [turns = std::move(turns)]() -> Result<milliseconds> {
+    Result<milliseconds> soonest = milliseconds::max();
+    for (const Turn& turn : turns) {
+      auto next = turn();
+      if (!next) {
+        soonest = next;
+      } else if (soonest) {
+        soonest = std::min(*soonest, *next);
+      }
+    }
+    return soonest;
+  };
+}
+
+}  // namespace
 
 PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan) {
   PlannedDuties planned;
@@ -20,10 +42,14 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   if (plan.deliveries != nullptr) {
     duties.push_back({"deliveries", [all = plan.deliveries] { return all->Turn(); }, [all = plan.deliveries] { all->Lost(); }});
   }
-  if (plan.projects != nullptr) {
-    duties.push_back(
-        {kProjectsDuty, SettleTurn(context, *plan.projects, std::string(project::kKindName), project::kProjectQueue, plan.settle), {}});
-  }
+  std::vector<Turn> settled;  // what is posted to commanded subjects, of every kind
+  const auto settle = [&](CommandService* commands, std::string_view kind, const char* queue) {
+    if (commands != nullptr) settled.push_back(SettleTurn(context, *commands, std::string(kind), queue, plan.settle));
+  };
+  settle(plan.projects, project::kKindName, project::kProjectQueue);
+  settle(plan.asks, ask::kKindName, ask::kAskQueue);
+  settle(plan.ledgers, ledger::kKindName, ledger::kLedgerQueue);
+  if (!settled.empty()) duties.push_back({kProjectsDuty, InTurn(std::move(settled)), {}});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
   if (!plan.send) return planned;

@@ -17,6 +17,7 @@ struct DutyPlan {
   milliseconds unserved{2'000};  // how often to look for what no worker is there to decide
   // Of projects, and how often to look for what was posted to them. Null: there are none.
   CommandService* projects = nullptr;
+  CommandService *asks = nullptr, *ledgers = nullptr;  // with the projects; null: there are none
   milliseconds settle{3'000};
   milliseconds posts{3'000};         // how often to look for what subjects say to each other
   Deliveries* deliveries = nullptr;  // null: nothing is sent to the outside

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "shared/base/fail_point.h"
-#include "shared/kinds/project/project_kind.h"
+#include "shared/kernel/command.h"
 #include "shared/queue/relay_book.h"
 #include "shared/telemetry/names.h"
 
@@ -15,7 +15,7 @@ constexpr int kRowsAtOnce = 1'000;  // of each queue and band
 constexpr int kSilentPolls = 4;     // so many longest waits without a look, and another relay looks
 
 // Projects are decided by coordinators (coordinator/commands/settle.h).
-bool ForWorkers(const DueRow& row) { return row.key.queue != project::kProjectQueue; }
+bool ForWorkers(const DueRow& row) { return !IsCommanded(row.key.queue); }
 
 // What sends that failed leave for the next turn; outlives the relays, as answers may come late.
 struct Failures {

@@ -18,6 +18,8 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddDeliveryRoutes(router, api);
   AddApprovalRoutes(router, api);
+  AddAskRoutes(router, api);
+  AddLedgerRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);
   if (api.projects != nullptr) AddProjectRoutes(router, api);

@@ -19,6 +19,7 @@
 namespace acl::coordinator {
 
 class AnswerBudget;
+class AskDesk;
 class EndWatch;
 class EventFeed;
 class KnownContents;
@@ -68,6 +69,7 @@ struct ApiContext {
   ProjectTransfer* transfers = nullptr;                          // null: projects are neither exported nor imported
   delivery::DeliveryStore* deliveries = nullptr;                 // null: nothing is sent to the outside
   approval::ApprovalStore* approvals = nullptr;                  // null: nobody lists approvals
+  AskDesk* asks = nullptr;                                       // null: there are no ask sessions
   milliseconds approval_wait{2'000};                             // how long a decision waits for the run to hear it
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
@@ -91,6 +93,8 @@ void AddTaskRunRoutes(Router& router, const ApiContext& api);          // /v1/pr
 void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/projects
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
 void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
+void AddAskRoutes(Router& router, const ApiContext& api);              // /v1/ask, /v1/drift
+void AddLedgerRoutes(Router& router, const ApiContext& api);           // /v1/ledger
 void AddReferenceRoutes(Router& router, const ApiContext& api);        // capabilities, openapi, schema
 
 }  // namespace acl::coordinator

@@ -85,6 +85,9 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
     const Document& shown = Mutant("shown_a_command_late") ? known.restored.state : made.state;
     if (auto row = kind.Show(entry, shown.Find(entry))) item.rows.push_back(std::move(*row));
   }
+  for (const Event& event : made.item.events) {
+    for (ShownRow& row : RowsOf(kind, event)) item.rows.push_back(std::move(row));
+  }
   after.head_seq = made.item.base_seq + std::int64_t(made.item.events.size());
   after.chain = made.item.chain;
   after.last_token = made.item.token;

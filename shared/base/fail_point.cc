@@ -39,12 +39,19 @@ bool Hit(const char* place) {
 
 const std::vector<Place>& Places() {
   static const std::vector<Place> places = {
-      {"claim.before", false},       {"claim.after_commit", false},      {"renew.before", false},         {"step.before_effect", false},
-      {"effect.after_send", false},  {"effect.after_reply", false},      {"commit.before", true},         {"commit.after_send", true},
-      {"commit.after_ok", false},    {"outbox.before_publish", false},   {"outbox.after_publish", false}, {"offset.before_commit", false},
-      {"snapshot.after_put", false}, {"snapshot.before_pointer", false}, {"reaper.after_select", false},  {"create.after_grant", false},
-      {"grants.before_read", false}, {"command.before", true},           {"command.opened", true},        {"command.written", true},
-      {"command.committed", true},
+      {"claim.before", false},         {"claim.after_commit", false},
+      {"renew.before", false},         {"step.before_effect", false},
+      {"effect.after_send", false},    {"effect.after_reply", false},
+      {"commit.before", true},         {"commit.after_send", true},
+      {"commit.after_ok", false},      {"outbox.before_publish", false},
+      {"outbox.after_publish", false}, {"offset.before_commit", false},
+      {"snapshot.after_put", false},   {"snapshot.before_pointer", false},
+      {"reaper.after_select", false},  {"create.after_grant", false},
+      {"grants.before_read", false},   {"command.before", true},
+      {"command.opened", true},        {"command.written", true},
+      {"command.committed", true},     {"ask.before_prepared", false},
+      {"ask.prepared", false},         {"ask.invoked", false},
+      {"ask.before_recorded", false},  {"ask.recorded", false},
   };
   return places;
 }

@@ -84,7 +84,8 @@ struct HttpExchange {
   CURL* easy = nullptr;  // of this hop
   curl_slist* headers = nullptr;
   // What the callbacks say of this hop.
-  bool sent = false, refused = false, too_large = false;
+  bool sent = false, refused = false, too_large = false, declined = false;
+  steady_clock::time_point heard;  // once sent: when something of the answer came last
   std::string refusal;
   std::size_t header_bytes = 0;
   std::size_t last_header = 0;  // into answer.headers: which one a folded line goes on with
@@ -113,15 +114,27 @@ curl_socket_t OpenSocket(void* user, curlsocktype purpose, curl_sockaddr* addres
 
 // Called when the connection stands or is found, before the first byte of the request.
 int BeforeRequest(void* user, char*, char*, int, int) {
-  static_cast<Exchange*>(user)->sent = true;
+  auto* exchange = static_cast<Exchange*>(user);
+  exchange->sent = true;
+  exchange->heard = steady_clock::now();
   return CURL_PREREQFUNC_OK;
 }
 
 std::size_t TakeBody(char* data, std::size_t, std::size_t size, void* user) {
   auto* exchange = static_cast<Exchange*>(user);
-  if (exchange->answer.body.size() + size > exchange->config.max_body_bytes) {
+  exchange->heard = steady_clock::now();
+  if (exchange->answer.body_bytes + size > exchange->config.max_body_bytes) {
     exchange->too_large = true;
     return 0;
+  }
+  exchange->answer.body_bytes += size;
+  long status = 0;
+  if (exchange->call.on_body) ::curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+  if (status == 200) {
+    bool wanted = false;
+    const bool told = WithinMemory([&] { wanted = exchange->call.on_body({data, size}); });
+    exchange->declined = told && !wanted;
+    return wanted ? size : 0;
   }
   // No exception goes through libcurl: it ends the transfer for a callback that took less.
   return WithinMemory([&] { exchange->answer.body.append(data, size); }) ? size : 0;
@@ -129,6 +142,7 @@ std::size_t TakeBody(char* data, std::size_t, std::size_t size, void* user) {
 
 std::size_t TakeHeaderLine(Exchange* exchange, const char* data, std::size_t size) {
   std::string_view line(data, size);
+  exchange->heard = steady_clock::now();
   if (exchange->header_bytes == 0) FailPoint("effect.after_send");  // it was sent and answered, and nothing of the answer is read yet
   exchange->header_bytes += size;
   if (exchange->header_bytes > exchange->config.max_header_bytes) {
@@ -307,8 +321,9 @@ class HttpClient::Loop {
     if (exchange.hop == 0) exchange.first_origin = exchange.origin;
     exchange.answer.headers.clear();
     exchange.answer.body.clear();
+    exchange.answer.body_bytes = 0;
     exchange.answer.status = 0;
-    exchange.sent = exchange.refused = exchange.too_large = false;
+    exchange.sent = exchange.refused = exchange.too_large = exchange.declined = false;
     exchange.header_bytes = 0;
     exchange.easy = ::curl_easy_init();
     if (!exchange.easy) {
@@ -332,7 +347,9 @@ class HttpClient::Loop {
       return Finish(exchange);
     }
     if (code != CURLE_OK) {
-      if (exchange.refused && !exchange.sent) {
+      if (exchange.declined) {
+        EndWith(exchange, End::kStopped, "stopped during the call");
+      } else if (exchange.refused && !exchange.sent) {
         EndWith(exchange, End::kRefused, exchange.refusal);
       } else {
         EndWith(exchange, exchange.sent ? End::kLost : End::kNotSent, fmt::format("{}: {}", exchange.origin, ::curl_easy_strerror(code)));
@@ -367,10 +384,14 @@ class HttpClient::Loop {
     for (auto& one : active_) {
       HttpExchange* const exchange = one.first;
       const bool stopped = stopping || (exchange->call.stopped && exchange->call.stopped());
-      if (stopped || exchange->call.deadline <= now) {
+      const auto quiet = exchange->call.most_quiet;
+      const bool late = exchange->call.deadline <= now;
+      if (stopped || late || (quiet.count() > 0 && exchange->sent && exchange->heard + quiet <= now)) {
         UntilThereIsMemory([&] {
           EndWith(*exchange, stopped ? End::kStopped : End::kTimedOut,
-                  stopped ? "stopped during the call" : "the deadline passed during the call");
+                  stopped ? "stopped during the call"
+                  : late  ? "the deadline passed during the call"
+                          : fmt::format("nothing came for {} ms", quiet.count()));
           ended.push_back(exchange);
         });
       } else {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct HttpCall {
   bool repeatable = false;
   std::chrono::steady_clock::time_point deadline;
   std::function<bool()> stopped;  // asked every 100 ms, on the client's thread
+  // Takes the body of an answer of status 200 piece by piece, as it comes; HttpAnswer::body stays empty then. On the client's thread: must
+  // not block. False ends the call as stopped. A body of another status is collected as ever.
+  std::function<bool(std::string_view)> on_body;
+  std::chrono::milliseconds most_quiet{0};  // from the request, and from each piece of the answer, to the next; 0: until the deadline
 };
 
 struct HttpAnswer {
@@ -43,8 +48,9 @@ struct HttpAnswer {
   int status = 0;       // of kTooLarge too, if it is known
   HttpHeaders headers;  // of the last answer, in order; repeated ones joined with ", "
   std::string body;
-  std::string error;  // of every end but kAnswered
-  bool sent = false;  // a request that may have an effect went out
+  std::size_t body_bytes = 0;  // what came of the body, given to on_body or collected
+  std::string error;           // of every end but kAnswered
+  bool sent = false;           // a request that may have an effect went out
 };
 
 // All calls are carried out by one thread, which waits for all of them at once: thousands that take their time cost some memory and nothing

@@ -66,6 +66,7 @@ struct Settings {
   std::string memory_ca_file;                        // empty: the system's
   std::chrono::milliseconds memory_timeout{2'000};
   bool memory_allow_private_networks = false;
+  std::string aegis_kernel_file, aegis_providers_file, aegis_key_file;  // no kernel: no language model is asked
   // -- worker
   HostPort health_listen{"127.0.0.1", 0};
   std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells

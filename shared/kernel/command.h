@@ -31,7 +31,7 @@ struct GivenAnswer {
   std::string answer;          // JSON text
 };
 
-// A row of the kind's own tables, which people read and nothing decides by: a pure function of one entry of the state.
+// A row of the kind's own tables, which people read and nothing decides by: a pure function of one entry of the state, or of one event.
 struct ShownRow {
   std::string table, id;           // id: unique in its table and subject
   std::optional<std::string> row;  // its columns as JSON; nullopt: gone
@@ -86,6 +86,13 @@ class CommandKind : public SubjectKind {
   virtual Answered Answer(const Document& state, const Json& command, WallTime now, Aid* aid) const = 0;
   // How an entry of the state is shown; `value` null: it is gone. nullopt: it is not shown.
   virtual std::optional<ShownRow> Show(std::string_view key, const Json* value) const = 0;
+  // Rows that an event makes, of other tables than the entries' (what was said stays, and need not stand in the state). A later event of
+  // the same row writes it whole. `facts`: its payload. Asked only if ShowsEvents.
+  virtual bool ShowsEvents() const { return false; }
+  virtual std::vector<ShownRow> ShowEvent(std::string_view /*type*/, const Json& /*facts*/, WallTime /*at*/) const { return {}; }
 };
+
+// The rows that an event of the kind makes; none if its content was removed or is no JSON.
+std::vector<ShownRow> RowsOf(const CommandKind& kind, const Event& event);
 
 }  // namespace acl

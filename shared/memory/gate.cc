@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "shared/aegis/sanitize/find_secret.h"
 #include "shared/kinds/project/forms.h"
 #include "shared/memory/copied_text.h"
 #include "shared/memory/phrases.h"
 #include "shared/memory/plain_text.h"
-#include "shared/memory/secrets.h"
 
 namespace acl::memory {
 namespace {
@@ -127,7 +127,7 @@ std::optional<std::string> FindCopy(const std::string& plain, const Work& work) 
 
 std::optional<Refusal> CheckContent(const std::string& text, const Work& work) {
   // First, so that nothing below quotes one.
-  if (const auto secret = FindSecret(CleanText(text))) {
+  if (const auto secret = aegis::FindSecret(CleanText(text))) {
     return Refusal{"SECRET", "the text holds what looks like " + *secret,
                    "write where it is kept (\"the key is in the vault under billing\"), and change it if it is real"};
   }

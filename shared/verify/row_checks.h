@@ -1,7 +1,9 @@
 #pragma once
 // The checks of one subject's rows against its journal, each over what was kept of the events while they were walked.
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shared/verify/subject_check.h"
@@ -38,8 +40,14 @@ void CheckCompensations(const SubjectRows& rows, const std::vector<EventFact>& e
 // Quarantined, leased, paused, ready, or waiting with something that wakes it (invariant 6). A subject that is commanded waits for a
 // command.
 void CheckOpenState(const SubjectRows& rows, bool commanded, Report& report);
-// The rows that the kind shows of its state are those of the replayed state, in both directions, column by column.
-void CheckShownRows(const SubjectRows& rows, const Document& state, const KindChecks& kind, Report& report);
+// Rows that events make, by table and id, as the last of them says. Not whole: the content of one was removed, so what it made is not
+// known.
+struct SaidRows {
+  std::map<std::pair<std::string, std::string>, ShownRow> rows;
+  bool whole = true;
+};
+// The rows that the kind shows of its state and of its events are those of the replay, in both directions, column by column.
+void CheckShownRows(const SubjectRows& rows, const Document& state, const SaidRows& said, const KindChecks& kind, Report& report);
 // What was answered under a request key stands with an event that is there.
 void CheckAnswers(const SubjectRows& rows, Report& report);
 

@@ -34,23 +34,27 @@ void CompareColumns(const Place& place, const std::string& key, const Json& expe
 
 }  // namespace
 
-void CheckShownRows(const SubjectRows& rows, const Document& state, const KindChecks& kind, Report& report) {
+void CheckShownRows(const SubjectRows& rows, const Document& state, const SaidRows& said, const KindChecks& kind, Report& report) {
   const std::string subject = rows.subject.ToString();
   std::map<Place, const ShownRow*> there;
   for (const ShownRow& row : rows.shown) there.emplace(Place(row.table, row.id), &row);
-  state.ForEach([&](const std::string& entry, const Json& value) {
-    const auto row = kind.show(entry, value);
-    if (!row || !row->row) return true;
-    const Place place(row->table, row->id);
-    const std::string key = subject + "/" + row->id;
+  const auto expect = [&](const ShownRow& row, const std::string& by) {
+    const Place place(row.table, row.id);
+    const std::string key = subject + "/" + row.id;
     const auto found = there.find(place);
-    report.Check("shown.row", found != there.end(), row->table, key, "a row: the state has " + entry, "none");
-    if (found == there.end()) return true;
-    const auto expected = ParseJson(*row->row, kStoredJson), stored = ParseJson(*found->second->row, kStoredJson);
+    report.Check("shown.row", found != there.end(), row.table, key, "a row: " + by, "none");
+    if (found == there.end()) return;
+    const auto expected = ParseJson(*row.row, kStoredJson), stored = ParseJson(*found->second->row, kStoredJson);
     if (expected && stored) CompareColumns(place, key, *expected, *stored, report);
     there.erase(found);
+  };
+  state.ForEach([&](const std::string& entry, const Json& value) {
+    const auto row = kind.show(entry, value);
+    if (row && row->row) expect(*row, "the state has " + entry);
     return true;
   });
+  for (const auto& [place, row] : said.rows) expect(row, "an event says it");
+  if (!said.whole) return;
   for (const auto& [place, row] : there) {
     report.Check("shown.row", false, place.first, subject + "/" + place.second, "no row: the state has no such entry", "a row");
   }

@@ -17,6 +17,7 @@ struct SubjectCheck::Parts {
   JournalWalk walk;
   std::vector<EventFact> facts;
   std::int64_t ended_at = 0;  // the event that ends the subject; 0: none so far
+  SaidRows event_rows{};      // rows that the events make
 
   void FollowEnd(std::int64_t seq, std::string_view type);
   void CheckEnd();
@@ -24,7 +25,7 @@ struct SubjectCheck::Parts {
 };
 
 SubjectCheck::SubjectCheck(const SubjectRows& rows, const ContentSource& contents, const KindChecks* kind, Report& report)
-    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0}) {}
+    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0, {}}) {}
 
 SubjectCheck::~SubjectCheck() = default;
 
@@ -33,6 +34,13 @@ void SubjectCheck::Feed(const Event& event) {
   for (EventFact& fact : FactsOf(event, payload)) parts_->facts.push_back(std::move(fact));
   parts_->FollowEnd(event.seq, event.type);
   for (const std::string& type : JoinedTypes(payload)) parts_->FollowEnd(event.seq, type);
+  if (parts_->kind == nullptr || !parts_->kind->show_event) return;
+  if (!payload) {
+    parts_->event_rows.whole = false;
+    return;
+  }
+  for (ShownRow& row : parts_->kind->show_event(event.type, *payload, event.timestamp))
+    parts_->event_rows.rows.insert_or_assign({row.table, row.id}, std::move(row));
 }
 
 // A subject ends once. An input that came too late is refused behind the end; nothing else may happen there.
@@ -82,7 +90,7 @@ void SubjectCheck::Finish() {
   p.CheckEnd();
   if (p.kind == nullptr || !p.walk.state()) return;
   if (p.kind->facts) p.CheckKind(*p.walk.state());
-  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), *p.kind, p.report);
+  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), p.event_rows, *p.kind, p.report);
 }
 
 void CheckSubject(const SubjectRows& rows, const ContentSource& contents, Report& report, const KindChecks* kind) {

@@ -26,5 +26,6 @@ void FuzzStepMessage(std::string_view bytes);  // what is read comes back the sa
 void FuzzEvent(std::string_view bytes);        // an event of any bytes is verified without harm
 void FuzzRestore(std::string_view bytes);      // payloads, a line each, sealed into a journal and restored
 void FuzzSnapshot(std::string_view bytes);     // an inline state or a chunk; what is decoded is encoded the same
+void FuzzModelAnswer(std::string_view bytes);  // an answer is the same wherever its bytes are cut, a failure in words of ours
 
 }  // namespace acl::fuzz

@@ -8,6 +8,7 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/contents.h"
 #include "coordinator/api/event_feed.h"
+#include "coordinator/ask/ask_desk.h"
 #include "coordinator/end_watch.h"
 #include "coordinator/known_specs.h"
 #include "coordinator/projects/store_desk.h"
@@ -21,6 +22,7 @@
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/memory_approvals.h"
+#include "tests/support/memory_ask_rows.h"
 #include "tests/support/memory_deliveries.h"
 #include "tests/support/memory_project_names.h"
 #include "tests/support/memory_schedules.h"
@@ -67,6 +69,7 @@ class ApiFixture : public ::testing::Test {
     api_->approval_wait = milliseconds(0);  // nobody runs anything here
     api_->projects = &projects_;
     api_->transfers = &transfers_;
+    api_->asks = &asks_;
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -180,6 +183,9 @@ class ApiFixture : public ::testing::Test {
   std::shared_ptr<const CommandKind> project_kind_ = project::MakeProjectKind();
   StoreDesk projects_{store_, queries_, project_names_, *project_kind_, ids_};
   ProjectTransfer transfers_{store_, queries_, project_names_, *project_kind_, ids_};
+  MemoryAskRows ask_rows_;
+  std::shared_ptr<const CommandKind> ask_kind_ = ask::MakeAskKind(), ledger_kind_ = ledger::MakeLedgerKind();
+  AskDesk asks_{{store_, queries_, ask_rows_, *ask_kind_, *ledger_kind_, &projects_, ids_, clock_, random_, {}}, nullptr};
   std::vector<std::string> rung_;
   Bell bell_;
   std::unique_ptr<ApiContext> api_;

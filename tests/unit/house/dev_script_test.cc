@@ -66,6 +66,7 @@ TEST(DevScript, EveryCommandSaysWhatItDoesAndDoesNothing) {
                                                                      {"kafka", "kafka"},
                                                                      {"s3", "s3"},
                                                                      {"jaeger", "jaeger"},
+                                                                     {"llm", "llm"},
                                                                      {"clean", "clean"}};
   for (const auto& [command, part] : commands) {
     for (const char* help : {" --help", " -h", " something --help"}) {

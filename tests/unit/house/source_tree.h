@@ -14,9 +14,13 @@ struct SourceFile {
   std::vector<std::string> lines;  // without their newlines
 };
 
-// The folder a file belongs to in the table of edges: shared/NAME, the checkers (which others link alone), else its first component.
+// The folder a file belongs to in the table of edges: shared/NAME, the checkers and the parts of AEGIS (which others link alone), else its
+// first component.
 inline std::string FolderOf(const std::string& path) {
   if (path.starts_with("chaos/checkers/")) return "chaos/checkers";
+  for (const char* part : {"shared/aegis/sanitize", "shared/aegis/validate", "shared/aegis/provider"}) {
+    if (path.starts_with(part + std::string("/"))) return part;
+  }
   auto slash = path.find('/');
   if (slash != std::string::npos && path.compare(0, slash, "shared") == 0) slash = path.find('/', slash + 1);
   if (path.starts_with("shared/kinds/")) slash = path.find('/', slash + 1);  // one folder a kind

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shared/memory/secrets.h"
+#include "shared/aegis/sanitize/find_secret.h"
 #include "tests/unit/memory/billing_project.h"
 
 namespace acl::memory {
@@ -128,7 +128,7 @@ TEST_F(Gate, ASecretIsRefusedAndNeverQuoted) {
   for (const char* text : {"The password is stored in the vault.", "password=*** is what a log shows", "Token: opaque to clients",
                            "OAuth2ClientCredentialsGrantProvider is the class that asks for it.",
                            "Commit 3f2a9c1d4b5e6f708192a3b4c5d6e7f801234567 brought it."}) {
-    EXPECT_EQ(FindSecret(text), std::nullopt) << text;
+    EXPECT_EQ(aegis::FindSecret(text), std::nullopt) << text;
   }
 }
 

@@ -1,60 +1,19 @@
-#include "shared/memory/secrets.h"
+#include "shared/aegis/sanitize/find_secret.h"
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
-#include <deque>
 
+#include "shared/aegis/sanitize/rules.h"
+#include "shared/aegis/sanitize/value_checks.h"
 #include "shared/base/redact.h"
 
-namespace acl::memory {
+namespace acl::aegis {
 namespace {
 
-struct Form {
-  Form(const char* name, const char* form) : what(name), pattern(form, RE2::Quiet) {}
-  const char* const what;
-  const RE2 pattern;
-};
-
-// Forms that their makers have given their keys so that they can be found.
-const std::deque<Form>& KnownForms() {
-  static const auto* forms = [] {
-    auto* all = new std::deque<Form>;
-    const auto add = [&](const char* what, const char* pattern) { all->emplace_back(what, pattern); };
-    add("a private key", R"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY)");
-    add("a private key", R"(AGE-SECRET-KEY-1[A-Z0-9]{8,})");
-    add("a GitHub token", R"(\b(gh[opsur]_[A-Za-z0-9]{16,}|github_pat_\w{16,}))");
-    add("a GitLab token", R"(\bgl(pat|dt|rt|cbt)-[\w-]{16,})");
-    add("a Slack token", R"(\bxox[a-z]-[\w-]{10,}|hooks\.slack\.com/services/\w+/\w+)");
-    add("an AWS access key", R"(\b(AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b)");
-    add("a Google API key", R"(\bAIza[\w-]{30,}|\bya29\.[\w-]{20,})");
-    add("a Stripe key", R"(\b[spr]k_(live|test)_\w{10,})");
-    add("a key of a model provider", R"(\bsk-[\w-]{16,})");
-    add("a token of a package registry", R"(\b(npm_\w{20,}|pypi-[\w-]{16,}|hf_\w{20,}))");
-    add("a SendGrid key", R"(\bSG\.[\w-]{16,}\.[\w-]{16,})");
-    add("a webhook key", R"(\bwhs(ec|k)_[A-Za-z0-9+/=_-]{16,})");
-    add("an API key of ACL", R"(\bacl_[0-9a-f]{12}_[0-9a-f]{16,})");
-    add("a licence key", R"(\b[A-Z0-9]{4,5}(-[A-Z0-9]{4,5}){3,}\b)");
-    add("a password on a command line",
-        R"(\b(mysql|mysqldump|mariadb|sshpass)\b[^\n]* -p ?\S*\d\S*|\bcurl\b[^\n]* (-u|--user)[ =]\S+:\S+)");
-    add("a password",
-        R"((?i)\b(password|passwd|pwd|passphrase|token|secret|api key|access key|pin)s? ["'`]?\S*([A-Za-z]\S*\d\S*[!-/:-@]|\d\S*[!-/:-@]\S*[A-Za-z]|[!-/:-@]\S*\d)\S{2,})");
-    add("a password or token",
-        R"((?i)\b(password|passwd|pwd|passphrase|token|secret|(api|access|secret|private) key)s? ["'`]?([a-z_]+\d|\d+[a-z_])\w*[\w!@#$%&*+]{2,}["'`]?([ .,;)]|$))");
-    add("an access code", R"((?i)\b(door|entry|alarm|access|security|unlock|safe) codes?\b[^.\n]{0,20}?( is|:|=) ?#?\d{4,})");
-    add("a passphrase", R"((?i)\bpass ?phrase\b[^.:=\n]{0,40}?( is|:|=) ["']?[a-z]+ [a-z]+ [a-z]+ [a-z]+\b[^.\n]*\d)");
-    add("a JSON web token", R"(\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)");
-    add("a bearer token", R"((?i)\bbearer\s+[\w.~+/-]*\d[\w.~+/-]{8,})");
-    return all;
-  }();
-  return *forms;
-}
-
-std::string Lower(std::string_view text) {
+std::string LowerText(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   return out;
@@ -79,7 +38,7 @@ bool Has(std::string_view text, int (*is)(int)) {
 bool LooksLikeValue(std::string_view value, std::string_view behind, bool is_assigned) {
   while (!value.empty() && (value.back() == '.' || value.back() == ',' || value.back() == ')')) value.remove_suffix(1);
   if (value.size() < 4) return false;
-  const std::string word = Lower(value);
+  const std::string word = LowerText(value);
   const bool letters = std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (!letters) {
     const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -93,7 +52,7 @@ bool LooksLikeValue(std::string_view value, std::string_view behind, bool is_ass
   return behind.empty() || behind == "." || (is_assigned && behind.starts_with(','));  // the whole of what is said of it
 }
 
-// "the admin password is hunter2", "DB_PASSWORD=...", "api key for the gateway: ..."
+// "the admin password is ...", "DB_PASSWORD=...", "api key for the gateway: ..."
 bool HasNamedSecret(std::string_view clean) {
   static const RE2 assigned(R"(([A-Za-z][\w.-]*)["']?\s*(?:=>|[=:])\s*["'`]?([^\s"'`;]+)["'`]?([^\n]*))", RE2::Quiet);
   static const RE2 said(
@@ -102,7 +61,7 @@ bool HasNamedSecret(std::string_view clean) {
   re2::StringPiece rest(clean.data(), clean.size());
   std::string name, verb, sign, value, behind;
   while (RE2::FindAndConsume(&rest, assigned, &name, &value, &behind)) {
-    if (IsSecretName(name) || Lower(name).ends_with("token")) {
+    if (IsSecretName(name) || LowerText(name).ends_with("token")) {
       if (LooksLikeValue(value, behind, true)) return true;
     }
     rest = re2::StringPiece(clean.data() + (clean.size() - rest.size() - behind.size()), rest.size() + behind.size());
@@ -113,16 +72,6 @@ bool HasNamedSecret(std::string_view clean) {
     rest = re2::StringPiece(clean.data() + (clean.size() - rest.size() - behind.size()), rest.size() + behind.size());
   }
   return false;
-}
-
-double BitsOfCharacter(std::string_view text) {
-  std::array<int, 256> count{};
-  for (const unsigned char c : text) ++count[c];
-  double bits = 0;
-  for (const int n : count) {
-    if (n > 0) bits -= double(n) / double(text.size()) * std::log2(double(n) / double(text.size()));
-  }
-  return bits;
 }
 
 // A long piece that nobody would say: letters of both cases mixed with several runs of digits, or many hex digits that are no digest.
@@ -146,8 +95,10 @@ bool HasRandomPiece(std::string_view clean) {
 }  // namespace
 
 std::optional<std::string> FindSecret(std::string_view clean) {
-  for (const Form& form : KnownForms()) {
-    if (RE2::PartialMatch(re2::StringPiece(clean.data(), clean.size()), form.pattern)) return form.what;
+  const RuleSet& rules = RuleSet::Standard();
+  const RuleSet::Text text(clean);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules.MayMatch(i, text) && rules.Next(i, text, 0)) return rules.rule(i).what;
   }
   if (RedactText(clean) != clean) return "a password in an address or a connection string";
   if (HasNamedSecret(clean)) return "the value of a password, key or token";
@@ -155,4 +106,4 @@ std::optional<std::string> FindSecret(std::string_view clean) {
   return std::nullopt;
 }
 
-}  // namespace acl::memory
+}  // namespace acl::aegis

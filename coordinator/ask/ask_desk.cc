@@ -1,0 +1,142 @@
+#include "coordinator/ask/ask_desk.h"
+
+#include <fmt/format.h>
+
+#include "coordinator/ask/exchange.h"
+#include "shared/base/canonical_json.h"
+#include "shared/base/limits.h"
+#include "shared/kernel/fold.h"
+#include "shared/kinds/ask/evolve.h"
+#include "shared/kinds/ledger/evolve.h"
+
+namespace acl::coordinator {
+
+AskDesk::AskDesk(Parts parts, std::unique_ptr<AskSetup> setup)
+    : parts_(std::move(parts)),
+      setup_(std::move(setup)),
+      asks_(parts_.store, parts_.queries, parts_.ask_kind, parts_.ids),
+      ledgers_(parts_.store, parts_.queries, parts_.ledger_kind, parts_.ids) {}
+
+// Somebody else may have made it: that is as good.
+Status AskDesk::MakeSubject(const CommandKind& kind, const SubjectId& id, const ProjectId& project, const char* queue, EventDraft first) {
+  Document state;
+  CreateItem item;
+  item.subject = id;
+  item.project = project;
+  item.kind = std::string(kind.Name());
+  item.queue = queue;
+  item.make_ready = false;
+  item.request_hash = CanonicalHash(first.facts);
+  auto event = FoldDraft(kind, state, std::move(first));
+  if (!event) return event.error();
+  event->subject = id;
+  event->seq = 1;
+  item.events.push_back(std::move(*event));
+  item.state_root = state.Root();
+  auto made = parts_.store.Create({&item, 1});
+  const bool there = !made && (made.code() == Code::kConflict || made.code() == Code::kDenied) && parts_.queries.GetSubject(id);
+  return made || there ? Status() : Status(made.error());
+}
+
+Status AskDesk::EnsureLedger(const ProjectId& project, const std::string& by) {
+  {
+    std::lock_guard lock(mutex_);
+    if (has_ledger_.contains(project)) return {};
+  }
+  const SubjectId id = ledger::LedgerOf(project);
+  if (auto there = parts_.queries.GetSubject(id); !there && there.code() != Code::kNotFound) return there.error();
+  EventDraft first;
+  first.type = ledger::events::kCreated;
+  first.facts = {{"by", by}};
+  first.at = parts_.clock.Wall();
+  if (Status made = MakeSubject(parts_.ledger_kind, id, project, ledger::kLedgerQueue, std::move(first)); !made) return made;
+  std::lock_guard lock(mutex_);
+  has_ledger_.insert(project);
+  return {};
+}
+
+AskArtifacts& AskDesk::ArtifactsOf(const ProjectId& project) {
+  std::lock_guard lock(mutex_);
+  auto& artifacts = artifacts_[project];
+  if (!artifacts) {
+    const auto finds = [this](std::string_view text) -> std::optional<std::string> {
+      const auto clean = setup_->sanitizer.Sanitize(text);
+      if (!clean) return "unreadable";
+      return clean->cut.empty() ? std::nullopt : std::optional(clean->cut.front().kind);
+    };
+    artifacts = std::make_unique<AskArtifacts>(project, parts_.rows, ledgers_, parts_.projects, finds);
+  }
+  return *artifacts;
+}
+
+Result<ledger::Answer> AskDesk::Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key) {
+  if (Status there = EnsureLedger(project, command.value("by", "")); !there) return there.error();
+  CommandAsked asked{std::move(command), key, {}};
+  asked.hash = CanonicalHash(asked.command);
+  auto reply = ledgers_.Execute(ledger::LedgerOf(project), std::move(asked));
+  if (!reply) return reply.error();
+  if (reply->key_conflict)
+    return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
+  return ledger::AnswerFromJson(reply->answer);
+}
+
+Result<Document> AskDesk::ReadLedger(const ProjectId& project) {
+  auto read = ledgers_.Read(ledger::LedgerOf(project));
+  if (!read && read.code() == Code::kNotFound) return Document();
+  if (!read) return read.error();
+  return std::move(read->state);
+}
+
+Result<ask::Answer> AskDesk::Session(const SubjectId& session, Json command, const std::optional<std::string>& key) {
+  CommandAsked asked{std::move(command), key, {}};
+  asked.hash = CanonicalHash(asked.command);
+  auto reply = asks_.Execute(session, std::move(asked));
+  if (!reply) return reply.error();
+  if (reply->key_conflict)
+    return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
+  return ask::AnswerFromJson(reply->answer);
+}
+
+Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exchange_id) {
+  constexpr int kPage = 100;
+  std::int64_t after = 0;
+  while (true) {
+    auto page = parts_.queries.Events(session, after, kPage, limits::kPageBytes);
+    if (!page) return page.error();
+    if (page->empty()) return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id};
+    for (const Event& event : *page) {
+      after = event.seq;
+      if (event.type != ask::events::kPrepared) continue;
+      std::string text;
+      if (event.payload) {
+        text = *event.payload;
+      } else if (event.apart) {
+        auto content = parts_.store.GetContent(event.content_hash);
+        if (!content) return content.error();
+        text = std::move(*content);
+      } else {
+        continue;  // its content was removed
+      }
+      auto facts = ParseJson(text, kStoredJson);
+      if (facts && facts->value("exchange_id", "") == exchange_id) return std::move(*facts);
+    }
+  }
+}
+
+std::variant<Json, AskRefusal> AskDesk::Ask(const AskAsked& asked) {
+  if (!setup_)
+    return AskRefusal{"not-configured",
+                      "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
+                      "(aegis_providers_file); docs/aegis-guide.md",
+                      409};
+  if (under_way_.fetch_add(1) >= kMostAtOnce) {
+    under_way_.fetch_sub(1);
+    return AskRefusal{"busy",
+                      fmt::format("{} asks are under way in this coordinator, the most at once: try again in a moment", kMostAtOnce), 503};
+  }
+  auto told = Exchange(*this, asked).Run();
+  under_way_.fetch_sub(1);
+  return told;
+}
+
+}  // namespace acl::coordinator

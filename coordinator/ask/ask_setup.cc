@@ -1,0 +1,49 @@
+#include "coordinator/ask/ask_setup.h"
+
+#include <fmt/format.h>
+
+#include "shared/base/private_file.h"
+#include "shared/base/read_file.h"
+#include "shared/base/redact.h"
+
+namespace acl::coordinator {
+
+namespace {
+
+constexpr std::size_t kMostKernelBytes = 1u << 20;
+
+Result<aegis::Kernel> ReadKernel(const std::string& file) {
+  auto text = ReadFile(file, kMostKernelBytes);
+  if (!text) return Error{Code::kInvalid, fmt::format("aegis_kernel_file {}: {}", file, text.message())};
+  aegis::LoadedKernel loaded = aegis::LoadKernel(*text);
+  if (loaded.kernel) return std::move(*loaded.kernel);
+  std::string wrong;
+  for (const acl::Finding& finding : loaded.findings) wrong += "\n  " + FormatFinding(file, finding);
+  return Error{Code::kInvalid, fmt::format("aegis_kernel_file {} is no kernel:{}", file, wrong)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const Clock& clock, Random& random) {
+  if (settings.aegis_kernel_file.empty()) return std::unique_ptr<AskSetup>();
+  auto kernel = ReadKernel(settings.aegis_kernel_file);
+  if (!kernel) return kernel.error();
+  if (settings.aegis_providers_file.empty())
+    return Error{Code::kInvalid,
+                 "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};
+  auto providers = aegis::ModelProviders::Open(settings.aegis_providers_file, clock, random);
+  if (!providers) return providers.error();
+  auto model = providers->Find(kernel->model.provider);
+  if (!model) return Error{Code::kInvalid, fmt::format("the kernel asks provider '{}': {}", kernel->model.provider, model.message())};
+  if (settings.aegis_key_file.empty())
+    return Error{Code::kInvalid,
+                 "aegis_kernel_file needs aegis_key_file: a private file of 16 bytes or more, by which placeholders of secrets "
+                 "and digests of what was said are made (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE)"};
+  auto key = ReadPrivateFile("aegis_key_file", settings.aegis_key_file);
+  if (!key) return key.error();
+  auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), {}, std::move(*key));
+  if (!sanitizer) return Error{Code::kInvalid, "aegis_key_file: " + sanitizer.message()};
+  return std::unique_ptr<AskSetup>(new AskSetup{std::move(*kernel), std::move(*providers), *model, std::move(*sanitizer)});
+}
+
+}  // namespace acl::coordinator

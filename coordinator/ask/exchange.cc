@@ -1,0 +1,465 @@
+#include "coordinator/ask/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shared/aegis/compile.h"
+#include "shared/aegis/rebuild.h"
+#include "shared/base/canonical_json.h"
+#include "shared/base/fail_point.h"
+#include "shared/base/json_members.h"
+#include "shared/base/sha256.h"
+#include "shared/telemetry/log.h"
+
+namespace acl::coordinator {
+
+namespace {
+
+constexpr std::chrono::seconds kRecordMargin{60};  // behind the call's own time, until it is UNCERTAIN
+constexpr std::string_view kMarkerLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+std::string Sha(std::string_view text) { return "sha256:" + ToHex(Sha256(text)); }
+
+// Of a request key: two asks under one key want the same reservation, and only one gets it.
+std::string CallIdOf(const AskAsked& asked, const std::string& exchange_id) {
+  return asked.key ? "key:" + ToHex(CanonicalHash(Json::array({asked.by, *asked.key}))) : exchange_id;
+}
+
+std::string MarkerFrom(Random& random) {
+  std::string marker;
+  while (marker.size() < 24) marker += kMarkerLetters[std::size_t(random.Next() % kMarkerLetters.size())];
+  return marker;
+}
+
+std::vector<aegis::DeclaredTool> ToolsOf(const aegis::Kernel& kernel) {
+  std::vector<aegis::DeclaredTool> tools;
+  for (const auto& tool : kernel.observational) tools.push_back({tool.name, true, tool.from_tier <= kernel.tier, tool.verbs});
+  for (const auto& tool : kernel.actuation) tools.push_back({tool.name, false, false, tool.verbs});  // people and policy dispose
+  return tools;
+}
+
+std::vector<aegis::SightOf> SightIn(const Json& bundle) {
+  std::vector<aegis::SightOf> all;
+  for (const auto& [tool, entry] : bundle.value("sight", Json::object()).items()) {
+    aegis::SightOf one;
+    one.tool = tool;
+    one.available = entry.value("available", false);
+    one.values = entry.value("values", Json::object());
+    one.reason = TextIn(entry, "reason");
+    for (const Json& unknown : entry.value("unknowns", Json::array())) {
+      if (unknown.is_string()) one.unknowns.push_back(unknown);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+aegis::ValidationInput InputOf(const aegis::Kernel& kernel, const aegis::CompiledBundle& bundle, const std::string& question,
+                               const aegis::ModelAnswer& answer) {
+  aegis::ValidationInput input;
+  input.response = answer.text;
+  input.user_input = question;
+  for (const aegis::BundleEntry& entry : aegis::EntriesOf(bundle.json()))
+    input.sources.push_back({entry.id, entry.text, entry.trust == aegis::Trust::kTrusted});
+  input.sight = SightIn(bundle.json());
+  input.tools = ToolsOf(kernel);
+  input.permitted_verbs = kernel.permits;
+  for (const aegis::ToolCall& call : answer.tool_calls) {
+    auto arguments = ParseJson(call.arguments);
+    input.tool_calls.push_back({call.name, arguments ? std::move(*arguments) : Json()});
+  }
+  return input;
+}
+
+Json UsageJson(const aegis::ModelAnswer& answer) {
+  return {{"prompt", answer.usage.prompt},
+          {"completion", answer.usage.completion},
+          {"cached", answer.usage.cached},
+          {"missing", answer.usage_missing}};
+}
+
+Json AnswerFacts(const aegis::ModelAnswer& answer) {
+  Json proposed = Json::array();
+  for (const aegis::ToolCall& call : answer.tool_calls)
+    proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
+  return {{"provider", answer.provider},
+          {"model", answer.model},
+          {"finish_reason", answer.finish_reason},
+          {"system_fingerprint", answer.system_fingerprint},
+          {"answer_id", answer.answer_id},
+          {"request_id", answer.request_id},
+          {"request_digest", answer.request_digest},
+          {"usage", UsageJson(answer)},
+          {"latency_ms", answer.latency.count()},
+          {"attempts", answer.attempts},
+          {"proposed", std::move(proposed)}};
+}
+
+Json RefsOf(const aegis::CompiledBundle& bundle, Uuid7Maker& ids) {
+  Json refs = Json::array();
+  for (const aegis::IncludedArtifact& one : bundle.included()) {
+    Json ref = {
+        {"ref_id", ids.Make().ToString()}, {"type", one.type}, {"id", one.id}, {"reason", one.reason}, {"freshness_s", one.freshness_s}};
+    ref["hash"] = one.hash.empty() ? Json() : Json(one.hash);
+    if (one.observed_at != WallTime{}) ref["observed_at"] = FormatWallTime(one.observed_at);
+    if (!one.risk_flags.empty()) ref["risk_flags"] = DumpJson(Json(one.risk_flags));
+    refs.push_back(std::move(ref));
+  }
+  return refs;
+}
+
+}  // namespace
+
+AskDesk::Exchange::Exchange(AskDesk& desk, const AskAsked& asked)
+    : desk_(desk),
+      asked_(asked),
+      setup_(*desk.setup_),
+      kernel_(setup_.kernel),
+      exchange_id_(desk.parts_.ids.Make().ToString()),
+      turn_user_id_(desk.parts_.ids.Make().ToString()),
+      turn_aurora_id_(desk.parts_.ids.Make().ToString()),
+      call_id_(CallIdOf(asked, exchange_id_)) {}
+
+void AskDesk::Exchange::End(std::string code, std::string message, int status, Json details) const {
+  throw Ended{{std::move(code), std::move(message), status, std::move(details)}};
+}
+
+void AskDesk::Exchange::EndFor(const Error& error, const std::string& what) const {
+  if (error.code == Code::kNotFound) End("not-found", what + ": " + error.message, 404);
+  if (error.code == Code::kInvalid) End("invalid-request", what + ": " + error.message, 422);
+  if (error.code == Code::kCorrupt) End("quarantined", what + ": " + error.message, 409);
+  End("unavailable", what + ": " + error.message, 503);
+}
+
+std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
+  try {
+    question_ = Clean(asked_.question, "the question");
+    intent_ = Clean(asked_.intent, "the intent");
+    if (const auto before = AskedBefore()) return OnRecord(*before);
+    SessionOpenOrResume();
+    aegis::CompiledBundle bundle = Compile();
+    aegis::RenderedPrompt prompt = Render(std::move(bundle));
+    Prepare(prompt);
+    aegis::Invoked invoked = Invoke(std::move(prompt));
+    auto receipt = Write(Scan(std::move(invoked)));
+    if (!receipt)
+      End("not-recorded",
+          fmt::format(
+              "the model answered, but exchange {} could not be put on record, so its answer is not shown ({}); what it cost counts. "
+              "Ask again",
+              exchange_id_, receipt.message()),
+          503, {{"exchange_id", exchange_id_}});
+    const aegis::Shown shown(std::move(*receipt));
+    Json told = OnRecord(shown.exchange_id());
+    told["withheld"] = shown.withheld();
+    told["text"] = shown.text();
+    return told;
+  } catch (Ended& ended) {
+    return std::move(ended.why);
+  }
+}
+
+std::string AskDesk::Exchange::Clean(std::string_view text, const char* what) const {
+  auto clean = setup_.sanitizer.Sanitize(text);
+  if (!clean) End("invalid-request", fmt::format("{} cannot be read: it is too long", what), 422);
+  return std::move(clean->text);
+}
+
+std::optional<std::string> AskDesk::Exchange::AskedBefore() {
+  if (!asked_.key) return std::nullopt;
+  auto before = desk_.parts_.rows.ExchangeOfKey(asked_.project, asked_.by, *asked_.key);
+  if (!before) EndFor(before.error(), "what was asked under this key");
+  return std::move(*before);
+}
+
+// As anybody sees it afterwards; an answer that was withheld stays so.
+Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
+  auto row = desk_.parts_.rows.Exchange(asked_.project, exchange_id);
+  if (!row) EndFor(row.error(), "exchange " + exchange_id);
+  const std::string status = TextIn(*row, "status");
+  if (status == "UNDER_WAY")
+    End("under-way",
+        fmt::format("exchange {} was asked under this key and has no outcome yet: airun ask show {}", exchange_id, exchange_id), 409,
+        {{"exchange_id", exchange_id}});
+  if (status == "UNCERTAIN")
+    End("uncertain",
+        fmt::format("nobody knows what became of exchange {}: it may have been answered and billed; ask again under another key",
+                    exchange_id),
+        409, {{"exchange_id", exchange_id}});
+  if (status == "FAILED") End(row->value("code", "model-failed"), row->value("message", ""), 502, {{"exchange_id", exchange_id}});
+  Json told = {{"exchange", std::move(*row)}};
+  const Json answer = told["exchange"].value("answer", Json::object());
+  told["withheld"] = answer.is_object() && answer.value("withheld", false);
+  told["text"] = told["withheld"].get<bool>() ? std::string() : TextIn(told["exchange"], "response");
+  return told;
+}
+
+ask::Answer AskDesk::Exchange::Execute(Json command) {
+  CommandAsked asked{std::move(command), std::nullopt, {}};
+  auto reply = desk_.asks_.Execute(session_, std::move(asked));
+  if (!reply) EndFor(reply.error(), "the session");
+  return ask::AnswerFromJson(reply->answer);
+}
+
+// True: the session that was found may be gone on with.
+bool AskDesk::Exchange::OpensSession() {
+  auto read = desk_.asks_.Read(session_);
+  if (!read) EndFor(read.error(), "the session");
+  const auto session = ask::FindSession(read->state);
+  if (!session) return false;
+  opened_ = *session;
+  const ask::Binding mine{kernel_.phase, kernel_.tier, kernel_.hash, kernel_.host_role, kernel_.ModelId()};
+  return session->open && session->binding == mine && session->exchanges < ask::kMostExchanges;
+}
+
+void AskDesk::Exchange::SessionOpenOrResume() {
+  const Json binding = {{"phase", kernel_.phase},
+                        {"tier", kernel_.tier},
+                        {"kernel_hash", kernel_.hash},
+                        {"host_role", kernel_.host_role},
+                        {"model_id", kernel_.ModelId()}};
+  if (asked_.session) {
+    session_ = *asked_.session;
+    const auto view = desk_.parts_.queries.GetSubject(session_);
+    if (!view || view->project.uuid != asked_.project.uuid || view->kind != ask::kKindName)
+      End("not-found", fmt::format("there is no ask session {} in this project", session_.ToString()), 404);
+    if (!OpensSession())
+      End("session-closed", "this session is closed, full, or of another kernel or model: leave out the session, and another one is opened",
+          409);
+    return;
+  }
+  if (!asked_.new_session) {
+    auto found = desk_.parts_.rows.OpenSession(asked_.project, asked_.by, binding);
+    if (!found) EndFor(found.error(), "the session");
+    if (*found) {
+      session_ = **found;
+      if (OpensSession()) return;
+    }
+  }
+  session_ = desk_.parts_.ids.New<SubjectId>();
+  const WallTime now = desk_.parts_.clock.Wall();
+  Status made = desk_.MakeSubject(desk_.parts_.ask_kind, session_, asked_.project, ask::kAskQueue, ask::Created(asked_.by, now));
+  if (!made) EndFor(made.error(), "a new session");
+  Json command = binding;
+  command["name"] = "open_session";
+  command["session_id"] = session_.ToString();
+  command["owner"] = asked_.by;
+  if (const auto limit = aegis::ParseMoney(TextIn(kernel_.budgets, "session"))) command["limit_micros"] = *limit;
+  if (const auto opened = Execute(std::move(command)); opened.refused) End("session", opened.refused->message, 409);
+  if (!OpensSession()) End("session-closed", "the session that was opened cannot be gone on with", 409);
+}
+
+aegis::CompiledBundle AskDesk::Exchange::Compile() {
+  aegis::CompileInput input;
+  input.session_id = session_.ToString();
+  input.session_started_at = opened_.started_at;
+  input.compiled_at = std::chrono::floor<std::chrono::microseconds>(desk_.parts_.clock.Wall());
+  input.kernel = kernel_;
+  input.user_input = question_;
+  input.deep_history = asked_.deep_history;
+  auto found = desk_.ArtifactsOf(asked_.project)
+                   .Gather({session_.ToString(), question_, asked_.deep_history, input.compiled_at}, kernel_, intent_, turn_user_id_);
+  if (!found) EndFor(found.error(), "continuity could not be compiled, so no model is asked");
+  input.found = std::move(*found);
+  const auto finds = [this](std::string_view text) -> std::optional<std::string> {
+    const auto clean = setup_.sanitizer.Sanitize(text);
+    if (!clean) return "unreadable";
+    return clean->cut.empty() ? std::nullopt : std::optional(clean->cut.front().kind);
+  };
+  if (desk_.parts_.look) {
+    for (aegis::ToolOutput& output : desk_.parts_.look(kernel_)) input.tools.push_back(aegis::ScreenOutput(std::move(output), finds));
+  }
+  input.marker = MarkerFrom(desk_.parts_.random);
+  inputs_ = CompileInputToJson(input);
+  auto bundle = aegis::Compile(std::move(input));
+  if (!bundle) EndFor(bundle.error(), "continuity could not be compiled, so no model is asked");
+  return std::move(*bundle);
+}
+
+aegis::RenderedPrompt AskDesk::Exchange::Render(aegis::CompiledBundle bundle) {
+  auto prompt = aegis::Render(std::move(bundle));
+  if (!prompt) EndFor(prompt.error(), "the prompt could not be made, so no model is asked");
+  return std::move(*prompt);
+}
+
+aegis::ModelRequest AskDesk::Exchange::RequestOf(const aegis::RenderedPrompt& prompt) const {
+  aegis::ModelRequest request;
+  for (const aegis::PromptMessage& message : prompt.messages()) {
+    aegis::Message out;
+    out.role = message.role == "system" ? aegis::Role::kSystem : message.role == "assistant" ? aegis::Role::kAssistant : aegis::Role::kUser;
+    out.content = message.content;
+    out.cache_to_here = request.messages.empty();  // the first is the stable part
+    request.messages.push_back(std::move(out));
+  }
+  request.model = kernel_.model.model;
+  request.max_tokens = kernel_.model.max_tokens;
+  request.temperature = kernel_.model.temperature;
+  request.seed = kernel_.model.seed;
+  return request;
+}
+
+Json AskDesk::Exchange::Said(const std::string& turn_id, const std::string& clean, std::string_view original) const {
+  return {{"turn_id", turn_id},
+          {"content", clean},
+          {"content_hash", Sha(clean)},
+          {"said_digest", "hmac-sha256:" + setup_.sanitizer.key().Digest(original)},
+          {"rules", setup_.sanitizer.rules_name()}};
+}
+
+// Of the project's budget, before the call: who comes at once with others waits for nobody and overspends nothing.
+void AskDesk::Exchange::Reserve() {
+  if (Status there = desk_.EnsureLedger(asked_.project, asked_.by); !there) EndFor(there.error(), "the project's ledger");
+  const WallTime expires = desk_.parts_.clock.Wall() + setup_.model->provider().total_timeout + 2 * kRecordMargin;
+  auto told =
+      desk_.Ledger(asked_.project,
+                   {{"name", "reserve"}, {"call_id", call_id_}, {"micros", reserved_}, {"expires", FormatWallTime(expires)}}, std::nullopt);
+  if (!told) EndFor(told.error(), "the project's ledger");
+  if (told->refused && told->refused->reason == "EXISTS")
+    End("under-way", "an ask under this key is under way: ask again in a moment, under the same key", 409);
+  if (told->refused) End("budget", told->refused->message, 409, told->refused->details);
+  holds_ = true;
+}
+
+void AskDesk::Exchange::SettleWith(aegis::Micros cost) {
+  static const Logger log("ask");
+  if (!std::exchange(holds_, false)) return;
+  auto told = desk_.Ledger(asked_.project, {{"name", "settle"}, {"call_id", call_id_}, {"micros", cost}}, std::nullopt);
+  if (!told)
+    log.Warn("what a call cost could not be settled; it counts as spent when it expires",
+             {{"exchange", exchange_id_}, {"error", told.message()}});
+}
+
+void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
+  const aegis::ModelRequest request = RequestOf(prompt);
+  const aegis::ProviderConfig& provider = setup_.model->provider();
+  if (const auto price = provider.prices.At(request.model, desk_.parts_.clock.Wall())) price_ = *price;
+  estimate_ = aegis::WorstCase(request, price_);
+  reserved_ = aegis::AmountToReserve(estimate_, provider.retries);
+  Reserve();
+  const aegis::CompiledBundle& bundle = prompt.bundle();
+  Json command = {{"name", "prepare"},
+                  {"exchange_id", exchange_id_},
+                  {"by", asked_.by},
+                  {"user", Said(turn_user_id_, question_, asked_.question)},
+                  {"bundle", bundle.canonical()},
+                  {"bundle_hash", bundle.hash()},
+                  {"prompt", aegis::CanonicalMessages(prompt.messages())},
+                  {"prompt_hash", prompt.prompt_hash()},
+                  {"prefix_hash", prompt.prefix_hash()},
+                  {"inputs", inputs_},
+                  {"refs", RefsOf(bundle, desk_.parts_.ids)},
+                  {"call",
+                   {{"provider", provider.name},
+                    {"model", request.model},
+                    {"max_tokens", request.max_tokens},
+                    {"temperature", kernel_.model.temperature},
+                    {"seed", request.seed ? Json(*request.seed) : Json()},
+                    {"prices", provider.prices.version}}},
+                  {"reserved_micros", reserved_},
+                  {"deadline", FormatWallTime(desk_.parts_.clock.Wall() + provider.total_timeout + kRecordMargin)}};
+  if (asked_.key) command["request_key"] = *asked_.key;
+  ask::Answer told;
+  try {
+    if (const auto before = AskedBefore())
+      End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
+    FailPoint("ask.before_prepared");
+    told = Execute(std::move(command));
+  } catch (Ended&) {
+    SettleWith(0);
+    throw;
+  }
+  FailPoint("ask.prepared");
+  if (!told.refused) return;
+  SettleWith(0);
+  End(told.refused->reason == "BUDGET" ? "budget" : "session", told.refused->message, 409, told.refused->details);
+}
+
+// A call that surely did not run costs nothing; of one that may have, nobody knows.
+void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
+  const std::string message = Describe(failure);
+  const aegis::Settlement cost = aegis::SettlementOf(failure, estimate_, price_);
+  Json command = {{"exchange_id", exchange_id_}, {"message", message}};
+  if (failure.ran == aegis::Ran::kMaybe) {
+    command["name"] = "lose";
+  } else {
+    command["name"] = "fail";
+    command["code"] = NameOf(failure.code);
+    command["cost_micros"] = cost.cost;
+  }
+  const ask::Answer told = Execute(std::move(command));
+  SettleWith(failure.ran == aegis::Ran::kNo ? 0 : std::max(cost.cost, failure.ran == aegis::Ran::kMaybe ? reserved_ : aegis::Micros(0)));
+  if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
+  if (failure.ran == aegis::Ran::kMaybe)
+    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 502,
+        {{"exchange_id", exchange_id_}});
+  std::string code(NameOf(failure.code));
+  std::replace(code.begin(), code.end(), '_', '-');
+  End(code, message, 502, {{"exchange_id", exchange_id_}});
+}
+
+aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
+  aegis::ModelHooks hooks;
+  hooks.cancelled = asked_.cancelled;
+  hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
+  aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
+  FailPoint("ask.invoked");
+  if (!result) CallFailed(result.failure());
+  answer_ = std::move(*result);
+  const aegis::Settlement cost = aegis::SettlementOf(answer_, estimate_, price_);
+  cost_ = cost.cost;
+  return aegis::Invoked(std::move(prompt), {answer_.text, AnswerFacts(answer_)});
+}
+
+aegis::Scanned AskDesk::Exchange::Scan(aegis::Invoked invoked) {
+  const aegis::CompiledBundle& bundle = invoked.prompt().bundle();
+  summary_ = aegis::Scan(InputOf(kernel_, bundle, question_, answer_));
+  for (const std::string& tool : bundle.parts().unseen_tools) {
+    summary_.completeness_drift = true;
+    summary_.findings.push_back(
+        {aegis::DriftClass::kCompleteness, "sight_without_values", "sight/" + tool, "completeness sight_without_values " + tool});
+  }
+  aegis::Validation validation;
+  validation.summary = SummaryJson(summary_);
+  for (const aegis::Finding& finding : summary_.findings) validation.fail_closed |= kernel_.Drift(NameOf(finding.drift)).fail_closed;
+  return aegis::Scanned(std::move(invoked), std::move(validation));
+}
+
+Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
+  const std::string clean = Clean(answer_.text, "the answer");
+  const bool withheld = scanned.validation().fail_closed;
+  Json findings = Json::array();
+  bool authority = false;
+  for (const aegis::Finding& finding : summary_.findings) {
+    authority |= finding.drift == aegis::DriftClass::kAuthority;
+    findings.push_back({{"drift_class", NameOf(finding.drift)},
+                        {"severity", kernel_.Drift(NameOf(finding.drift)).severity},
+                        {"summary", Clean(finding.summary, "a finding")}});
+  }
+  Json aurora = Said(turn_aurora_id_, clean, answer_.text);
+  aurora["refusal"] = answer_.finish == aegis::Finish::kRefused;
+  aurora["authority_state"] = withheld ? "blocked" : authority ? "insufficient" : "ok";
+  Json answer = scanned.invoked().answer().details;
+  answer["withheld"] = withheld;
+  Json command = {{"name", "record"},
+                  {"exchange_id", exchange_id_},
+                  {"aurora", std::move(aurora)},
+                  {"response_hash", Sha(clean)},
+                  {"validator_summary", scanned.validation().summary},
+                  {"findings", std::move(findings)},
+                  {"answer", std::move(answer)},
+                  {"cost_micros", cost_}};
+  FailPoint("ask.before_recorded");
+  ask::Answer told;
+  try {
+    told = Execute(std::move(command));
+  } catch (Ended& ended) {
+    return Error{Code::kUnavailable, ended.why.message};
+  }
+  FailPoint("ask.recorded");
+  if (told.refused) return Error{Code::kConflict, told.refused->message};
+  SettleWith(cost_);
+  return Receipt(std::move(scanned), exchange_id_, clean);
+}
+
+}  // namespace acl::coordinator

@@ -1,0 +1,53 @@
+#pragma once
+// A command on an ask session and its state: events and an answer, or a refusal (document 004, 4.1 and 10). The commands are the desk's
+// (coordinator/ask), in this order for one exchange; people's words are checked before they get here.
+//
+//   open_session     session_id, phase, tier, kernel_hash, host_role, model_id, owner, [limit_micros]
+//   prepare          exchange_id, [request_key], user {turn_id, content, content_hash, said_digest}, bundle, bundle_hash, prompt,
+//   prompt_hash,
+//                    prefix_hash, inputs, refs, call {provider, model ...}, [reserved_micros], deadline
+//                      before the call is made: what was compiled and what will be sent. A commit of it is what lets the call go out.
+//   record           exchange_id, aurora {turn_id, content, content_hash, said_digest, refusal, authority_state}, response_hash,
+//                    validator_summary, findings [{drift_class, severity, summary}], answer {finish_reason, usage ...}, [cost_micros]
+//                      only behind it may the answer be shown
+//   fail             exchange_id, code, message, [cost_micros]: the call is known not to have given an answer
+//   lose             exchange_id, message: nobody knows what became of the call: UNCERTAIN
+//   close_drift      drift_id, reason, by
+//   close_session    reason, by
+//
+// `record` of a call that was said to be UNCERTAIN is taken: what is known is better than what is not.
+
+#include <string>
+#include <vector>
+
+#include "shared/base/result.h"
+#include "shared/journal/event.h"
+#include "shared/kernel/types.h"
+#include "shared/kinds/ask/model.h"
+
+namespace acl::ask {
+
+struct Refusal {
+  Code code = Code::kConflict;
+  // For programs: FORM, NOT_FOUND, CLOSED, FULL, BUSY, BUDGET, EXISTS, SETTLED
+  std::string reason;
+  std::string message;  // for people: what, where, what instead
+  Json details = Json::object();
+};
+
+struct Decided {
+  std::vector<EventDraft> events;
+  std::vector<TimerRow> timers_set;
+  std::vector<std::string> timers_cleared;
+  Json answer = Json::object();
+  std::optional<Refusal> refused;
+};
+
+// The first event of a session's journal.
+EventDraft Created(const std::string& by, WallTime now);
+// Pure: the same state, command and time give the same answer.
+Decided Decide(const Document& state, const Json& command, WallTime now);
+// A deadline has passed: events if the call is still under way.
+Decided DecideDeadline(const Document& state, const std::string& timer_id, WallTime now);
+
+}  // namespace acl::ask

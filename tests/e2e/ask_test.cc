@@ -1,0 +1,218 @@
+// Asking a language model on real processes and PostgreSQL, against a model that does what the test says: nothing is asked without a
+// bundle, nothing is shown that is not on record.
+#include <gtest/gtest.h>
+
+#include "shared/base/sha256.h"
+#include "shared/postgres/chaos_mark.h"
+#include "tests/support/fleet.h"
+#include "tests/support/model_scripts.h"
+
+namespace acl::test {
+namespace {
+
+constexpr const char* kKernel = R"(
+kernel: aegis/1
+phase: beta
+tier: 2
+host_role: brain
+authority: {rules: [A person approves every change before it runs.]}
+constraints: [read_only_default, evidence_first, unknowns_are_risk]
+tools:
+  actuation: {systemctl_restart: {from_tier: 3, about: restarts a service, verbs: [restart, stop]}}
+caps: {ring0: {tokens: 800, bytes: 6144}, ring1: {tokens: 3000, bytes: 24576}, ring2: {tokens: 1500, bytes: 12288}}
+drift:
+  authority: [{tiers: [1, 2, 3], severity: critical, action: fail_closed}]
+  evidence: [{tiers: [1, 2, 3], severity: high, action: mark}]
+  completeness: [{tiers: [1, 2, 3], severity: high, action: mark}]
+  schema: [{tiers: [1, 2, 3], severity: medium, action: mark}]
+  tone: [{tiers: [1, 2, 3], severity: low, action: mark}]
+model: {provider: local, api: openai_compatible, model: tiny, max_tokens: 100}
+pricing: {}
+budgets: {}
+)";
+
+// The answer that the test wants next; what is asked is kept.
+class Asks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    WriteFile(folder / "kernel.yaml", kKernel);
+    WriteFile(folder / "providers.json",
+              R"({"providers": [{"name": "local", "kind": "openai", "model": "tiny", "base_url": ")" + model.BaseUrl() +
+                  R"(", "prices": [{"model": "tiny", "from": "2020-01-01T00:00:00Z", "prompt": "1", "completion": "2"}]}]})");
+    WriteFile(folder / "key", "0123456789abcdef0123456789abcdef");
+    std::filesystem::permissions(folder / "key", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    FleetOptions options;
+    options.environment = {{"ACL_AEGIS_KERNEL_FILE", folder / "kernel.yaml"},
+                           {"ACL_AEGIS_PROVIDERS_FILE", folder / "providers.json"},
+                           {"ACL_AEGIS_KEY_FILE", folder / "key"}};
+    fleet.emplace(options);
+    fleet->StartCoordinator();
+    ASSERT_TRUE(fleet->AwaitReady());
+  }
+
+  HttpAnswer Ask(const std::string& question, Json more = Json::object(), std::map<std::string, std::string> headers = {}) {
+    more["question"] = question;
+    more["by"] = "ann";
+    return fleet->Api("POST", "/v1/ask", more, std::move(headers));
+  }
+  std::string Sql(const std::string& query) { return Psql(fleet->database_url(), query); }
+
+  TestFolder folder;
+  std::mutex mutex;
+  std::string says = "The next task is to write the report.";
+  ScriptedModel model{[this](const ModelAsked& asked) {
+    std::lock_guard lock(mutex);
+    return TurnOf(asked, {says});
+  }};
+  std::optional<Fleet> fleet;
+};
+
+TEST_F(Asks, EveryAnswerHasABundleARecordAndTheSameHashAgain) {
+  const HttpAnswer answer = Ask("What is next?");
+  ASSERT_EQ(answer.status, 200) << answer.body << fleet->Logs();
+  const Json told = answer.json();
+  EXPECT_EQ(told["text"], "The next task is to write the report.");
+  const Json exchange = told["exchange"];
+  const std::string id = exchange["exchange_id"];
+  EXPECT_EQ(exchange["status"], "RECORDED");
+  EXPECT_EQ(exchange["context_bundle_hash"], "sha256:" + ToHex(Sha256(exchange["context_bundle"].get<std::string>())));
+  EXPECT_EQ(exchange["turns"].size(), 2u);
+  EXPECT_EQ(Sql("SELECT count(*) FROM chat_session"), "1");
+  EXPECT_EQ(Sql("SELECT string_agg(speaker, ' ' ORDER BY created_at, speaker DESC) FROM chat_turn"), "user aurora");
+  EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange WHERE response_hash <> '' AND prompt_hash <> ''"), "1");
+  // What the model was sent is what the record says.
+  ASSERT_EQ(model.asked().size(), 1u);
+  std::string sent;
+  for (const std::string& text : PromptTexts(model.asked()[0].body)) sent += text;
+  EXPECT_NE(sent.find("What is next?"), std::string::npos);
+  const auto rebuilt = fleet->Cli({"aegis", "rebuild", id});
+  EXPECT_EQ(rebuilt.exit_code, 0) << rebuilt.out << rebuilt.err;
+  const auto again = fleet->Cli({"ask", "and then?", "--as", "ann"});
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  EXPECT_EQ(Sql("SELECT count(*) FROM chat_session"), "1") << "the open session is gone on with";
+  EXPECT_NE(fleet->Cli({"ask", "show", id}).out.find("What is next?"), std::string::npos);
+  EXPECT_NE(fleet->Cli({"ask", "list"}).out.find(id), std::string::npos);
+  fleet->ExpectVerified();
+}
+
+TEST_F(Asks, AKeyAsksOnce) {
+  const auto once = Ask("What is next?", Json::object(), {{"Idempotency-Key", "k1"}});
+  const auto twice = Ask("What is next?", Json::object(), {{"Idempotency-Key", "k1"}});
+  ASSERT_EQ(once.status, 200) << once.body;
+  ASSERT_EQ(twice.status, 200) << twice.body;
+  EXPECT_EQ(once.json()["exchange"]["exchange_id"], twice.json()["exchange"]["exchange_id"]);
+  EXPECT_EQ(model.asked().size(), 1u);
+}
+
+TEST_F(Asks, OnlyRatifiedFactsAreTold) {
+  ASSERT_EQ(fleet->Cli({"ledger", "propose", "The report is due on Friday.", "--source", "mail of bob", "--as", "ann"}).exit_code, 0);
+  ASSERT_EQ(fleet->Cli({"ledger", "propose", "The report was cancelled.", "--source", "hearsay", "--as", "ann"}).exit_code, 0);
+  ASSERT_EQ(fleet->Cli({"ledger", "ratify", "ledger:000001", "--as", "bob"}).exit_code, 0);
+  const auto answer = Ask("When is the report due?");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const std::string bundle = answer.json()["exchange"]["context_bundle"];
+  EXPECT_NE(bundle.find("due on Friday"), std::string::npos) << bundle;
+  EXPECT_EQ(bundle.find("was cancelled"), std::string::npos) << bundle;
+  ASSERT_EQ(fleet->Cli({"ledger", "retract", "ledger:000001", "--reason", "it moved", "--as", "bob"}).exit_code, 0);
+  const std::string later = Ask("When is the report due?").json()["exchange"]["context_bundle"];
+  EXPECT_EQ(later.find("\"claim\":\"The report is due on Friday.\""), std::string::npos) << later;
+  fleet->ExpectVerified();
+}
+
+TEST_F(Asks, SecretsAreNeitherStoredNorSent) {
+  const std::string secret = "ghp_" + std::string("16C7e42F292c6912E7710c838347Ae178B4a");
+  says = "Your token is " + secret + ".";
+  const auto answer = Ask("My GitHub token is " + secret + ", is it good?");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.body.find(secret), std::string::npos);
+  EXPECT_NE(answer.json()["text"].get<std::string>().find("[secret:"), std::string::npos) << answer.body;
+  EXPECT_EQ(model.asked()[0].body.dump().find(secret), std::string::npos);
+  EXPECT_EQ(fleet->Logs().find(secret), std::string::npos);
+  EXPECT_EQ(Sql("SELECT count(*) FROM event_rows WHERE payload LIKE '%" + secret + "%'"), "0");
+  EXPECT_EQ(Sql("SELECT count(*) FROM chat_turn WHERE content LIKE '%" + secret + "%'"), "0");
+}
+
+TEST_F(Asks, WhatTheValidatorClosesIsRecordedAndWithheld) {
+  says = "I have restarted the service nginx for you.";
+  const auto answer = Ask("Is nginx up?");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json told = answer.json();
+  EXPECT_TRUE(told["withheld"]) << told.dump();
+  EXPECT_EQ(told["text"], "");
+  EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange"), "1");
+  ASSERT_FALSE(told["exchange"]["drift"].empty()) << told.dump();
+  const std::string id = told["exchange"]["drift"][0]["driftwatch_id"];
+  const auto listed = fleet->Cli({"drift", "list"});
+  EXPECT_NE(listed.out.find(id), std::string::npos) << listed.out << listed.err;
+  const std::string next = Ask("What about nginx and authority drift?").json()["exchange"]["context_bundle"];
+  EXPECT_NE(next.find(id), std::string::npos) << "open drift comes back: " << next;
+  ASSERT_EQ(fleet->Cli({"drift", "close", id, "--reason", "looked at", "--as", "bob"}).exit_code, 0);
+  EXPECT_EQ(fleet->Cli({"drift", "list"}).out.find(id), std::string::npos);
+  fleet->ExpectVerified();
+}
+
+TEST_F(Asks, ABudgetSaysNoBeforeTheModelIsAsked) {
+  ASSERT_EQ(fleet->Cli({"ledger", "budget", "0.000001", "--period", "day", "--as", "bob"}).exit_code, 0);
+  const auto answer = Ask("What is next?");
+  EXPECT_EQ(answer.status, 409) << answer.body;
+  EXPECT_NE(answer.body.find("resets_at"), std::string::npos) << answer.body;
+  EXPECT_TRUE(model.asked().empty());
+  EXPECT_EQ(Sql("SELECT count(*) FROM ask_prepared"), "0");
+}
+
+// Wherever a coordinator dies: never an answer without a record, never a call that is not on record, and the journals verify.
+TEST_F(Asks, ACoordinatorMayDieAtEveryBoundary) {
+  ASSERT_TRUE(pg::MarkForChaos(fleet->database_url(), true).ok());
+  fleet->StartCoordinator(1);
+  const auto orders = fleet->folder() / "orders";
+  std::filesystem::create_directories(orders);
+  std::size_t calls = 0;
+  for (const char* place : {"ask.before_prepared", "ask.prepared", "ask.invoked", "ask.before_recorded", "ask.recorded"}) {
+    SCOPED_TRACE(place);
+    setenv("ACL_FAILPOINTS", orders.c_str(), 1);  // of the one that is to die
+    fleet->StartCoordinator(2);
+    unsetenv("ACL_FAILPOINTS");
+    ASSERT_TRUE(WaitUntil([&] { return fleet->Api("GET", "/readyz", Json(), {}, 2).status == 200; })) << fleet->Logs();
+    WriteFile(orders / place, "kill");
+    const std::string key = std::string("key-") + place;
+    const Json body = {{"question", "What is next?"}, {"by", "ann"}};
+    EXPECT_NE(fleet->Api("POST", "/v1/ask", body, {{"Idempotency-Key", key}}, 2).status, 200) << "it was killed";
+    EXPECT_EQ(fleet->coordinator(2).Wait(), 128 + SIGKILL);
+    const std::string prepared = "SELECT count(*) FROM ask_prepared WHERE request_key = '" + key + "'";
+    const bool before = std::string_view(place) == "ask.before_prepared", after = std::string_view(place) == "ask.recorded";
+    EXPECT_EQ(Sql(prepared), before ? "0" : "1");
+    EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange x JOIN ask_prepared p USING (exchange_id) WHERE request_key = '" + key + "'"),
+              after ? "1" : "0");
+    calls += before || std::string_view(place) == "ask.prepared" ? 0 : 1;
+    EXPECT_EQ(model.asked().size(), calls) << "no call without a record of it";
+    const HttpAnswer again = fleet->Api("POST", "/v1/ask", body, {{"Idempotency-Key", key}}, 1);
+    if (after) {
+      EXPECT_EQ(again.status, 200) << again.body;
+    } else {
+      EXPECT_EQ(again.status, 409) << "what is under way, or set aside for it, is not asked again blindly: " << again.body;
+    }
+    EXPECT_EQ(model.asked().size(), calls);
+  }
+  fleet->ExpectVerified();
+}
+
+TEST_F(Asks, ACoordinatorThatDiesInTheCallLeavesItUncertain) {
+  std::unique_lock hold(mutex);  // the model does not answer
+  std::thread asking([&] { Ask("What is next?"); });
+  EXPECT_TRUE(WaitUntil([&] { return !model.asked().empty(); }));
+  EXPECT_EQ(Sql("SELECT count(*) FROM ask_prepared"), "1") << "on record before the call";
+  fleet->coordinator().Kill();
+  hold.unlock();
+  asking.join();
+  EXPECT_EQ(Sql("SELECT count(*) FROM ask_outcome"), "0");
+  EXPECT_EQ(Sql("SELECT count(*) FROM timers WHERE timer_id LIKE 'call:%'"), "1") << "and what ends it is set";
+  fleet->StartCoordinator();
+  ASSERT_TRUE(WaitUntil([&] { return fleet->Api("GET", "/v1/ask/exchanges").status == 200; }));
+  const Json page = fleet->Api("GET", "/v1/ask/exchanges").json();
+  EXPECT_EQ(page["exchanges"][0]["status"], "UNDER_WAY");
+  EXPECT_EQ(model.asked().size(), 1u) << "nobody asks again blindly";
+  fleet->ExpectVerified();
+}
+
+}  // namespace
+}  // namespace acl::test
