@@ -140,10 +140,9 @@ class SightToolsTest : public ::testing::Test {
     struct stat is {};
     EXPECT_EQ(::lstat(path.c_str(), &is), 0) << path;
     std::string line = path.string();
-    for (const long long one : {(long long)is.st_ino, (long long)is.st_size, (long long)is.st_mode, (long long)is.st_nlink,
-                                (long long)is.st_mtim.tv_sec, (long long)is.st_mtim.tv_nsec, (long long)is.st_ctim.tv_sec,
-                                (long long)is.st_ctim.tv_nsec, S_ISDIR(is.st_mode) ? 0LL : (long long)is.st_atim.tv_nsec})
-      line += " " + std::to_string(one);
+    line += " " + std::to_string(is.st_ino) + " " + std::to_string(is.st_size) + " " + std::to_string(is.st_mode);
+    for (const timespec& time : {is.st_mtim, is.st_ctim}) line += " " + std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
+    if (!S_ISDIR(is.st_mode)) line += " " + std::to_string(is.st_atim.tv_sec) + "." + std::to_string(is.st_atim.tv_nsec);
     return line;
   }
 
@@ -274,8 +273,8 @@ TEST_F(SightToolsTest, FleetQueuesAndStuckRuns) {
                                 {"quarantined_oldest_s", 60.0},
                                 {"suspects_waiting", 1},
                                 {"suspects_held", 0},
-                                {"leases_expired", 1},
-                                {"ready_unserved", 2}}));
+                                {"ready_unserved", 2},
+                                {"leases_expired", 1}}));
   EXPECT_THAT(stuck.unknowns, UnorderedElementsAre("needs_person"));
 }
 
