@@ -11,6 +11,7 @@
 #include "coordinator/api/event_feed.h"
 #include "coordinator/api_keys.h"
 #include "coordinator/ask/ask_desk.h"
+#include "coordinator/ask/sight_tools.h"
 #include "coordinator/duty.h"
 #include "coordinator/duty_plan.h"
 #include "coordinator/end_watch.h"
@@ -36,6 +37,8 @@ namespace acl::coordinator {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr milliseconds kSightWithin{5'000};  // of an ask; longer than a tool may read the folder of an index
 
 std::shared_ptr<const CapabilityRegistry> StandardRegistry() {
   auto registry = std::make_shared<CapabilityRegistry>();
@@ -104,6 +107,7 @@ struct App::Parts {
       backend.project_names
           ? std::make_unique<ProjectTransfer>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
           : nullptr;
+  std::unique_ptr<SightTools> sight;  // null: nobody can ask
   std::unique_ptr<AskDesk> ask_desk;  // made when it starts: its files are read then
   QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
@@ -278,9 +282,15 @@ struct App::Parts {
     if (!backend.ask_rows) return {};
     auto setup = AskSetup::Open(settings, clock, random);
     if (!setup) return setup.error();
-    ask_desk = std::make_unique<AskDesk>(
-        AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind, desk.get(), ids, clock, random, {}},
-        std::move(*setup));
+    LooksAround look;
+    if (*setup) {
+      sight = std::make_unique<SightTools>(SightTools::Parts{*backend.queries, backend.coordinators.get(), clock, ids},
+                                           SightTools::Options{.disks = settings.aegis_disks, .index_folder = settings.aegis_index_folder});
+      look = [this](const aegis::Kernel& kernel) { return sight->Look(kernel, clock.Steady() + kSightWithin); };
+    }
+    ask_desk = std::make_unique<AskDesk>(AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
+                                                        desk.get(), ids, clock, random, std::move(look)},
+                                         std::move(*setup));
     return {};
   }
 

@@ -41,7 +41,8 @@ std::vector<aegis::DeclaredTool> ToolsOf(const aegis::Kernel& kernel) {
 
 std::vector<aegis::SightOf> SightIn(const Json& bundle) {
   std::vector<aegis::SightOf> all;
-  for (const auto& [tool, entry] : bundle.value("sight", Json::object()).items()) {
+  const Json sight = bundle.value("sight", Json::object());  // outlives the loop: items() refers to it
+  for (const auto& [tool, entry] : sight.items()) {
     aegis::SightOf one;
     one.tool = tool;
     one.available = entry.value("available", false);

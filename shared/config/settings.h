@@ -67,6 +67,8 @@ struct Settings {
   std::chrono::milliseconds memory_timeout{2'000};
   bool memory_allow_private_networks = false;
   std::string aegis_kernel_file, aegis_providers_file, aegis_key_file;  // no kernel: no language model is asked
+  std::vector<std::string> aegis_disks;                                 // folders; empty: the working folder
+  std::string aegis_index_folder;                                       // empty: no index is looked at
   // -- worker
   HostPort health_listen{"127.0.0.1", 0};
   std::vector<HostPort> coordinators{{"127.0.0.1", 8734}};  // doorbells

@@ -77,6 +77,17 @@ TEST(HouseRules, NoLineBreaksOne) {
   }
 }
 
+// items() refers to the object: a range-for keeps the iteration, and the object that value() made is gone before the first round.
+TEST(HouseRules, NoLoopOverItemsOfATemporary) {
+  const std::regex dangling(R"(for \(.* : .*\.value\(.*\)\.items\(\)\))");
+  for (const auto& file : SourceFiles(kAll)) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      EXPECT_FALSE(std::regex_search(file.lines[i], dangling))
+          << file.path << ":" << i + 1 << ": " << file.lines[i] << "\n  instead: give what value() returns a name on the line above";
+    }
+  }
+}
+
 TEST(HouseRules, FilesAreSmallAndHeadersGuarded) {
   for (const auto& file : SourceFiles(kAll)) {
     EXPECT_LE(file.lines.size(), 500u) << file.path << ": split it (aim: below 250 lines)";
