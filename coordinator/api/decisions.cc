@@ -19,15 +19,15 @@ namespace acl::coordinator {
 namespace {
 
 constexpr int kMostWaiting = 3;  // each holds a thread of the pool; who comes then is told 202 and may look
-std::atomic<int> waiting{0};
+std::atomic<int> waiting_decisions{0};
 constexpr std::int64_t kLookedBack = 2'000;  // events, for the answer to a decision that is repeated
 constexpr std::array<const char*, 3> kDecisionWords = {"approval_id", "decision", "digest"};
 
 // One of those places, while it lives.
 class WaitingPlace {
  public:
-  WaitingPlace() : taken_(waiting.fetch_add(1) < kMostWaiting) {}
-  ~WaitingPlace() { waiting.fetch_sub(1); }
+  WaitingPlace() : taken_(waiting_decisions.fetch_add(1) < kMostWaiting) {}
+  ~WaitingPlace() { waiting_decisions.fetch_sub(1); }
   WaitingPlace(const WaitingPlace&) = delete;
   WaitingPlace& operator=(const WaitingPlace&) = delete;
   bool taken() const { return taken_; }

@@ -13,7 +13,11 @@ constexpr std::chrono::milliseconds kAnnouncedWithin{35'000};  // coordinators s
 constexpr int kMostLeases = 1'000;
 constexpr std::size_t kQueuesNamed = 20;
 
-double SecondsOf(std::chrono::microseconds time) { return double(time.count() / 1000) / 1000; }
+// In whole thousandths.
+double SecondsOf(std::chrono::microseconds time) {
+  const std::int64_t thousandths = time.count() / 1000;
+  return double(thousandths) / 1000;
+}
 
 void UnknownAll(Reading& out, std::initializer_list<const char*> names, const Error& error) {
   for (const char* name : names) out.Unknown(name, error.message);

@@ -140,7 +140,8 @@ Result<Reading> ReadIndexStatus(const Result<FolderState>& state) {
   }
   out.Value("index_files", state->files);
   out.Value("index_folders", state->folders);
-  out.Value("index_mb", double(state->bytes / 104'858) / 10);
+  const auto tenths = state->bytes / 104'858;
+  out.Value("index_mb", double(tenths) / 10);
   if (state->newest) {
     out.Value("newest_change", FormatWallTime(*state->newest));
   } else {

@@ -114,7 +114,8 @@ Result<ExactMatcher> ExactMatcher::Make(const std::vector<LiveSecret>& secrets) 
     }
     for (auto& form : FormsOf(value)) {
       matcher.longest_ = std::max(matcher.longest_, form.size());
-      matcher.by_head_[HeadOf(form)].push_back({std::move(form), i});
+      auto& same_head = matcher.by_head_[HeadOf(form)];
+      same_head.push_back({std::move(form), i});
     }
   }
   for (auto& [head, forms] : matcher.by_head_) {
