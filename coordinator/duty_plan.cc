@@ -9,26 +9,6 @@
 
 namespace acl::coordinator {
 
-namespace {
-
-// One after another; again as soon as one of them wants to.
-Turn InTurn(std::vector<Turn> turns) {
-  return [turns = std::move(turns)]() -> Result<milliseconds> {
-    Result<milliseconds> soonest = milliseconds::max();
-    for (const Turn& turn : turns) {
-      auto next = turn();
-      if (!next) {
-        soonest = next;
-      } else if (soonest) {
-        soonest = std::min(*soonest, *next);
-      }
-    }
-    return soonest;
-  };
-}
-
-}  // namespace
-
 PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& schedules, const DutyPlan& plan) {
   PlannedDuties planned;
   std::vector<PlannedDuty>& duties = planned.each;
@@ -42,14 +22,14 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   if (plan.deliveries != nullptr) {
     duties.push_back({"deliveries", [all = plan.deliveries] { return all->Turn(); }, [all = plan.deliveries] { all->Lost(); }});
   }
-  std::vector<Turn> settled;  // what is posted to commanded subjects, of every kind
+  std::vector<Settled> settled;  // what is posted to commanded subjects, of every kind
   const auto settle = [&](CommandService* commands, std::string_view kind, const char* queue) {
-    if (commands != nullptr) settled.push_back(SettleTurn(context, *commands, std::string(kind), queue, plan.settle));
+    if (commands != nullptr) settled.push_back({commands, std::string(kind), queue});
   };
   settle(plan.projects, project::kKindName, project::kProjectQueue);
   settle(plan.asks, ask::kKindName, ask::kAskQueue);
   settle(plan.ledgers, ledger::kKindName, ledger::kLedgerQueue);
-  if (!settled.empty()) duties.push_back({kProjectsDuty, InTurn(std::move(settled)), {}});
+  if (!settled.empty()) duties.push_back({kProjectsDuty, SettleTurn(context, std::move(settled), plan.settle), {}});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
   if (!plan.send) return planned;

@@ -3,13 +3,19 @@
 // at once do no harm.
 
 #include <string>
+#include <vector>
 
 #include "coordinator/commands/command_service.h"
 #include "coordinator/duties.h"
 
 namespace acl::coordinator {
 
-// `queue`: where the ready rows of the service's subjects stand. Looks every `period`, or when it is woken.
-Turn SettleTurn(const TurnContext& context, CommandService& commands, std::string kind, std::string queue, milliseconds period);
+// One kind of them.
+struct Settled {
+  CommandService* commands = nullptr;
+  std::string kind, queue;  // where the ready rows of its subjects stand
+};
+// Looks every `period`, or when it is woken: one question for all kinds, as long as nothing is ready.
+Turn SettleTurn(const TurnContext& context, std::vector<Settled> kinds, milliseconds period);
 
 }  // namespace acl::coordinator

@@ -56,7 +56,7 @@ class ProjectsConformance : public test::StoreConformance {
   }
   static SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
   Turn Settling() {
-    return SettleTurn({store(), queries(), clock_, metrics_, {}, {}}, desk_->commands(), "project", project::kProjectQueue,
+    return SettleTurn({store(), queries(), clock_, metrics_, {}, {}}, {{&desk_->commands(), "project", project::kProjectQueue}},
                       milliseconds(1'000));
   }
 
