@@ -1,4 +1,6 @@
 // airun ask: a question to a language model through AEGIS, and what stands on record of it; airun drift, airun ledger, airun aegis rebuild.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/actor.h"
@@ -22,14 +24,10 @@ std::string InProject(Session* session, const AskOptions& options, const char* b
   return project.empty() ? "" : std::string(before) + "project=" + UrlEncode(project);
 }
 
-// Millionths of a dollar as "$0.0012"; free: "".
+// Millionths of a dollar as "$0.001200"; nothing: "".
 std::string Cost(const Json& row, const char* key) {
   const std::int64_t micros = IntOf(row, key, 0);
-  if (micros == 0) return "";
-  std::string text = std::to_string(micros + 1'000'000'000'000).substr(1);
-  text.insert(text.size() - 6, ".");
-  text.erase(0, std::min(text.find_first_not_of('0'), text.find('.') - 1));
-  return "$" + text;
+  return micros == 0 ? "" : fmt::format("${}.{:06}", micros / 1'000'000, micros % 1'000'000);
 }
 
 void Ask(Session* session, const AskOptions& options) {

@@ -7,7 +7,6 @@
 #include "shared/base/limits.h"
 #include "shared/kernel/fold.h"
 #include "shared/kinds/ask/evolve.h"
-#include "shared/kinds/ledger/evolve.h"
 
 namespace acl::coordinator {
 
@@ -44,12 +43,12 @@ Status AskDesk::EnsureLedger(const ProjectId& project, const std::string& by) {
     if (has_ledger_.contains(project)) return {};
   }
   const SubjectId id = ledger::LedgerOf(project);
-  if (auto there = parts_.queries.GetSubject(id); !there && there.code() != Code::kNotFound) return there.error();
-  EventDraft first;
-  first.type = ledger::events::kCreated;
-  first.facts = {{"by", by}};
-  first.at = parts_.clock.Wall();
-  if (Status made = MakeSubject(parts_.ledger_kind, id, project, ledger::kLedgerQueue, std::move(first)); !made) return made;
+  const auto there = parts_.queries.GetSubject(id);
+  if (!there && there.code() != Code::kNotFound) return there.error();
+  if (!there) {
+    Status made = MakeSubject(parts_.ledger_kind, id, project, ledger::kLedgerQueue, ledger::Created(by, parts_.clock.Wall()));
+    if (!made) return made;
+  }
   std::lock_guard lock(mutex_);
   has_ledger_.insert(project);
   return {};
@@ -69,15 +68,24 @@ AskArtifacts& AskDesk::ArtifactsOf(const ProjectId& project) {
   return *artifacts;
 }
 
-Result<ledger::Answer> AskDesk::Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key) {
-  if (Status there = EnsureLedger(project, command.value("by", "")); !there) return there.error();
+Result<CommandAnswer> AskDesk::Command(CommandService& commands, const SubjectId& subject, Json command,
+                                       const std::optional<std::string>& key) {
   CommandAsked asked{std::move(command), key, {}};
   asked.hash = CanonicalHash(asked.command);
-  auto reply = ledgers_.Execute(ledger::LedgerOf(project), std::move(asked));
+  auto reply = commands.Execute(subject, std::move(asked));
   if (!reply) return reply.error();
   if (reply->key_conflict)
     return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
-  return ledger::AnswerFromJson(reply->answer);
+  return ReadAnswer(reply->answer);
+}
+
+Result<CommandAnswer> AskDesk::Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key) {
+  if (Status there = EnsureLedger(project, command.value("by", "")); !there) return there.error();
+  return Command(ledgers_, ledger::LedgerOf(project), std::move(command), key);
+}
+
+Result<CommandAnswer> AskDesk::Session(const SubjectId& session, Json command, const std::optional<std::string>& key) {
+  return Command(asks_, session, std::move(command), key);
 }
 
 Result<Document> AskDesk::ReadLedger(const ProjectId& project) {
@@ -85,16 +93,6 @@ Result<Document> AskDesk::ReadLedger(const ProjectId& project) {
   if (!read && read.code() == Code::kNotFound) return Document();
   if (!read) return read.error();
   return std::move(read->state);
-}
-
-Result<ask::Answer> AskDesk::Session(const SubjectId& session, Json command, const std::optional<std::string>& key) {
-  CommandAsked asked{std::move(command), key, {}};
-  asked.hash = CanonicalHash(asked.command);
-  auto reply = asks_.Execute(session, std::move(asked));
-  if (!reply) return reply.error();
-  if (reply->key_conflict)
-    return Error{Code::kInvalid, "this Idempotency-Key was used for another command: take a new one for each command"};
-  return ask::AnswerFromJson(reply->answer);
 }
 
 Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exchange_id) {

@@ -30,7 +30,6 @@ struct AskAsked {
   bool new_session = false;          // not the one that is open
   std::optional<SubjectId> session;  // this one
   std::optional<std::string> key;    // request key: the same answer again
-  std::function<bool()> cancelled;   // may be empty
 };
 
 // Why there is no answer to show.
@@ -61,11 +60,11 @@ class AskDesk {
   std::variant<Json, AskRefusal> Ask(const AskAsked& asked);
 
   // Facts and budget: commands of shared/kinds/ledger/decide.h, by people.
-  Result<ledger::Answer> Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key);
+  Result<CommandAnswer> Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key);
   // The ledger's state; an empty document: it has none.
   Result<Document> ReadLedger(const ProjectId& project);
   // Of an ask session: close_drift, close_session.
-  Result<ask::Answer> Session(const SubjectId& session, Json command, const std::optional<std::string>& key);
+  Result<CommandAnswer> Session(const SubjectId& session, Json command, const std::optional<std::string>& key);
   // The record of an exchange as its journal has it: what its bundle was compiled from. kNotFound.
   Result<Json> Recorded(const SubjectId& session, const std::string& exchange_id);
 
@@ -79,6 +78,8 @@ class AskDesk {
  private:
   class Exchange;
 
+  static Result<CommandAnswer> Command(CommandService& commands, const SubjectId& subject, Json command,
+                                       const std::optional<std::string>& key);
   Status MakeSubject(const CommandKind& kind, const SubjectId& id, const ProjectId& project, const char* queue, EventDraft first);
   Status EnsureLedger(const ProjectId& project, const std::string& by);
   AskArtifacts& ArtifactsOf(const ProjectId& project);

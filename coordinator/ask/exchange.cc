@@ -196,11 +196,10 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
   return told;
 }
 
-ask::Answer AskDesk::Exchange::Execute(Json command) {
-  CommandAsked asked{std::move(command), std::nullopt, {}};
-  auto reply = desk_.asks_.Execute(session_, std::move(asked));
-  if (!reply) EndFor(reply.error(), "the session");
-  return ask::AnswerFromJson(reply->answer);
+CommandAnswer AskDesk::Exchange::Execute(Json command) {
+  auto told = desk_.Session(session_, std::move(command), std::nullopt);
+  if (!told) EndFor(told.error(), "the session");
+  return std::move(*told);
 }
 
 // True: the session that was found may be gone on with.
@@ -360,7 +359,7 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
                   {"reserved_micros", reserved_},
                   {"deadline", FormatWallTime(desk_.parts_.clock.Wall() + provider.total_timeout + kRecordMargin)}};
   if (asked_.key) command["request_key"] = *asked_.key;
-  ask::Answer told;
+  CommandAnswer told;
   try {
     if (const auto before = AskedBefore())
       End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
@@ -388,7 +387,7 @@ void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
     command["code"] = NameOf(failure.code);
     command["cost_micros"] = cost.cost;
   }
-  const ask::Answer told = Execute(std::move(command));
+  const CommandAnswer told = Execute(std::move(command));
   SettleWith(failure.ran == aegis::Ran::kNo ? 0 : std::max(cost.cost, failure.ran == aegis::Ran::kMaybe ? reserved_ : aegis::Micros(0)));
   if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
   if (failure.ran == aegis::Ran::kMaybe)
@@ -401,7 +400,6 @@ void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
 
 aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelHooks hooks;
-  hooks.cancelled = asked_.cancelled;
   hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
   aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
   FailPoint("ask.invoked");
@@ -451,7 +449,7 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
                   {"answer", std::move(answer)},
                   {"cost_micros", cost_}};
   FailPoint("ask.before_recorded");
-  ask::Answer told;
+  CommandAnswer told;
   try {
     told = Execute(std::move(command));
   } catch (Ended& ended) {

@@ -37,7 +37,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   void SettleWith(aegis::Micros cost);
   void CallFailed(const aegis::ModelFailure& failure);
   aegis::ModelRequest RequestOf(const aegis::RenderedPrompt& prompt) const;
-  ask::Answer Execute(Json command);
+  CommandAnswer Execute(Json command);
   std::string Clean(std::string_view text, const char* what) const;
   Json Said(const std::string& turn_id, const std::string& clean, std::string_view original) const;
 

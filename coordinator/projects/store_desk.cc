@@ -18,7 +18,7 @@ constexpr std::size_t kMostViewBytes = std::size_t(128) << 20;
 SubjectId SubjectOf(const ProjectId& project) { return SubjectId{project.uuid}; }
 
 ProjectDesk::Done DoneOf(const ProjectId& project, const Reply& reply) {
-  project::Answer answer = project::AnswerFromJson(reply.answer);
+  CommandAnswer answer = ReadAnswer(reply.answer);
   return {project, reply.head_seq, std::move(answer.answer), std::move(answer.refused), reply.replayed};
 }
 

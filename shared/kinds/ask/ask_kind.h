@@ -15,11 +15,4 @@ inline constexpr const char* kAskQueue = "acl.asks";
 
 std::shared_ptr<const CommandKind> MakeAskKind();
 
-// What CommandKind::Answer gives: {"answer": {...}} or {"refused": {"code", "reason", "message", "details"}}.
-struct Answer {
-  Json answer = Json::object();
-  std::optional<Refusal> refused;
-};
-Answer AnswerFromJson(const Json& told);
-
 }  // namespace acl::ask

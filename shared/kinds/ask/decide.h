@@ -18,30 +18,14 @@
 // `record` of a call that was said to be UNCERTAIN is taken: what is known is better than what is not.
 
 #include <string>
-#include <vector>
 
-#include "shared/base/result.h"
-#include "shared/journal/event.h"
-#include "shared/kernel/types.h"
+#include "shared/kernel/commanded_kind.h"
 #include "shared/kinds/ask/model.h"
 
 namespace acl::ask {
 
-struct Refusal {
-  Code code = Code::kConflict;
-  // For programs: FORM, NOT_FOUND, CLOSED, FULL, BUSY, BUDGET, EXISTS, SETTLED
-  std::string reason;
-  std::string message;  // for people: what, where, what instead
-  Json details = Json::object();
-};
-
-struct Decided {
-  std::vector<EventDraft> events;
-  std::vector<TimerRow> timers_set;
-  std::vector<std::string> timers_cleared;
-  Json answer = Json::object();
-  std::optional<Refusal> refused;
-};
+// Reasons of refusals: FORM, NOT_FOUND, CLOSED, FULL, BUSY, BUDGET, EXISTS, SETTLED.
+using Decided = CommandDecided;
 
 // The first event of a session's journal.
 EventDraft Created(const std::string& by, WallTime now);

@@ -10,29 +10,16 @@ namespace acl::ledger {
 
 namespace {
 
-struct Refused {
-  Refusal why;
-};
-[[noreturn]] void Refuse(Code code, std::string reason, std::string message, Json details = Json::object()) {
-  throw Refused{{code, std::move(reason), std::move(message), std::move(details)}};
-}
-[[noreturn]] void BadForm(const std::string& message) { Refuse(Code::kInvalid, "FORM", message); }
-
 constexpr std::string_view kHoldTimer = "hold:";  // then the call's id
 
-class Decider {
+class Decider : private CommandReader {
  public:
-  Decider(const Document& state, const Json& command, WallTime now) : state_(state), command_(command), now_(now) {}
+  Decider(const Document& state, const Json& command, WallTime now) : CommandReader(command, now), state_(state) {}
 
   Decided Run() {
     const std::string name = Text("name", kMostNameBytes);
-    if (name == "create_ledger") {
-      if (FindLedger(state_)) Refuse(Code::kConflict, "EXISTS", "this project has a ledger already");
-      Say(events::kCreated, {{"by", Text("by", kMostNameBytes)}});
-      return std::move(decided_);
-    }
     auto ledger = FindLedger(state_);
-    if (!ledger) Refuse(Code::kNotFound, "NOT_FOUND", "this project has no ledger yet");
+    if (!ledger) RefuseCommand(Code::kNotFound, "NOT_FOUND", "this project has no ledger yet");
     ledger_ = std::move(*ledger);
     if (name == "propose_fact") {
       Propose();
@@ -47,7 +34,7 @@ class Decider {
     } else if (name == "settle") {
       Settle();
     } else {
-      BadForm(fmt::format("there is no command \"{}\" of a ledger", name));
+      RefuseForm(fmt::format("there is no command \"{}\" of a ledger", name));
     }
     return std::move(decided_);
   }
@@ -59,58 +46,29 @@ class Decider {
   }
 
  private:
-  std::string Text(const char* name, std::size_t most, bool needed = true) {
-    const auto found = command_.find(name);
-    if (found == command_.end()) {
-      if (needed) BadForm(fmt::format("{}: is missing", name));
-      return "";
-    }
-    if (!found->is_string()) BadForm(fmt::format("{}: is not text", name));
-    const std::string& text = found->get_ref<const std::string&>();
-    if (needed && text.empty()) BadForm(fmt::format("{}: is empty", name));
-    if (text.size() > most) BadForm(fmt::format("{}: is {} bytes, {} at most", name, text.size(), most));
-    return text;
-  }
-  std::int64_t Micros(const char* name) {
-    const auto found = command_.find(name);
-    const bool fits = found != command_.end() && found->is_number_integer() &&
-                      (!found->is_number_unsigned() || found->get<std::uint64_t>() <= std::uint64_t(INT64_MAX / 4)) &&
-                      found->get<std::int64_t>() >= 0 && found->get<std::int64_t>() <= INT64_MAX / 4;
-    if (!fits) BadForm(fmt::format("{}: is no amount in millionths of a dollar", name));
-    return *found;
-  }
-
-  void Say(std::string_view type, Json facts) {
-    EventDraft draft;
-    draft.type = type;
-    draft.facts = std::move(facts);
-    draft.at = now_;
-    decided_.events.push_back(std::move(draft));
-  }
-
   Fact FactOf() {
     const std::string id = Text("fact_id", kMostNameBytes);
     auto fact = FindFact(state_, id);
-    if (!fact) Refuse(Code::kNotFound, "NOT_FOUND", fmt::format("there is no fact \"{}\" in this ledger", id));
+    if (!fact) RefuseCommand(Code::kNotFound, "NOT_FOUND", fmt::format("there is no fact \"{}\" in this ledger", id));
     return std::move(*fact);
   }
 
   void Propose() {
-    if (ledger_.facts >= kMostFacts) Refuse(Code::kConflict, "LIMIT", fmt::format("a ledger takes {} facts", kMostFacts));
+    if (ledger_.facts >= kMostFacts) RefuseCommand(Code::kConflict, "LIMIT", fmt::format("a ledger takes {} facts", kMostFacts));
     const std::string id = fmt::format("ledger:{:06}", ledger_.facts + 1);
     Json facts = {{"fact_id", id}, {"claim", Text("claim", kMostClaimBytes)}, {"source", Text("source", kMostNameBytes)}};
     const std::string confidence = Text("confidence", kMostNameBytes, false);
     if (!std::set<std::string>{"", "low", "medium", "high"}.contains(confidence))
-      BadForm(fmt::format("confidence: is \"{}\"; it is one of: low, medium, high", confidence));
+      RefuseForm(fmt::format("confidence: is \"{}\"; it is one of: low, medium, high", confidence));
     facts["confidence"] = confidence.empty() ? "medium" : confidence;
     if (const std::string subject = Text("subject", kMostNameBytes, false); !subject.empty()) facts["subject"] = subject;
     if (const auto found = command_.find("contradicts"); found != command_.end()) {
       if (!found->is_array() || found->size() > std::size_t(kMostContradicted))
-        BadForm(fmt::format("contradicts: is no list of at most {} facts", kMostContradicted));
+        RefuseForm(fmt::format("contradicts: is no list of at most {} facts", kMostContradicted));
       for (const Json& one : *found) {
         if (!one.is_string() || !FindFact(state_, one.get_ref<const std::string&>()))
-          Refuse(Code::kNotFound, "NOT_FOUND",
-                 fmt::format("contradicts: there is no fact {} in this ledger", DumpJson(one).substr(0, 200)));
+          RefuseCommand(Code::kNotFound, "NOT_FOUND",
+                        fmt::format("contradicts: there is no fact {} in this ledger", DumpJson(one).substr(0, 200)));
       }
       if (!found->empty()) facts["contradicts"] = *found;
     }
@@ -122,8 +80,9 @@ class Decider {
   void Ratify() {
     const Fact fact = FactOf();
     if (fact.status != FactStatus::kProposed)
-      Refuse(Code::kConflict, "NOT_PROPOSED",
-             fmt::format("fact {} was {} by {} at {}", fact.id, NameOf(fact.status), fact.decided_by, FormatWallTime(fact.decided_at)));
+      RefuseCommand(
+          Code::kConflict, "NOT_PROPOSED",
+          fmt::format("fact {} was {} by {} at {}", fact.id, NameOf(fact.status), fact.decided_by, FormatWallTime(fact.decided_at)));
     Say(events::kRatified, {{"fact_id", fact.id}, {"by", Text("by", kMostNameBytes)}});
     decided_.answer = {{"fact_id", fact.id}};
   }
@@ -131,8 +90,8 @@ class Decider {
   void Retract() {
     const Fact fact = FactOf();
     if (fact.status == FactStatus::kRetracted)
-      Refuse(Code::kConflict, "RETRACTED",
-             fmt::format("fact {} was retracted by {} at {}", fact.id, fact.decided_by, FormatWallTime(fact.decided_at)));
+      RefuseCommand(Code::kConflict, "RETRACTED",
+                    fmt::format("fact {} was retracted by {} at {}", fact.id, fact.decided_by, FormatWallTime(fact.decided_at)));
     Say(events::kRetracted, {{"fact_id", fact.id}, {"reason", Text("reason", kMostClaimBytes)}, {"by", Text("by", kMostNameBytes)}});
     decided_.answer = {{"fact_id", fact.id}};
   }
@@ -140,65 +99,58 @@ class Decider {
   void SetBudget() {
     const std::string period = Text("period", kMostNameBytes);
     if (!std::set<std::string>{"day", "month", "total"}.contains(period))
-      BadForm(fmt::format("period: is \"{}\"; it is one of: day, month, total", period));
+      RefuseForm(fmt::format("period: is \"{}\"; it is one of: day, month, total", period));
     Say(events::kBudgetSet, {{"limit_micros", Micros("limit_micros")}, {"period", period}, {"by", Text("by", kMostNameBytes)}});
   }
 
   void Reserve() {
     const std::string id = Text("call_id", kMostNameBytes);
     const std::int64_t micros = Micros("micros");
-    const auto expires = ParseWallTime(Text("expires", kMostNameBytes));
-    if (!expires) BadForm("expires: is no time");
-    if (FindHold(state_, id)) Refuse(Code::kConflict, "EXISTS", fmt::format("for call {} something is set aside already", id));
+    const WallTime expires = Time("expires");
+    if (FindHold(state_, id)) RefuseCommand(Code::kConflict, "EXISTS", fmt::format("for call {} something is set aside already", id));
     const Account& account = ledger_.account;
     const bool fresh = PeriodStart(account.period, now_) > account.since;
     const std::int64_t spent = fresh ? 0 : account.spent_micros;
     if (account.limit_micros > 0 && spent + account.reserved_micros + micros > account.limit_micros) {
       const auto resets = PeriodEnd(account.period, now_);
-      Refuse(Code::kConflict, "BUDGET",
-             fmt::format("this call may cost {} and the project's budget of {} a {} has {} left (millionths of a dollar){}", micros,
-                         account.limit_micros, account.period, account.limit_micros - spent - account.reserved_micros,
-                         resets ? ": it begins again at " + FormatWallTime(*resets) : ""),
-             {{"budget", "project"},
-              {"limit_micros", account.limit_micros},
-              {"spent_micros", spent},
-              {"reserved_micros", account.reserved_micros},
-              {"resets_at", resets ? Json(FormatWallTime(*resets)) : Json()}});
+      RefuseCommand(Code::kConflict, "BUDGET",
+                    fmt::format("this call may cost {} and the project's budget of {} a {} has {} left (millionths of a dollar){}", micros,
+                                account.limit_micros, account.period, account.limit_micros - spent - account.reserved_micros,
+                                resets ? ": it begins again at " + FormatWallTime(*resets) : ""),
+                    {{"budget", "project"},
+                     {"limit_micros", account.limit_micros},
+                     {"spent_micros", spent},
+                     {"reserved_micros", account.reserved_micros},
+                     {"resets_at", resets ? Json(FormatWallTime(*resets)) : Json()}});
     }
-    Say(events::kReserved, {{"call_id", id}, {"micros", micros}, {"expires", FormatWallTime(*expires)}});
-    decided_.timers_set.push_back({std::string(kHoldTimer) + id, *expires});
+    Say(events::kReserved, {{"call_id", id}, {"micros", micros}, {"expires", FormatWallTime(expires)}});
+    decided_.timers_set.push_back({std::string(kHoldTimer) + id, expires});
   }
 
   void Settle() {
     const std::string id = Text("call_id", kMostNameBytes);
-    if (!FindHold(state_, id)) Refuse(Code::kNotFound, "NOT_FOUND", fmt::format("nothing is set aside for call {}", id));
+    if (!FindHold(state_, id)) RefuseCommand(Code::kNotFound, "NOT_FOUND", fmt::format("nothing is set aside for call {}", id));
     Say(events::kSettled, {{"call_id", id}, {"micros", Micros("micros")}});
     decided_.timers_cleared.push_back(std::string(kHoldTimer) + id);
   }
 
   const Document& state_;
-  const Json& command_;
-  const WallTime now_;
   Ledger ledger_;
-  Decided decided_;
 };
-
-template <class Body>
-Decided Caught(const Body& body) {
-  try {
-    return body();
-  } catch (Refused& refused) {
-    Decided decided;
-    decided.refused = std::move(refused.why);
-    return decided;
-  }
-}
 
 }  // namespace
 
+EventDraft Created(const std::string& by, WallTime now) {
+  EventDraft draft;
+  draft.type = events::kCreated;
+  draft.facts = {{"by", by}};
+  draft.at = now;
+  return draft;
+}
+
 // What people may not do is on record; that a call was too dear is said to who called, and what it would have cost stands with it.
 Decided Decide(const Document& state, const Json& command, WallTime now) {
-  Decided decided = Caught([&] { return Decider(state, command, now).Run(); });
+  Decided decided = CaughtCommand([&] { return Decider(state, command, now).Run(); });
   if (!decided.refused || decided.refused->code != Code::kConflict || !state.Has(kLedgerKey)) return decided;
   EventDraft draft;
   draft.type = events::kRefused;
@@ -211,7 +163,7 @@ Decided Decide(const Document& state, const Json& command, WallTime now) {
 Decided DecideExpired(const Document& state, const std::string& timer_id, WallTime now) {
   if (!timer_id.starts_with(kHoldTimer)) return {};
   const Json none = Json::object();
-  return Caught([&] { return Decider(state, none, now).Expired(timer_id.substr(kHoldTimer.size())); });
+  return CaughtCommand([&] { return Decider(state, none, now).Expired(timer_id.substr(kHoldTimer.size())); });
 }
 
 }  // namespace acl::ledger

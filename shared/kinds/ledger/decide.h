@@ -1,7 +1,6 @@
 #pragma once
 // A command on a ledger and its state: events and an answer, or a refusal (document 004, 5 and 6; anchors D-r14).
 //
-//   create_ledger                  by
 //   propose_fact                   claim, source, [confidence], [subject], [contradicts], by
 //   ratify_fact                    fact_id, by
 //   retract_fact                   fact_id, reason, by
@@ -14,30 +13,17 @@
 // What is set aside and never settled counts as spent when it expires: nobody knows that it was not.
 
 #include <string>
-#include <vector>
 
-#include "shared/base/result.h"
-#include "shared/journal/event.h"
-#include "shared/kernel/types.h"
+#include "shared/kernel/commanded_kind.h"
 #include "shared/kinds/ledger/model.h"
 
 namespace acl::ledger {
 
-struct Refusal {
-  Code code = Code::kConflict;
-  std::string reason;   // FORM, NOT_FOUND, EXISTS, NOT_PROPOSED, RETRACTED, BUDGET, LIMIT
-  std::string message;  // for people: what, where, what instead
-  Json details = Json::object();
-};
+// Reasons of refusals: FORM, NOT_FOUND, EXISTS, NOT_PROPOSED, RETRACTED, BUDGET, LIMIT.
+using Decided = CommandDecided;
 
-struct Decided {
-  std::vector<EventDraft> events;
-  std::vector<TimerRow> timers_set;
-  std::vector<std::string> timers_cleared;
-  Json answer = Json::object();
-  std::optional<Refusal> refused;
-};
-
+// The first event of a ledger's journal.
+EventDraft Created(const std::string& by, WallTime now);
 // Pure: the same state, command and time give the same answer.
 Decided Decide(const Document& state, const Json& command, WallTime now);
 Decided DecideExpired(const Document& state, const std::string& timer_id, WallTime now);

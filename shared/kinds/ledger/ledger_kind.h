@@ -15,13 +15,6 @@ inline constexpr const char* kLedgerQueue = "acl.ledgers";
 
 std::shared_ptr<const CommandKind> MakeLedgerKind();
 
-// What CommandKind::Answer gives: {"answer": {...}} or {"refused": {"code", "reason", "message", "details"}}.
-struct Answer {
-  Json answer = Json::object();
-  std::optional<Refusal> refused;
-};
-Answer AnswerFromJson(const Json& told);
-
 // The ledger of a project: its id is made of the project's.
 SubjectId LedgerOf(const ProjectId& project);
 

@@ -8,9 +8,9 @@
 namespace acl::project {
 
 void Refuse(Code code, std::string reason, std::string message, Json details) {
-  throw Refused{{code, std::move(reason), std::move(message), std::move(details)}};
+  RefuseCommand(code, std::move(reason), std::move(message), std::move(details));
 }
-void BadForm(const std::string& message) { Refuse(Code::kInvalid, "FORM", message); }
+void BadForm(const std::string& message) { RefuseForm(message); }
 void Conflict(std::string reason, std::string message, Json details) {
   Refuse(Code::kConflict, std::move(reason), std::move(message), std::move(details));
 }

@@ -12,10 +12,7 @@
 
 namespace acl::project {
 
-// What ends a decision early.
-struct Refused {
-  Refusal why;
-};
+using Refused = CommandRefused;
 [[noreturn]] void Refuse(Code code, std::string reason, std::string message, Json details = Json::object());
 [[noreturn]] void BadForm(const std::string& message);
 [[noreturn]] void Conflict(std::string reason, std::string message, Json details = Json::object());

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "shared/journal/event.h"
+#include "shared/kernel/commanded_kind.h"
 #include "shared/kinds/project/model.h"
 
 namespace acl::project {
@@ -43,14 +44,9 @@ struct Command {
   std::string by;  // the actor
 };
 
-struct Refusal {
-  Code code = Code::kInvalid;  // kInvalid: its form; kNotFound; kConflict: the state does not allow it
-  // For programs: FORM, NOT_FOUND, INVALID_TRANSITION, NOT_READY, CLAIMED, LATE_HOLDER, CHANGED, CYCLE, EVIDENCE_MISSING, STALE_EVIDENCE,
-  // NOT_INDEPENDENT, OPEN_TASKS, WITHDRAWN, EXISTS, LIMIT
-  std::string reason;
-  std::string message;  // for people: what, where, what instead
-  Json details = Json::object();
-};
+// Reasons: FORM, NOT_FOUND, INVALID_TRANSITION, NOT_READY, CLAIMED, LATE_HOLDER, CHANGED, CYCLE, EVIDENCE_MISSING, STALE_EVIDENCE,
+// NOT_INDEPENDENT, OPEN_TASKS, WITHDRAWN, EXISTS, LIMIT.
+using Refusal = CommandRefusal;
 
 struct Decided {
   std::vector<EventDraft> events;

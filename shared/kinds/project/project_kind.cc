@@ -35,12 +35,6 @@ Decision DecisionOf(Decided decided) {
   return decision;
 }
 
-Json Refused(const Refusal& refused) {
-  Json object = {{"code", CodeName(refused.code)}, {"reason", refused.reason}, {"message", refused.message}};
-  if (!refused.details.empty()) object["details"] = refused.details;
-  return object;
-}
-
 Json ShownTask(const Task& task) {
   return {{"task_id", task.id},
           {"goal_id", task.goal},
@@ -83,11 +77,7 @@ class ProjectKind final : public CommandKind {
     if (said->kind == kRunEndedPost) return RunEnded(state, said->payload, now);
     if (said->kind == "quarantine_released") {
       Decision decision;
-      EventDraft draft;
-      draft.type = events::kReleased;
-      draft.facts = {{"by", said->payload.value("by", "")}, {"reason", said->payload.value("reason", "")}};
-      draft.at = now;
-      if (state.Has(kProjectKey)) decision.events.push_back(std::move(draft));
+      if (state.Has(kProjectKey)) decision.events.push_back(ReleasedBy(events::kReleased, said->payload, now));
       return decision;
     }
     return {};  // read, and of no meaning here
@@ -102,21 +92,17 @@ class ProjectKind final : public CommandKind {
                             fmt::format("the project is at event {}, not at {}: look at what changed, then say it again",
                                         command.at("head_seq").get<std::int64_t>(), command.at("expected_seq").get<std::int64_t>()),
                             {{"head_seq", command.at("head_seq")}, {"expected_seq", command.at("expected_seq")}}};
-      return {{}, {{"refused", Refused(changed)}}};
+      return {{}, WordAnswer(changed, {})};
     }
     Decided decided =
         project::Decide(state, {command.at("name"), command.at("arguments"), command.at("by")}, now, static_cast<Agenda*>(aid));
-    Json answer = decided.refused ? Json{{"refused", Refused(*decided.refused)}} : Json{{"answer", std::move(decided.answer)}};
+    Json answer = WordAnswer(decided.refused, std::move(decided.answer));
     return {DecisionOf(std::move(decided)), std::move(answer)};
   }
 
   Delta Evolve(const Document& state, const EventDraft& draft) const override { return project::Evolve(state, draft); }
 
-  Next WhatNext(const Document&, const NextContext&) const override {
-    Next next;
-    next.waiting = Waiting{"command", std::nullopt};
-    return next;
-  }
+  Next WhatNext(const Document&, const NextContext&) const override { return WaitsForCommand(); }
 
   std::optional<ShownRow> Show(std::string_view key, const Json* value) const override {
     const auto colon = key.find(':');
@@ -168,20 +154,6 @@ Json CommandToJson(const Command& command, std::optional<std::int64_t> expected_
   Json object = {{"name", command.name}, {"arguments", command.arguments}, {"by", command.by}};
   if (expected_seq) object["expected_seq"] = *expected_seq;
   return object;
-}
-
-project::Answer AnswerFromJson(const Json& told) {
-  project::Answer answer;
-  if (const auto refused = told.find("refused"); refused != told.end()) {
-    const std::string code = refused->at("code");
-    answer.refused = Refusal{code == CodeName(Code::kNotFound)   ? Code::kNotFound
-                             : code == CodeName(Code::kConflict) ? Code::kConflict
-                                                                 : Code::kInvalid,
-                             refused->at("reason"), refused->at("message"), refused->value("details", Json::object())};
-  } else {
-    answer.answer = told.value("answer", Json::object());
-  }
-  return answer;
 }
 
 }  // namespace acl::project

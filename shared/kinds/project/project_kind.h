@@ -18,13 +18,7 @@ std::shared_ptr<const CommandKind> MakeProjectKind();
 // The timers of the claims that may run out, as commands set them: for a state that none of them led to here (export.h).
 std::vector<TimerRow> ClaimTimers(const Document& state);
 
-// A command as CommandKind::Answer takes it, and what it answers: {"answer": {...}} or {"refused": {"code", "reason", "message",
-// "details"}}. `expected_seq`: refused with CHANGED if the project is not there any more.
+// A command as CommandKind::Answer takes it. `expected_seq`: refused with CHANGED if the project is not there any more.
 Json CommandToJson(const Command& command, std::optional<std::int64_t> expected_seq);
-struct Answer {
-  Json answer = Json::object();
-  std::optional<Refusal> refused;
-};
-Answer AnswerFromJson(const Json& told);
 
 }  // namespace acl::project

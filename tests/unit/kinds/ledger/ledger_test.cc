@@ -12,7 +12,11 @@ namespace {
 
 class LedgerTest : public ::testing::Test {
  protected:
-  LedgerTest() { EXPECT_EQ(Do({{"name", "create_ledger"}, {"by", "ann"}}), ""); }
+  LedgerTest() {
+    Decided created;
+    created.events.push_back(Created("ann", now_));
+    Take(std::move(created));
+  }
 
   // The reason of its refusal; empty: none.
   std::string Do(const Json& command) {
