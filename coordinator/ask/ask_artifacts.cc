@@ -143,7 +143,9 @@ Status AskArtifacts::TakeTurns() {
   auto rows = rows_.Turns(project_, kTurnsTaken);
   if (!rows) return rows.error();
   std::vector<Artifact> all;
-  for (const Json& row : *rows) all.push_back(TurnOf(row));
+  for (const Json& row : *rows) {
+    if (TextIn(row, "authority_state") != "blocked") all.push_back(TurnOf(row));  // what was withheld is told to no model either
+  }
   Replace("turns", std::move(all));
   return {};
 }

@@ -4,7 +4,6 @@
 
 #include "shared/base/private_file.h"
 #include "shared/base/read_file.h"
-#include "shared/base/redact.h"
 
 namespace acl::coordinator {
 
@@ -35,6 +34,16 @@ Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const
   if (!providers) return providers.error();
   auto model = providers->Find(kernel->model.provider);
   if (!model) return Error{Code::kInvalid, fmt::format("the kernel asks provider '{}': {}", kernel->model.provider, model.message())};
+  if (!kernel->sanitise_for_model)
+    return Error{Code::kInvalid, "the kernel says sanitise_for_model: false, and what a model gets is always sanitised here: remove it"};
+  const bool anthropic = (*model)->provider().kind == aegis::ProviderKind::kAnthropic;
+  if (anthropic != (kernel->model.api == "anthropic_messages"))
+    return Error{Code::kInvalid,
+                 fmt::format("the kernel's model.api is {}, and provider '{}' speaks {}: change one of them", kernel->model.api,
+                             kernel->model.provider, anthropic ? "anthropic_messages" : "openai_compatible")};
+  const auto session = kernel->budgets.find("session");
+  if (session != kernel->budgets.end() && (!session->is_string() || !aegis::ParseMoney(session->get<std::string>())))
+    return Error{Code::kInvalid, "the kernel's budgets.session is no amount of dollars in quotes (\"0.50\")"};
   if (settings.aegis_key_file.empty())
     return Error{Code::kInvalid,
                  "aegis_kernel_file needs aegis_key_file: a private file of 16 bytes or more, by which placeholders of secrets "

@@ -152,10 +152,7 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
               exchange_id_, receipt.message()),
           503, {{"exchange_id", exchange_id_}});
     const aegis::Shown shown(std::move(*receipt));
-    Json told = OnRecord(shown.exchange_id());
-    told["withheld"] = shown.withheld();
-    told["text"] = shown.text();
-    return told;
+    return OnRecord(shown.exchange_id());
   } catch (Ended& ended) {
     return std::move(ended.why);
   }
@@ -189,10 +186,15 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
                     exchange_id),
         409, {{"exchange_id", exchange_id}});
   if (status == "FAILED") End(row->value("code", "model-failed"), row->value("message", ""), 502, {{"exchange_id", exchange_id}});
-  Json told = {{"exchange", std::move(*row)}};
-  const Json answer = told["exchange"].value("answer", Json::object());
-  told["withheld"] = answer.is_object() && answer.value("withheld", false);
-  told["text"] = told["withheld"].get<bool>() ? std::string() : TextIn(told["exchange"], "response");
+  const Json answer = row->value("answer", Json::object());
+  const bool withheld = answer.is_object() && answer.value("withheld", false);
+  const std::string text = TextIn(*row, "response");
+  if (withheld) {  // who audits reads it: airun ask show
+    row->erase("response");
+    for (Json& turn : row->at("turns"))
+      if (TextIn(turn, "speaker") == "aurora") turn.erase("content");
+  }
+  Json told = {{"exchange", std::move(*row)}, {"withheld", withheld}, {"text", withheld ? "" : text}};
   return told;
 }
 
@@ -330,10 +332,26 @@ void AskDesk::Exchange::SettleWith(aegis::Micros cost) {
              {{"exchange", exchange_id_}, {"error", told.message()}});
 }
 
+// What costs nobody knows how much is not asked on somebody's budget.
+bool AskDesk::Exchange::IsBounded() {
+  if (opened_.limit_micros > 0) return true;
+  auto ledger = desk_.ReadLedger(asked_.project);
+  if (!ledger) EndFor(ledger.error(), "the project's ledger");
+  const auto there = ledger::FindLedger(*ledger);
+  return there && there->account.limit_micros > 0;
+}
+
 void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
   const aegis::ModelRequest request = RequestOf(prompt);
   const aegis::ProviderConfig& provider = setup_.model->provider();
-  if (const auto price = provider.prices.At(request.model, desk_.parts_.clock.Wall())) price_ = *price;
+  if (const auto price = provider.prices.At(request.model, desk_.parts_.clock.Wall())) {
+    price_ = *price;
+  } else if (IsBounded()) {
+    End("no-price",
+        fmt::format("a budget bounds this, and model {} has no price: add a row to prices of provider {} (\"0\" if it is free)",
+                    request.model, provider.name),
+        409);
+  }
   estimate_ = aegis::WorstCase(request, price_);
   reserved_ = aegis::AmountToReserve(estimate_, provider.retries);
   Reserve();

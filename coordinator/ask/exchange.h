@@ -2,7 +2,7 @@
 // One ask from the question to the answer (ask_desk.h). Not for others.
 
 #include "coordinator/ask/ask_desk.h"
-#include "shared/aegis/provider/budget.h"
+#include "shared/aegis/provider/spending.h"
 #include "shared/aegis/validate/validate.h"
 
 namespace acl::coordinator {
@@ -33,6 +33,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   std::optional<std::string> AskedBefore();
   Json OnRecord(const std::string& exchange_id);
   bool OpensSession();
+  bool IsBounded();
   void Reserve();
   void SettleWith(aegis::Micros cost);
   void CallFailed(const aegis::ModelFailure& failure);

@@ -72,7 +72,7 @@ std::string CommandReader::Text(const char* name, std::size_t most, bool needed)
 
 std::int64_t CommandReader::Micros(const char* name, bool needed) const {
   if (!needed && !command_.contains(name)) return 0;
-  constexpr std::int64_t kMost = INT64_MAX / 4;
+  constexpr std::int64_t kMost = 1'000'000'000'000'000;  // a thousand million: sums of thousands stay well within 64 bits
   const Json& value = Member(name);
   const bool whole = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t(kMost));
   if (!whole || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > kMost)

@@ -34,11 +34,13 @@ budgets: {}
 // The answer that the test wants next; what is asked is kept.
 class Asks : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Start("1"); }
+  // `price`: of a million tokens; empty: the model has none.
+  void Start(const std::string& price) {
     WriteFile(folder / "kernel.yaml", kKernel);
-    WriteFile(folder / "providers.json",
-              R"({"providers": [{"name": "local", "kind": "openai", "model": "tiny", "base_url": ")" + model.BaseUrl() +
-                  R"(", "prices": [{"model": "tiny", "from": "2020-01-01T00:00:00Z", "prompt": "1", "completion": "2"}]}]})");
+    const std::string row = R"({"model": "tiny", "from": "2020-01-01T00:00:00Z", "prompt": ")" + price + R"(", "completion": "2"})";
+    WriteFile(folder / "providers.json", R"({"providers": [{"name": "local", "kind": "openai", "model": "tiny", "base_url": ")" +
+                                             model.BaseUrl() + R"(", "prices": [)" + (price.empty() ? "" : row) + "]}]}");
     WriteFile(folder / "key", "0123456789abcdef0123456789abcdef");
     std::filesystem::permissions(folder / "key", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     FleetOptions options;
@@ -139,6 +141,9 @@ TEST_F(Asks, WhatTheValidatorClosesIsRecordedAndWithheld) {
   const Json told = answer.json();
   EXPECT_TRUE(told["withheld"]) << told.dump();
   EXPECT_EQ(told["text"], "");
+  EXPECT_EQ(answer.body.find("restarted the service"), std::string::npos) << "nowhere in the answer: " << answer.body;
+  EXPECT_NE(fleet->Cli({"ask", "show", told["exchange"]["exchange_id"]}).out.find("restarted the service"), std::string::npos)
+      << "but on record";
   EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange"), "1");
   ASSERT_FALSE(told["exchange"]["drift"].empty()) << told.dump();
   const std::string id = told["exchange"]["drift"][0]["driftwatch_id"];
@@ -146,6 +151,7 @@ TEST_F(Asks, WhatTheValidatorClosesIsRecordedAndWithheld) {
   EXPECT_NE(listed.out.find(id), std::string::npos) << listed.out << listed.err;
   const std::string next = Ask("What about nginx and authority drift?").json()["exchange"]["context_bundle"];
   EXPECT_NE(next.find(id), std::string::npos) << "open drift comes back: " << next;
+  EXPECT_EQ(next.find("restarted the service"), std::string::npos) << "what was withheld does not: " << next;
   ASSERT_EQ(fleet->Cli({"drift", "close", id, "--reason", "looked at", "--as", "bob"}).exit_code, 0);
   EXPECT_EQ(fleet->Cli({"drift", "list"}).out.find(id), std::string::npos);
   fleet->ExpectVerified();
@@ -158,6 +164,20 @@ TEST_F(Asks, ABudgetSaysNoBeforeTheModelIsAsked) {
   EXPECT_NE(answer.body.find("resets_at"), std::string::npos) << answer.body;
   EXPECT_TRUE(model.asked().empty());
   EXPECT_EQ(Sql("SELECT count(*) FROM ask_prepared"), "0");
+}
+
+class AsksWithoutAPrice : public Asks {
+ protected:
+  void SetUp() override { Start(""); }
+};
+
+TEST_F(AsksWithoutAPrice, AreRefusedOnABudgetAndAnsweredWithoutOne) {
+  EXPECT_EQ(Ask("What is next?").status, 200);
+  ASSERT_EQ(fleet->Cli({"ledger", "budget", "5", "--period", "day", "--as", "bob"}).exit_code, 0);
+  const auto answer = Ask("And then?");
+  EXPECT_EQ(answer.status, 409) << answer.body;
+  EXPECT_NE(answer.body.find("no-price"), std::string::npos) << answer.body;
+  EXPECT_EQ(model.asked().size(), 1u);
 }
 
 // Wherever a coordinator dies: never an answer without a record, never a call that is not on record, and the journals verify.

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shared/aegis/provider/budget.h"
 #include "shared/aegis/provider/http_model_client.h"
+#include "shared/aegis/provider/spending.h"
 #include "tests/support/llm_server.h"
 #include "tests/support/wait.h"
 

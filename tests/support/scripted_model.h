@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "shared/base/json.h"
+#include "tests/support/loopback.h"
 
 namespace acl::test {
 
@@ -45,15 +46,9 @@ class ScriptedModel {
   using Script = std::function<ModelTurn(const ModelAsked&)>;
 
   explicit ScriptedModel(Script script) : script_(std::move(script)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    socklen_t size = sizeof address;
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    ::listen(listener_, 64);
+    const Listener made = ListenOnLoopback(64);
+    listener_ = made.socket;
+    port_ = made.port;
     thread_ = std::thread([this] { Accept(); });
   }
   ~ScriptedModel() {

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/loopback.h"
+
 namespace acl {
 
 class SmallServer {
@@ -25,15 +27,9 @@ class SmallServer {
   using Script = std::function<std::optional<std::string>(const std::string& request)>;
 
   explicit SmallServer(Script script) : script_(std::move(script)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    socklen_t size = sizeof address;
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    ::listen(listener_, 16);
+    const test::Listener made = test::ListenOnLoopback(16);
+    listener_ = made.socket;
+    port_ = made.port;
     thread_ = std::thread([this] { Serve(); });
   }
   ~SmallServer() {

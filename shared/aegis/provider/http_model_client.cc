@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "shared/aegis/provider/answer_pipe.h"
-#include "shared/aegis/provider/budget.h"
+#include "shared/aegis/provider/spending.h"
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
 #include "shared/capability/egress.h"

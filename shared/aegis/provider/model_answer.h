@@ -37,7 +37,7 @@ struct ModelAnswer {
   std::string system_fingerprint;  // of the server's build, if it says so
   std::string answer_id;           // in the body of the answer
   Usage usage;
-  bool usage_missing = false;  // the provider said nothing: `usage` is all zero, and spending is estimated (budget.h)
+  bool usage_missing = false;  // the provider said nothing: `usage` is all zero, and spending is estimated (spending.h)
 
   // Of the call, set by the client.
   std::string provider;

@@ -1,6 +1,6 @@
 #pragma once
 // What tokens cost. Prices are per million tokens, in millionths of the currency, and bind from a date on: what an exchange cost stays what
-// it cost when the price changes. A wrong price is mended by a row that compensates (budget.h, Correct), never by changing what is there.
+// it cost when the price changes. A wrong price is mended by a row that compensates (spending.h, Correct), never by changing what is there.
 
 #include <optional>
 #include <string>
