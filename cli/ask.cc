@@ -172,7 +172,7 @@ void AddAskCommands(CLI::App* app, Session* session) {
   ask->add_option("--session", options->session, "go on in this session; else in the one that is open");
   ask->add_flag("--new", options->fresh, "in a new session");
   ask->add_flag("--deep-history", options->deep, "old history may be shown to the model, and is said");
-  ask->add_option("--intent", options->intent, "what this session is doing, for the model");
+  ask->add_option("--intent", options->intent, "what this question is for, for the model");
   AddProject(ask, options.get());
   AddBy(ask, options.get());
   ask->require_subcommand(0, 1);

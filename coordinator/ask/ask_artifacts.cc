@@ -170,20 +170,19 @@ Result<aegis::CandidateSet> AskArtifacts::Gather(const aegis::GatherAsked& asked
                                                  const std::string& turn_id) {
   std::lock_guard lock(mutex_);
   if (Status current = Update(); !current) return current.error();
-  std::vector<Artifact> declared;
-  if (!intent.empty()) {
-    Artifact one;
-    one.type = ArtifactType::kIntent;
-    one.id = "intent:" + turn_id;
-    one.source = "turn:" + turn_id;
-    one.observed_at = asked.now;
-    one.text = intent;
-    one.session = asked.session_id;
-    one.hash = HashOf(one);
-    declared.push_back(std::move(one));
-  }
-  Replace("intent/" + asked.session_id, std::move(declared));
-  return index_.Gather(asked, kernel);
+  if (intent.empty()) return index_.Gather(asked, kernel);
+  Artifact declared;  // with this question
+  declared.type = ArtifactType::kIntent;
+  declared.id = "intent:" + turn_id;
+  declared.source = "turn:" + turn_id;
+  declared.observed_at = asked.now;
+  declared.text = intent;
+  declared.session = asked.session_id;
+  declared.hash = HashOf(declared);
+  index_.Put(declared);
+  auto found = index_.Gather(asked, kernel);
+  index_.Remove(declared.id);
+  return found;
 }
 
 }  // namespace acl::coordinator

@@ -10,6 +10,26 @@
 
 namespace acl::coordinator {
 
+namespace {
+
+constexpr std::size_t kMostProjectsKept = 64;  // whose artifacts are kept in memory; they are read anew when they are needed
+
+// One of the asks under way, for as long as it is there.
+class Place {
+ public:
+  explicit Place(std::atomic<int>& count) : count_(count), taken_(count.fetch_add(1) < AskDesk::kMostAtOnce) {}
+  ~Place() { count_.fetch_sub(1); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  std::atomic<int>& count_;
+  const bool taken_;
+};
+
+}  // namespace
+
 AskDesk::AskDesk(Parts parts, std::unique_ptr<AskSetup> setup)
     : parts_(std::move(parts)),
       setup_(std::move(setup)),
@@ -54,8 +74,9 @@ Status AskDesk::EnsureLedger(const ProjectId& project, const std::string& by) {
   return {};
 }
 
-AskArtifacts& AskDesk::ArtifactsOf(const ProjectId& project) {
+std::shared_ptr<AskArtifacts> AskDesk::ArtifactsOf(const ProjectId& project) {
   std::lock_guard lock(mutex_);
+  if (!artifacts_.contains(project) && artifacts_.size() >= kMostProjectsKept) artifacts_.clear();
   auto& artifacts = artifacts_[project];
   if (!artifacts) {
     const auto finds = [this](std::string_view text) -> std::optional<std::string> {
@@ -63,9 +84,9 @@ AskArtifacts& AskDesk::ArtifactsOf(const ProjectId& project) {
       if (!clean) return "unreadable";
       return clean->cut.empty() ? std::nullopt : std::optional(clean->cut.front().kind);
     };
-    artifacts = std::make_unique<AskArtifacts>(project, parts_.rows, ledgers_, parts_.projects, finds);
+    artifacts = std::make_shared<AskArtifacts>(project, parts_.rows, ledgers_, parts_.projects, finds);
   }
-  return *artifacts;
+  return artifacts;
 }
 
 Result<CommandAnswer> AskDesk::Command(CommandService& commands, const SubjectId& subject, Json command,
@@ -127,14 +148,11 @@ std::variant<Json, AskRefusal> AskDesk::Ask(const AskAsked& asked) {
                       "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
                       "(aegis_providers_file); docs/aegis-guide.md",
                       409};
-  if (under_way_.fetch_add(1) >= kMostAtOnce) {
-    under_way_.fetch_sub(1);
+  const Place place(under_way_);
+  if (!place.taken())
     return AskRefusal{"busy",
                       fmt::format("{} asks are under way in this coordinator, the most at once: try again in a moment", kMostAtOnce), 503};
-  }
-  auto told = Exchange(*this, asked).Run();
-  under_way_.fetch_sub(1);
-  return told;
+  return Exchange(*this, asked).Run();
 }
 
 }  // namespace acl::coordinator

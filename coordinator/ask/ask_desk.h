@@ -25,7 +25,7 @@ using LooksAround = std::function<std::vector<aegis::ToolOutput>(const aegis::Ke
 struct AskAsked {
   ProjectId project;
   std::string by, question;
-  std::string intent;                // what the session is doing, in the asker's words; may be empty
+  std::string intent;                // what this question is for, in the asker's words; may be empty
   bool deep_history = false;         // ring 2 was asked for
   bool new_session = false;          // not the one that is open
   std::optional<SubjectId> session;  // this one
@@ -82,14 +82,14 @@ class AskDesk {
                                        const std::optional<std::string>& key);
   Status MakeSubject(const CommandKind& kind, const SubjectId& id, const ProjectId& project, const char* queue, EventDraft first);
   Status EnsureLedger(const ProjectId& project, const std::string& by);
-  AskArtifacts& ArtifactsOf(const ProjectId& project);
+  std::shared_ptr<AskArtifacts> ArtifactsOf(const ProjectId& project);
 
   Parts parts_;
   const std::unique_ptr<AskSetup> setup_;
   CommandService asks_, ledgers_;
   std::atomic<int> under_way_{0};
   std::mutex mutex_;  // of what follows
-  std::map<ProjectId, std::unique_ptr<AskArtifacts>> artifacts_;
+  std::map<ProjectId, std::shared_ptr<AskArtifacts>> artifacts_;
   std::set<ProjectId> has_ledger_;
 };
 

@@ -137,7 +137,7 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
   try {
     question_ = Clean(asked_.question, "the question");
     intent_ = Clean(asked_.intent, "the intent");
-    if (const auto before = AskedBefore()) return OnRecord(*before);
+    if (const auto before = AskedBefore()) return AnsweredBefore(*before);
     SessionOpenOrResume();
     aegis::CompiledBundle bundle = Compile();
     aegis::RenderedPrompt prompt = Render(std::move(bundle));
@@ -169,6 +169,16 @@ std::optional<std::string> AskDesk::Exchange::AskedBefore() {
   auto before = desk_.parts_.rows.ExchangeOfKey(asked_.project, asked_.by, *asked_.key);
   if (!before) EndFor(before.error(), "what was asked under this key");
   return std::move(*before);
+}
+
+Json AskDesk::Exchange::AnsweredBefore(const std::string& exchange_id) {
+  auto row = desk_.parts_.rows.Exchange(asked_.project, exchange_id);
+  if (!row) EndFor(row.error(), "exchange " + exchange_id);
+  for (const Json& turn : row->at("turns")) {
+    if (TextIn(turn, "speaker") == "user" && TextIn(turn, "content") != question_)
+      End("key-reused", "this Idempotency-Key was used for another question: take a new one for each question", 422);
+  }
+  return OnRecord(exchange_id);
 }
 
 // As anybody sees it afterwards; an answer that was withheld stays so.
@@ -261,7 +271,7 @@ aegis::CompiledBundle AskDesk::Exchange::Compile() {
   input.user_input = question_;
   input.deep_history = asked_.deep_history;
   auto found = desk_.ArtifactsOf(asked_.project)
-                   .Gather({session_.ToString(), question_, asked_.deep_history, input.compiled_at}, kernel_, intent_, turn_user_id_);
+                   ->Gather({session_.ToString(), question_, asked_.deep_history, input.compiled_at}, kernel_, intent_, turn_user_id_);
   if (!found) EndFor(found.error(), "continuity could not be compiled, so no model is asked");
   input.found = std::move(*found);
   const auto finds = [this](std::string_view text) -> std::optional<std::string> {
@@ -422,6 +432,13 @@ aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
   FailPoint("ask.invoked");
   if (!result) CallFailed(result.failure());
+  if (result->text.size() > ask::kMostText) {
+    aegis::ModelFailure too_large{.code = aegis::Failure::kTooLarge, .ran = aegis::Ran::kYes};
+    too_large.detail =
+        fmt::format("the answer has {} bytes, {} at most are taken: ask for less (max_tokens)", result->text.size(), ask::kMostText);
+    too_large.provider = result->provider;
+    CallFailed(too_large);
+  }
   answer_ = std::move(*result);
   const aegis::Settlement cost = aegis::SettlementOf(answer_, estimate_, price_);
   cost_ = cost.cost;
@@ -456,7 +473,8 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
   Json aurora = Said(turn_aurora_id_, clean, answer_.text);
   aurora["refusal"] = answer_.finish == aegis::Finish::kRefused;
   aurora["authority_state"] = withheld ? "blocked" : authority ? "insufficient" : "ok";
-  Json answer = scanned.invoked().answer().details;
+  auto details = setup_.sanitizer.SanitizeJson(scanned.invoked().answer().details);  // some of it are the provider's words
+  Json answer = details ? std::move(details->value) : Json::object();
   answer["withheld"] = withheld;
   Json command = {{"name", "record"},
                   {"exchange_id", exchange_id_},

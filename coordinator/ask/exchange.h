@@ -31,6 +31,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   Result<aegis::WriteReceipt> Write(aegis::Scanned scanned) override;
 
   std::optional<std::string> AskedBefore();
+  Json AnsweredBefore(const std::string& exchange_id);
   Json OnRecord(const std::string& exchange_id);
   bool OpensSession();
   bool IsBounded();

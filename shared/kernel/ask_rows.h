@@ -29,7 +29,7 @@ class AskRows {
   virtual Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) = 0;
   // DriftWatch events, newest first; `status` empty: all.
   virtual Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) = 0;
-  // The last turns of the project, newest first.
+  // The last turns of the project, newest first; of a long one its beginning.
   virtual Result<std::vector<Json>> Turns(const ProjectId& project, int limit) = 0;
 };
 

@@ -54,8 +54,9 @@ SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'c
 FROM driftwatch d JOIN subjects s ON s.subject_id = d.session_id
 WHERE s.project_id = $project::uuid AND ($status::text = '' OR d.status = $status::text)
 ORDER BY d.opened_at DESC, d.driftwatch_id DESC LIMIT $limit::int)");
+// What is longer is no artifact anyway (aegis::kEvidenceBytes).
 const Statement kTurns("ask.turns", Statement::Kind::kRead, R"(
-SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at)))::text
+SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 'content', left(t.content, 10000)))::text
 FROM chat_turn t JOIN subjects s ON s.subject_id = t.session_id WHERE s.project_id = $project::uuid
 ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $limit::int)");
 

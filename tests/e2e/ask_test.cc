@@ -104,6 +104,22 @@ TEST_F(Asks, AKeyAsksOnce) {
   ASSERT_EQ(twice.status, 200) << twice.body;
   EXPECT_EQ(once.json()["exchange"]["exchange_id"], twice.json()["exchange"]["exchange_id"]);
   EXPECT_EQ(model.asked().size(), 1u);
+  const auto other = Ask("What is the weather?", Json::object(), {{"Idempotency-Key", "k1"}});
+  EXPECT_EQ(other.status, 422) << other.body;
+  EXPECT_NE(other.body.find("key-reused"), std::string::npos);
+}
+
+TEST_F(Asks, LongAnswersAreWholeAndTooLongOnesAreNone) {
+  says = std::string(400'000, 'a') + " end";  // beyond what stands in a row of the journal
+  const auto answer = Ask("Say a");
+  ASSERT_EQ(answer.status, 200) << answer.body.substr(0, 500);
+  EXPECT_EQ(answer.json()["text"].get<std::string>().size(), says.size());
+  says = std::string(1'200'000, 'a');
+  const auto large = Ask("Say more");
+  EXPECT_EQ(large.status, 502) << large.body.substr(0, 500);
+  EXPECT_NE(large.body.find("too-large"), std::string::npos) << large.body.substr(0, 500);
+  EXPECT_EQ(Sql("SELECT string_agg(status, ' ' ORDER BY ended_at) FROM ask_outcome"), "RECORDED FAILED");
+  fleet->ExpectVerified();
 }
 
 TEST_F(Asks, OnlyRatifiedFactsAreTold) {
