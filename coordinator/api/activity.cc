@@ -35,6 +35,7 @@ void AddActivity(Json& run) {
     if (steps == run.end()) continue;
     for (Json& step : *steps) {
       const std::string status = step.value("status", "");
+      if (status == "RUNNING" && step.value("capability", "").empty()) continue;  // it holds others, or a run of its own does it
       const auto task = tasks.find(step.value("step_id", ""));
       if (status == "RUNNING" && task != tasks.end()) {
         step["activity"] = OfTask(*task->second);

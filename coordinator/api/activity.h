@@ -12,7 +12,7 @@ namespace acl::coordinator {
 //   {"name": "running", "holder", "assumed": true}  the holder of the run's lease runs it, or next if all its slots are taken
 //   {"name": "ready"}                               it runs as soon as a worker takes the run
 //   {"name": "interrupted"}                         its attempt began and nobody holds the run: whoever takes it finds out
-// Steps that have ended, or wait for a time, other steps or a person, have none.
+// Steps that hold others or that a run of their own does, that have ended, or wait for a time, other steps or a person, have none.
 void AddActivity(Json& run);
 
 }  // namespace acl::coordinator

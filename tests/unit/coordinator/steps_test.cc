@@ -23,13 +23,16 @@ Json ActivityOf(Json form) {
 
 TEST(Activity, SaysWhatTheDatabaseKnowsAndNoMore) {
   const Json pending = {{"step_id", "a"}, {"status", "PENDING"}}, ready = {{"step_id", "a"}, {"status", "PENDING"}, {"ready", true}};
-  const Json journaled = {{"step_id", "a"}, {"status", "RUNNING"}, {"started_at", "T"}};
-  const Json away = {{"step_id", "a"}, {"status", "RUNNING"}, {"dispatched_at", "T"}};
+  const Json journaled = {{"step_id", "a"}, {"capability", "c"}, {"status", "RUNNING"}, {"started_at", "T"}};
+  const Json away = {{"step_id", "a"}, {"capability", "c"}, {"status", "RUNNING"}, {"dispatched_at", "T"}};
+  const Json scope = {{"step_id", "a"}, {"capability", ""}, {"step_type", "CHILD"}, {"status", "RUNNING"}, {"started_at", "T"}};
   EXPECT_EQ(ActivityOf(Form("leased", {ready})), (Json{{"name", "running"}, {"holder", "w1"}, {"assumed", true}}));
   EXPECT_EQ(ActivityOf(Form("leased", {journaled})), (Json{{"name", "running"}, {"holder", "w1"}, {"since", "T"}}));
   EXPECT_EQ(ActivityOf(Form("leased", {pending})), Json()) << "it waits for others";
   EXPECT_EQ(ActivityOf(Form("ready", {ready})), (Json{{"name", "ready"}}));
   EXPECT_EQ(ActivityOf(Form("ready", {journaled})), (Json{{"name", "interrupted"}}));
+  EXPECT_EQ(ActivityOf(Form("waiting", {scope})), Json()) << "a run of its own goes on with it";
+  EXPECT_EQ(ActivityOf(Form("leased", {scope})), Json()) << "nobody runs it";
   EXPECT_EQ(ActivityOf(Form("quarantined", {ready})), Json());
   EXPECT_EQ(ActivityOf(Form("paused", {ready})), Json());
   const Json queued = {{"step_id", "a"}, {"state", "queued"}, {"queue", "gpu"}, {"queued_at", "Q"}};
