@@ -14,7 +14,8 @@ kube_control_home() { echo "$cache_dir/kube-control-$kube_version"; }
 run_chart() {
   need test
   with_lock setup kube_tools_install
-  ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 tests/kube/chart_test.py "$@"
+  ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 -B tests/kube/chart_test.py "$@"
+  ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 -B tests/kube/images_test.py "$@"
 }
 
 # kube_layer NEW PACKAGE FOLDER PROGRAM NAME: the program out of the package's layer.zip.
