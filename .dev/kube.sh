@@ -5,7 +5,7 @@
 #                             about six minutes of two processors, 3 GB of caches while it builds, 116 MB in the end. Only ./dev k8s needs it.
 kube_version=1.34.1
 kube_source=.dev/kube
-packages_kube=(etcd-server iproute2 util-linux openssl debootstrap python3 python3-yaml)
+packages_kube=(iproute2 util-linux openssl python3 python3-yaml binutils)
 
 kube_tools_home() { echo "$cache_dir/kube-tools-$(cat "$kube_source"/tools/package*.json "$kube_source/requirements.txt" | sha256sum | cut -c 1-12)"; }
 kube_control_home() { echo "$cache_dir/kube-control-$kube_version"; }
@@ -14,7 +14,8 @@ kube_control_home() { echo "$cache_dir/kube-control-$kube_version"; }
 run_chart() {
   need test
   with_lock setup kube_tools_install
-  ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 -B tests/kube/chart_test.py "$@"
+  with_lock setup kube_crds_install
+  ACL_TEST_KUBE_TOOLS=$(kube_tools_home) ACL_TEST_KUBE_CRDS=$(kube_crds_home) python3 -B tests/kube/chart_test.py "$@"
   ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 -B tests/kube/images_test.py "$@"
 }
 
@@ -78,3 +79,49 @@ kube_control_build() {  # WORK
 }
 
 kube_control_install() { go_install "Kubernetes $kube_version" "$(kube_control_home)" acl-kube kube_control_build; }
+
+# The API of the operators that the chart makes objects for, as their own modules have it: name of the module, version, file.
+kube_crds=("github.com/prometheus-operator/prometheus-operator v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
+  "github.com/prometheus-operator/prometheus-operator v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"
+  "github.com/kedacore/keda/v2 v2.17.2 config/crd/bases/keda.sh_scaledobjects.yaml")
+kube_crds_home() { echo "$cache_dir/kube-crds-$(printf '%s\n' "${kube_crds[@]}" | sha256sum | cut -c 1-12)"; }
+
+kube_crds_fetch() {  # WORK
+  local work=$1 bin one module version file source
+  bin=$(go_toolchain "$work" 1.24)
+  mkdir "$work/crds"
+  for one in "${kube_crds[@]}"; do
+    read -r module version file <<<"$one"
+    source=$(cd "$work" && go_env "$work" "$bin" go mod download -json "$module@$version" | sed -n 's/^\t*"Dir": "\(.*\)",$/\1/p')
+    install -m 644 "$source/$file" "$work/crds/"
+  done
+}
+
+kube_crds_install() {
+  local home work log=$local_dir/kube-crds-install.log
+  home=$(kube_crds_home)
+  [ ! -d "$home" ] || return 0
+  work=$(mktemp -d)
+  say "fetching the CRDs of Prometheus' operator and of KEDA from the Go module proxy (once)"
+  (set -e; kube_crds_fetch "$work") >"$log" 2>&1 </dev/null || { tail -n 5 "$log" >&2; chmod -R u+w "$work"; rm -rf "$work"; die "the CRDs cannot be fetched; the log: $log"; }
+  mkdir -p "$cache_dir"
+  mv "$work/crds" "$home"
+  chmod -R u+w "$work"
+  rm -rf "$work"
+}
+
+# debian_program PACKAGE PROGRAM: out of Debian's package, whose service would start if it were installed; prints where it is.
+debian_program() {
+  local home=$cache_dir/$1-debian12 work log=$local_dir/$1-install.log
+  if [ ! -x "$home/$2" ]; then
+    work=$(mktemp -d)
+    chmod 755 "$work"   # apt fetches as a user of its own
+    say "fetching $2 from Debian's package $1"
+    { (cd "$work" && { apt-get -q download "$1" || { apt_get update && apt-get -q download "$1"; }; }) &&
+        dpkg-deb --extract "$work/$1"_*.deb "$work/files"; } >"$log" 2>&1 </dev/null || { tail -n 5 "$log" >&2; rm -rf "$work"; die "$1 cannot be fetched; the log: $log"; }
+    mkdir -p "$home"
+    mv "$work/files/usr/bin/$2" "$home/$2"
+    rm -rf "$work"
+  fi
+  echo "$home/$2"
+}

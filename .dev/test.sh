@@ -20,8 +20,9 @@ ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger llm c
         export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name ;;
       chart)
         with_lock setup kube_tools_install
-        ACL_TEST_KUBE_TOOLS=$(kube_tools_home)
-        export ACL_TEST_KUBE_TOOLS ;;
+        with_lock setup kube_crds_install
+        ACL_TEST_KUBE_TOOLS=$(kube_tools_home) ACL_TEST_KUBE_CRDS=$(kube_crds_home)
+        export ACL_TEST_KUBE_TOOLS ACL_TEST_KUBE_CRDS ;;
       s3 | llm) with_lock setup "${server}_install" ;;   # the tests start their own
       corpora)
         with_lock setup corpora_install

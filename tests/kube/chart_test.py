@@ -21,6 +21,7 @@ if not TOOLS:
 sys.path.insert(0, TOOLS + "/python")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import jsonschema  # noqa: E402
 import kubernetes_validate.utils as schemas  # noqa: E402
 import yaml  # noqa: E402
 
@@ -74,6 +75,34 @@ def breaches(found):
     return ["%s: %s" % (rule.__name__, breach) for rule in ALL_RULES for breach in rule(found)]
 
 
+def strict(schema):
+    """A CRD's schema for a validator of JSON Schema: fields that it does not name are refused, as `kubectl apply` does."""
+    if isinstance(schema, list):
+        return [strict(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(part) for key, part in schema.items()}
+    if made.pop("x-kubernetes-int-or-string", False):
+        made.pop("anyOf", None)
+        made["type"] = ["integer", "string"]
+    if "properties" in made and made.get("type") == "object" and not made.get("x-kubernetes-preserve-unknown-fields"):
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+@functools.lru_cache(maxsize=1)
+def operators():
+    """kind -> validator, of the CRDs of Prometheus' operator and of KEDA."""
+    found = {}
+    for path in glob.glob(os.environ["ACL_TEST_KUBE_CRDS"] + "/*.yaml"):
+        with open(path, encoding="utf-8") as file:
+            crd = yaml.safe_load(file)
+        schema = strict(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+        schema["properties"]["metadata"] = {"type": "object"}
+        found[crd["spec"]["names"]["kind"]] = jsonschema.Draft7Validator(schema)
+    return found
+
+
 def schema_breach(obj, version):
     try:
         schemas.validate(obj, version, strict=True)
@@ -107,8 +136,26 @@ class Rendered(unittest.TestCase):
                     self.assertIsNone(schema_breach(obj, version), case)
         self.assertGreater(len(seen), 100)
 
+    @unittest.skipUnless(os.environ.get("ACL_TEST_KUBE_CRDS"), "ACL_TEST_KUBE_CRDS is not set")
+    def test_objects_of_operators_fit_their_own_api(self):
+        self.assertEqual(set(operators()), NOT_KUBERNETES)
+        checked = {}
+        for case in CASES:
+            for obj in objects_of(rendered("4", case)):
+                if obj["kind"] in NOT_KUBERNETES:
+                    checked[obj["kind"]] = obj
+                    self.assertEqual([e.message for e in operators()[obj["kind"]].iter_errors(obj)], [], case + " " + obj["kind"])
+        for kind, obj in checked.items():
+            planted = copy.deepcopy(obj)
+            planted["spec"]["triggerz"] = []
+            self.assertNotEqual(list(operators()[kind].iter_errors(planted)), [], kind)
+        self.assertEqual(set(checked), NOT_KUBERNETES)
+
     def test_manifests_for_development_fit_too(self):
-        for file in glob.glob(TOP + "/helm/development/*.yaml"):
+        files = [f for f in glob.glob(TOP + "/helm/development/*.yaml") if not f.endswith("values.yaml")]
+        self.assertEqual(len(files), 2)
+        self.assertEqual(breaches(objects_of(rendered("4", TOP + "/helm/development/values.yaml"))), [])
+        for file in files:
             with open(file, encoding="utf-8") as text:
                 for obj in objects_of(text.read()):
                     if "kind" in obj:
