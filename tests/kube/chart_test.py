@@ -25,6 +25,7 @@ import jsonschema  # noqa: E402
 import kubernetes_validate.utils as schemas  # noqa: E402
 import yaml  # noqa: E402
 
+import flows  # noqa: E402
 import rules  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -217,6 +218,46 @@ class Rendered(unittest.TestCase):
         notes = next(o for o in objects_of(ran.stdout) if o["metadata"]["name"] == "notes")["data"]["text"]
         for words in ("airun key create", "helm test t -n fleet", "port-forward service/t-acl-coordinator"):
             self.assertIn(words, notes)
+
+
+def flow_breaches(found, wanted):
+    """Connections that the network policies should let through and do not, or the other way round."""
+    ends = {"coordinator": flows.pod_of_component(found, "coordinator"), "worker": flows.pod_of_component(found, "worker"),
+            "neighbour": flows.stranger(), "monitoring": flows.stranger(flows.ELSEWHERE), "database": flows.address("10.1.2.3"),
+            "world": flows.address("93.184.216.34")}
+    for component in ("migration", "test"):
+        ends[component] = flows.pod_of_component(found, component)
+    return ["%s -> %s:%d should be %s" % (source, target, port, "let through" if let else "refused")
+            for source, target, port, let in wanted if flows.allowed(found, ends[source], ends[target], port, "UDP" if port == 53 else "TCP") != let]
+
+
+FLOWS = [
+    ("coordinator", "database", 5432, True), ("worker", "database", 5432, True), ("migration", "database", 5432, True), ("test", "database", 5432, True),
+    ("coordinator", "database", 53, True), ("worker", "database", 53, True), ("worker", "coordinator", 8734, True), ("coordinator", "coordinator", 8734, True),
+    ("test", "coordinator", 8733, True), ("neighbour", "coordinator", 8733, True), ("neighbour", "worker", 8735, True), ("monitoring", "worker", 8735, True),
+    ("neighbour", "coordinator", 8734, False), ("monitoring", "coordinator", 8734, False), ("monitoring", "coordinator", 8733, False),
+    ("coordinator", "worker", 8735, False), ("worker", "world", 443, False), ("worker", "world", 80, False), ("coordinator", "world", 443, False),
+    ("worker", "database", 22, False), ("migration", "world", 443, False), ("worker", "neighbour", 8080, False), ("worker", "database", 9092, False),
+]
+WITH_MONITORING = [f if f[:3] != ("monitoring", "coordinator", 8733) else f[:3] + (True,) for f in FLOWS]
+
+
+class Flows(unittest.TestCase):
+    def test_connections_of_a_fleet_are_let_through_and_others_not(self):
+        self.assertEqual(flow_breaches(objects("01-least"), FLOWS), [])
+        self.assertEqual(flow_breaches(objects("08-monitoring"), WITH_MONITORING + [("worker", "database", 4318, True)]), [])
+        self.assertEqual(flow_breaches(objects("03-kafka"), [f for f in FLOWS if f[2] != 9092] + [("worker", "database", 9092, True), ("migration", "database", 9092, True)]), [])
+        self.assertEqual(flow_breaches(objects("10-extras"), [("worker", "world", 443, True), ("worker", "database", 443, False), ("worker", "world", 80, False)]), [])
+
+    def test_planted_holes_and_walls_are_seen(self):
+        def policy(found, name):
+            return first(found, "NetworkPolicy", name)["spec"]
+        for plant in (lambda o: policy(o, "egress")["egress"].pop(), lambda o: policy(o, "egress")["egress"].pop(0), lambda o: policy(o, "coordinator")["ingress"].pop(0),
+                      lambda o: policy(o, "coordinator")["ingress"].pop(1), lambda o: policy(o, "worker")["ingress"].pop(),
+                      lambda o: policy(o, "egress")["egress"].append({}), lambda o: policy(o, "coordinator")["ingress"].append({"ports": [{"port": "doorbell"}]})):
+            found = objects("01-least")
+            plant(found)
+            self.assertNotEqual(flow_breaches(found, FLOWS), [])
 
 
 # What cannot work, and a part of what is said about it.

@@ -439,8 +439,8 @@ class Release:
         self.missing_image()
         self.drain()
         if self.helm_version == "4":
-            self.planted_kill()
             self.scale()
+            self.planted_kill()   # last: Helm 4 applies as the server does, and what kubectl has patched is kubectl's then
         self.uninstall()
 
 
