@@ -27,6 +27,7 @@ import yaml  # noqa: E402
 
 import flows  # noqa: E402
 import rules  # noqa: E402
+import scaling  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -192,6 +193,14 @@ class Rendered(unittest.TestCase):
         for expression in asked:
             for name in re.findall(r"\b((?:acl|process|restore)_[a-z_]+)\{", expression):
                 self.assertIn(re.sub("_bucket$", "", name), known, expression)
+
+    def test_the_guides_table_of_scaling_is_the_simulators(self):
+        with open(TOP + "/docs/kubernetes-guide.md", encoding="utf-8") as file:
+            self.assertIn(scaling.table(), file.read(), "run tests/kube/scaling.py and put its table into docs/kubernetes-guide.md")
+        # The model itself: it waits where there are no workers, and not where there are enough.
+        steps = [1] * scaling.DAY
+        self.assertGreater(scaling.share(scaling.simulate(steps, 10, 0, 0, fixed=1)[0], 0.5), 1000)
+        self.assertEqual(max(scaling.simulate(steps, 10, 0, 0, fixed=2)[0]), 0)
 
     def test_numbers_keep_their_digits(self):
         """YAML's numbers are floats in Helm: 16777216 would be told as 1.6777216e+07."""

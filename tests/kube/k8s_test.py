@@ -464,7 +464,7 @@ def main():
                 guide.walk(cluster, Step, expect)
             else:
                 Release(cluster, part[-1]).all()
-    except (Failed, Refused, subprocess.TimeoutExpired) as wrong:
+    except (Failed, Refused, subprocess.TimeoutExpired, SystemExit) as wrong:
         code = 1
         print("k8s: %s" % wrong, file=sys.stderr)
     finally:

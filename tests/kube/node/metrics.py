@@ -3,6 +3,7 @@ says and records what its PrometheusRule says, and the API external.metrics.k8s.
 import http.server
 import json
 import os
+import re
 import ssl
 import subprocess
 import threading
@@ -12,20 +13,40 @@ import urllib.request
 
 import yaml
 
+from .api import Refused
+
 PORT, ADAPTER = 19090, 16080
 
 
-def job_of(monitor, endpoint, number):
+def targets_of(api, monitor):
+    """What Prometheus' own discovery of a cluster would find, with its labels: Debian's Prometheus is built without it."""
+    namespace, wanted = monitor["metadata"]["namespace"], monitor["spec"]["selector"]["matchLabels"]
+    services = {s["metadata"]["name"]: s for s in api.get("/api/v1/namespaces/%s/services" % namespace)["items"]
+                if all(s["metadata"].get("labels", {}).get(k) == v for k, v in wanted.items())}
+    pods = {p["metadata"]["name"]: p for p in api.get("/api/v1/namespaces/%s/pods" % namespace)["items"]}
+    found = []
+    for one in api.get("/apis/discovery.k8s.io/v1/namespaces/%s/endpointslices" % namespace)["items"]:
+        service = one["metadata"].get("labels", {}).get("kubernetes.io/service-name")
+        for endpoint in (one.get("endpoints") or []) if service in services else []:
+            pod = pods.get((endpoint.get("targetRef") or {}).get("name"))
+            for port in one.get("ports") or []:
+                labels = {"__meta_kubernetes_namespace": namespace, "__meta_kubernetes_service_name": service, "__meta_kubernetes_endpoint_port_name": port["name"]}
+                if pod:
+                    labels["__meta_kubernetes_pod_name"] = pod["metadata"]["name"]
+                    labels.update({"__meta_kubernetes_pod_label_" + re.sub("[^a-zA-Z0-9_]", "_", k): v for k, v in pod["metadata"]["labels"].items()})
+                found.append({"targets": ["%s:%d" % (endpoint["addresses"][0], port["port"])], "labels": labels})
+    return found
+
+
+def job_of(monitor, endpoint, number, file):
     """A ServiceMonitor's endpoint as Prometheus' own configuration, as the operator writes it: the parts that the chart uses."""
-    selector = ",".join("%s=%s" % pair for pair in sorted(monitor["spec"]["selector"]["matchLabels"].items()))
     relabel = [{"source_labels": ["__meta_kubernetes_endpoint_port_name"], "regex": endpoint["port"], "action": "keep"},
                {"source_labels": ["__meta_kubernetes_namespace"], "target_label": "namespace"},
                {"source_labels": ["__meta_kubernetes_pod_name"], "target_label": "pod"},
                {"source_labels": ["__meta_kubernetes_service_name"], "target_label": "service"}]
     relabel += [{"source_labels": r["sourceLabels"], "target_label": r["targetLabel"]} for r in endpoint.get("relabelings", [])]
     return {"job_name": "%s-%d" % (monitor["metadata"]["name"], number), "scrape_interval": "1s", "metrics_path": endpoint["path"], "relabel_configs": relabel,
-            "kubernetes_sd_configs": [{"role": "endpoints", "namespaces": {"names": [monitor["metadata"]["namespace"]]},
-                                       "selectors": [{"role": "endpoints", "label": selector}]}]}
+            "file_sd_configs": [{"files": [file], "refresh_interval": "1s"}]}
 
 
 class Prometheus:
@@ -39,13 +60,26 @@ class Prometheus:
         groups = [g for o in objects if o["kind"] == "PrometheusRule" for g in o["spec"]["groups"]]
         for group in groups:
             group["interval"] = "1s"
-        jobs = [job_of(m, e, n) for m in monitors for n, e in enumerate(m["spec"]["endpoints"])]
-        for job in jobs:
-            job["kubernetes_sd_configs"][0]["kubeconfig_file"] = self.plane.folder + "/kubeconfig"
+        files = {m["metadata"]["name"]: "%s/targets-%s.json" % (self.folder, m["metadata"]["name"]) for m in monitors}
+        jobs = [job_of(m, e, n, files[m["metadata"]["name"]]) for m in monitors for n, e in enumerate(m["spec"]["endpoints"])]
+        threading.Thread(target=self.discover, args=(monitors, files), daemon=True).start()
         with open(self.folder + "/rules.yml", "w", encoding="utf-8") as file:
             yaml.safe_dump({"groups": groups}, file)
         with open(self.folder + "/prometheus.yml", "w", encoding="utf-8") as file:
             yaml.safe_dump({"global": {"evaluation_interval": "1s", "scrape_interval": "1s"}, "rule_files": [self.folder + "/rules.yml"], "scrape_configs": jobs}, file)
+
+    def discover(self, monitors, files):
+        while True:
+            for monitor in monitors:
+                path = files[monitor["metadata"]["name"]]
+                try:
+                    found = targets_of(self.plane.api, monitor)
+                except (OSError, Refused):
+                    continue   # the next turn
+                with open(path + ".new", "w", encoding="utf-8") as file:
+                    json.dump(found, file)
+                os.rename(path + ".new", path)
+            time.sleep(1)
 
     def start(self):
         self.plane.run("prometheus", self.program, "--config.file=" + self.folder + "/prometheus.yml", "--storage.tsdb.path=" + self.folder + "/data",
