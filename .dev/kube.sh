@@ -12,7 +12,7 @@ kube_control_home() { echo "$cache_dir/kube-control-$kube_version"; }
 
 # ./dev test chart: the chart without a cluster (tests/kube/chart_test.py); nothing is built.
 run_chart() {
-  need test
+  need kube
   with_lock setup kube_tools_install
   with_lock setup kube_crds_install
   ACL_TEST_KUBE_TOOLS=$(kube_tools_home) ACL_TEST_KUBE_CRDS=$(kube_crds_home) python3 -B tests/kube/chart_test.py "$@"
