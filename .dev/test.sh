@@ -12,7 +12,8 @@ ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger llm c
   trap 'end_servers "'"$name"'"' EXIT
   export LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_DATABASE_URL
+  export ACL_TEST_DATABASE_URL ACL_TEST_PGBOUNCER=$pgbouncer_home
+  with_lock setup pgbouncer_install
   for server in $servers; do
     case $server in
       kafka)

@@ -365,19 +365,20 @@ class Release:
             expect(least["coordinator"] >= 1 and least["worker-default"] >= 3, "too few were left: %s" % least)
             step.seen = "%d pods moved off 2 nodes; never fewer than %d of 2 coordinators, %d of 4 workers; %d runs, all COMPLETED" % (moved, least["coordinator"], least["worker-default"], runs)
 
-    def planted_kill(self):
-        with Step(self.who, "a grace below the drain") as step:
-            self.cluster.kubectl("-n", self.namespace, "patch", "deployment/acl-worker-default", "--type=merge", "-p", json.dumps(
-                {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 1}}}}))
-            self.cluster.kubectl("-n", self.namespace, "rollout", "status", "deployment/acl-worker-default", "--timeout=60s")
+    def frozen_worker(self):
+        with Step(self.who, "a frozen worker") as step:
             began = time.time()
-            load = Load(self, HERE + "/burst.yaml", 1)   # steps longer than that grace
-            until("load runs", lambda: len(load.ids) > 3)
-            self.cluster.kubectl("-n", self.namespace, "rollout", "restart", "deployment/acl-worker-default")
-            self.cluster.kubectl("-n", self.namespace, "rollout", "status", "deployment/acl-worker-default", "--timeout=90s")
-            killed = until("a pod is killed", lambda: self.of("killed", began), 30)
+            load = Load(self, HERE + "/load.yaml", 0.1)
+            until("load runs", lambda: len(load.ids) > 5)
+            victim = next(p for p in self.cluster.nodes.pods.values() if p.namespace == self.namespace and "worker-default" in p.name)
+            with open(victim.mains[0].pid_file, encoding="ascii") as file:
+                os.kill(int(file.read()), signal.SIGSTOP)
+            until("its pod is not ready", lambda: victim.name not in [p["metadata"]["name"] for p in self.ready("worker")])
+            self.cluster.kubectl("-n", self.namespace, "delete", "pod", victim.name, "--grace-period=2")
+            killed = self.of("killed", began)
+            expect([e["pod"] for e in killed] == [victim.name], "killed: %s" % killed)
             runs = load.end()
-            step.seen = "planted: 1 s; %d workers are killed, which is seen; %d runs COMPLETED all the same" % (len(killed), runs)
+            step.seen = "planted: it is unready by its probe, hears no SIGTERM, and is killed at the end of its grace, which is seen; %d runs COMPLETED all the same" % runs
 
     def scale(self):
         with Step(self.who, "HPA 2 -> 20 -> 2 by acl_pool_demand") as step:
@@ -438,9 +439,9 @@ class Release:
         self.failed_migration()
         self.missing_image()
         self.drain()
+        self.frozen_worker()
         if self.helm_version == "4":
             self.scale()
-            self.planted_kill()   # last: Helm 4 applies as the server does, and what kubectl has patched is kubectl's then
         self.uninstall()
 
 
