@@ -25,6 +25,7 @@ import jsonschema  # noqa: E402
 import kubernetes_validate.utils as schemas  # noqa: E402
 import yaml  # noqa: E402
 
+import capacity  # noqa: E402
 import flows  # noqa: E402
 import rules  # noqa: E402
 import scaling  # noqa: E402
@@ -197,6 +198,8 @@ class Rendered(unittest.TestCase):
     def test_the_guides_table_of_scaling_is_the_simulators(self):
         with open(TOP + "/docs/kubernetes-guide.md", encoding="utf-8") as file:
             self.assertIn(scaling.table(), file.read(), "run tests/kube/scaling.py and put its table into docs/kubernetes-guide.md")
+        with open(TOP + "/docs/capacity.md", encoding="utf-8") as file:
+            self.assertIn(capacity.table(), file.read(), "run tests/kube/capacity.py and put its table into docs/capacity.md")
         # The model itself: it waits where there are no workers, and not where there are enough.
         steps = [1] * scaling.DAY
         self.assertGreater(scaling.share(scaling.simulate(steps, 10, 0, 0, fixed=1)[0], 0.5), 1000)
