@@ -107,6 +107,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);
   AddLookingCommands(app.get(), session);
+  AddSupportCommand(app.get(), session);
   AddFleetCommands(app.get(), session);
   AddProjectTransferCommands(app.get(), session);
   AddDatabaseCommands(app.get(), session);
