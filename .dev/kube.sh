@@ -17,6 +17,7 @@ run_chart() {
   with_lock setup kube_crds_install
   ACL_TEST_KUBE_TOOLS=$(kube_tools_home) ACL_TEST_KUBE_CRDS=$(kube_crds_home) python3 -B tests/kube/chart_test.py "$@"
   ACL_TEST_KUBE_TOOLS=$(kube_tools_home) python3 -B tests/kube/images_test.py "$@"
+  python3 -B tests/kube/node_test.py "$@"
 }
 
 # kube_layer NEW PACKAGE FOLDER PROGRAM NAME: the program out of the package's layer.zip.
