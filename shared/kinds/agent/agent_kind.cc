@@ -17,6 +17,11 @@ class AgentKind final : public SubjectKind {
 
   std::string_view Name() const override { return kKindName; }
 
+  bool Joins(std::string_view event, std::string_view next) const override {
+    return next == event::kStepCompleted && (event == event::kActionEnded || event == event::kRequest || event == event::kLooked ||
+                                             event == event::kExtensionAnswered || event == event::kLateResult);
+  }
+
   Decision Decide(const Document& state, const Input& input, WallTime now) const override {
     auto spec = agents_.Of(state);
     if (!spec || !FindStanding(state)) {

@@ -84,7 +84,6 @@ void Decider::Rest(std::string reason, std::optional<WallTime> wake_at) {
   }
   if (spec_.every) SetTimer(kEveryTimer, now_ + *spec_.every);
   Emit(event::kRest, std::move(facts));
-  List(kResting, std::move(reason));
 }
 
 void Decider::BeginPassage(Point point) {
@@ -121,7 +120,6 @@ void Decider::BeginTurn() {
   facts["stimuli"] = Json::array();
   for (const Stimulus& one : course.stimuli) facts["stimuli"].push_back(one.number);
   Emit(event::kTurnBegan, std::move(facts));
-  List(kMoving);
 }
 
 bool Decider::Pass() {

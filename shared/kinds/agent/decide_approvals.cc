@@ -100,7 +100,6 @@ void Decider::Ask(approval::Request request) {
   Put(kApprovalKey, approval::ToJson(request));
   Emit(event::kApprovalRequested, std::move(facts));
   ShowApproval(request);
-  List("WAITING", "waits for a person: " + request.message);
 }
 
 void Decider::EndApproval(approval::Request request, std::string_view state, Json facts) {
@@ -112,7 +111,6 @@ void Decider::EndApproval(approval::Request request, std::string_view state, Jso
   Put(kApprovalKey, approval::ToJson(request));
   ShowApproval(request);
   Emit(event::kApprovalDecided, std::move(facts));
-  List(kMoving);
 }
 
 void Decider::TakeBackApproval(const std::string& code, const std::string& why) {

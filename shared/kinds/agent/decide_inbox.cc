@@ -135,7 +135,6 @@ void Decider::Pause(const InboxInput& input) {
   standing_.since = now_;
   standing_.reason = TextAt(input.payload, "reason");
   Emit(event::kPaused, InboxFacts(input));
-  List(kPaused, standing_.reason);
 }
 
 void Decider::Resume(const InboxInput& input) {
@@ -146,7 +145,6 @@ void Decider::Resume(const InboxInput& input) {
   standing_.turns_awake = 0;
   Changed(guard_);
   Emit(event::kResumed, InboxFacts(input));
-  List(kMoving);
   Loop();
 }
 
@@ -158,7 +156,6 @@ void Decider::Stop(const InboxInput& input) {
   standing_.reason = TextAt(input.payload, "reason");
   for (const std::string_view timer : {kEveryTimer, kWakeTimer, kRetryTimer}) ClearTimer(timer);
   Emit(event::kStopAsked, InboxFacts(input));
-  List(kStopping, standing_.reason);
   if (course_ && course_->passage > 0) course_.reset();
   if (course_) DropTurn("the session was stopped");
   Loop();
@@ -172,7 +169,6 @@ void Decider::FinishStop() {
   for (const Stimulus& one : standing_.again) left.push_back(ToJson(one));
   for (const Stimulus& one : WaitingStimuli(state_, standing_)) left.push_back(ToJson(one));
   Emit(event::kStopped, {{"left", {{"stimuli", std::move(left)}}}});
-  List(kStopped, standing_.reason);
 }
 
 void Decider::Resolve(const InboxInput& input) {

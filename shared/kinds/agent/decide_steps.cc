@@ -85,13 +85,12 @@ bool Decider::Repeatable() const {
 // An attempt that nobody knows the outcome of: made again with the same key where that is safe, else the action ends uncertain.
 void Decider::Lost(const std::string& step_id, int attempt, const std::string& why) {
   course_->open.clear();
-  if (Repeatable() && course_->dropped.empty()) {
-    Json facts = Facts();
-    facts["step_id"] = step_id;
-    facts["attempt"] = attempt;
-    facts["why"] = why;
-    return Emit(event::kAttemptLost, std::move(facts));
-  }
+  Json facts = Facts();
+  facts["step_id"] = step_id;
+  facts["attempt"] = attempt;
+  facts["why"] = why;
+  Emit(event::kAttemptLost, std::move(facts));
+  if (Repeatable() && course_->dropped.empty()) return;
   if (course_->at != Point::kAct) return RequestFailed(why, attempt, false, milliseconds(0));
   EndAction(OutcomeOf("uncertain", "uncertain", why + "; it may have had its effect"), step_id, attempt, Json::object());
 }

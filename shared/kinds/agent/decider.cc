@@ -29,6 +29,8 @@ Decider::Decider(const Kit& kit, const AgentSpec& spec, const Document& state, W
       guard_(GuardFrom(state.Find(kGuardKey))),
       course_(FindCourse(state)) {
   if (const Json* agent = state.Find(kAgentKey)) session_id_ = TextIn(*agent, "session_id");
+  shown_before_ = ShownStatus(state);
+  reason_before_ = ShownReason(state);
   standing_before_ = ToJson(standing_);
   guard_before_ = ToJson(guard_);
   course_before_ = course_ ? ToJson(*course_) : Json();
@@ -103,18 +105,27 @@ Decision Decider::Take() && {
     decision_.events.push_back(
         {std::string(event::kUnreadable), Json{{"reason", "a decision changed the state without an event"}}, Json::object()});
   }
+  if (!broken_) List();
   return std::move(decision_);
 }
 
-void Decider::List(std::string_view status, std::optional<std::string> error) {
+void Decider::List() {
   constexpr std::size_t kShown = 300;
+  std::string status = ShownStatus(state_), reason = Brief(ShownReason(state_), kShown);
+  if (status == shown_before_ && reason == reason_before_) return;
   ListingChange change;
-  change.status = status;
-  if (error) change.error_message = Brief(*error, kShown);
+  change.status = std::move(status);
+  change.error_message = std::move(reason);
   decision_.listing = std::move(change);
 }
 
 void Decider::Complete(const std::string& step_id, int attempt, const Json& outputs) {
+  // Joins the event that says what came of it (AgentKind::Joins): whoever checks journals finds every completion by one name.
+  EventDraft completed;
+  completed.type = event::kStepCompleted;
+  completed.facts = {{"step_id", step_id}, {"attempt", attempt}};
+  completed.carried = {{"patch", Json::array()}};
+  decision_.events.push_back(std::move(completed));
   CompletionRow row;
   row.step_id = step_id;
   row.attempt_id = attempt;

@@ -49,7 +49,7 @@ class Decider {
   void Change(Json operations);  // JSON Patch on the state
   void TakeChanges(Json& operations);
   void TakeChangesNow();  // into the state, for whoever looks at it before the next event
-  void List(std::string_view status, std::optional<std::string> error = std::nullopt);
+  void List();            // what the listing says, if that has changed
   void Complete(const std::string& step_id, int attempt, const Json& outputs);  // with the last event
   void SetTimer(std::string_view id, WallTime at);
   void ClearTimer(std::string_view id);
@@ -109,6 +109,7 @@ class Decider {
   Json standing_before_, guard_before_, course_before_;  // as the state has them
   Json operations_ = Json::array();                      // changes of the state that no event carries yet
   Decision decision_;
+  std::string shown_before_, reason_before_;
   bool broken_ = false;
 };
 

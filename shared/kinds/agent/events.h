@@ -12,8 +12,8 @@ inline constexpr std::string_view kPrepare = "move.prepare", kStimulus = "move.s
 
 inline constexpr std::string_view kTurnBegan = "turn.began", kTurnEnded = "turn.ended", kLooked = "turn.looked",
                                   kPassageBegan = "passage.began", kExtensionAnswered = "extension.answered";
-inline constexpr std::string_view kStepStarted = "step.started", kRequestFailed = "request.failed", kActionEnded = "action.ended",
-                                  kAttemptLost = "attempt.lost", kAttemptNotStarted = "attempt.not_started",
+inline constexpr std::string_view kStepStarted = "step.started", kStepCompleted = "step.completed", kRequestFailed = "request.failed",
+                                  kActionEnded = "action.ended", kAttemptLost = "attempt.lost", kAttemptNotStarted = "attempt.not_started",
                                   kLateResult = "step.late_result";
 inline constexpr std::string_view kApprovalRequested = "approval.requested", kApprovalVote = "approval.vote",
                                   kApprovalDecided = "approval.decided";

@@ -177,6 +177,21 @@ std::optional<Course> FindCourse(const Document& state) {
   return course;
 }
 
+std::string ShownStatus(const Document& state) {
+  const auto standing = FindStanding(state);
+  const auto course = FindCourse(state);
+  if (!standing) return "";
+  const bool asks = standing->status == kMoving && course && course->at == Point::kApprove;
+  return asks ? std::string(kWaiting) : standing->status;
+}
+
+std::string ShownReason(const Document& state) {
+  const Json* approval = state.Find(kApprovalKey);
+  if (ShownStatus(state) == kWaiting && approval != nullptr) return "waits for a person: " + TextIn(*approval, "message");
+  const auto standing = FindStanding(state);
+  return standing ? standing->reason : "";
+}
+
 std::vector<Stimulus> WaitingStimuli(const Document& state, const Standing& standing) {
   std::vector<Stimulus> stimuli;
   for (const std::int64_t number : standing.waiting)

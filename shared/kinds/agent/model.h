@@ -40,7 +40,7 @@ inline constexpr std::string_view kEveryTimer = "every", kWakeTimer = "wake", kR
 
 // What people see of it.
 inline constexpr std::string_view kMoving = "MOVING", kResting = "RESTING", kPaused = "PAUSED", kStopping = "STOPPING",
-                                  kStopped = "STOPPED";
+                                  kStopped = "STOPPED", kWaiting = "WAITING";
 
 struct Stimulus {
   std::int64_t number = 0;
@@ -123,6 +123,10 @@ Json ToJson(const Course& course);
 // What stands in the state was written by the session itself, so each member is there. nullopt: no such entry.
 std::optional<Standing> FindStanding(const Document& state);
 std::optional<Course> FindCourse(const Document& state);
+// What the listing says: its status, or WAITING while a person is asked.
+std::string ShownStatus(const Document& state);
+// Why it rests, is paused or stopped, or whom it waits for.
+std::string ShownReason(const Document& state);
 // Of those that wait, in the order in which they came.
 std::vector<Stimulus> WaitingStimuli(const Document& state, const Standing& standing);
 // Oldest first.
