@@ -64,7 +64,7 @@ void PrintExchange(Session* session, const Json& one) {
   if (!TextOf(one, "response_hash").empty()) session->Print("response  " + TextOf(one, "response_hash"));
   if (const std::string cost = Cost(one, "cost_micros"); !cost.empty()) session->Print("cost      " + cost);
   for (const Json& turn : one.value("turns", Json::array()))
-    session->Print("\n" + TextOf(turn, "speaker") + ": " + TextOf(turn, "content"));
+    session->Print(Shown("\n" + TextOf(turn, "speaker") + ": ") + Indented(TextOf(turn, "content"), 2));
   session->Print("\nwhat the model was told");
   Table told({"ARTIFACT", "TYPE", "WHY", "OBSERVED", "FLAGS"});
   for (const Json& ref : one.value("refs", Json::array()))

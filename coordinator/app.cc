@@ -374,6 +374,7 @@ struct App::Parts {
   void StopAll() {
     draining = true;
     if (announcer) announcer->Stop();
+    if (ask_desk) ask_desk->StopCalls();
     // All at once: while one ends its turn, the others would renew the leases of them all.
     for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();

@@ -3,6 +3,7 @@
 
 #include "coordinator/api/ask_request.h"
 #include "coordinator/ask/ask_desk.h"
+#include "shared/aegis/compile.h"
 #include "shared/aegis/rebuild.h"
 #include "shared/base/json_members.h"
 
@@ -25,6 +26,11 @@ HttpResponse PostAsk(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   const Json& body = ValueOf(read);
   if (auto wrong = WrongText(body, {"question"}, {"project", "session_id", "intent", "by"})) return std::move(*wrong);
+  if (const std::size_t bytes = body["question"].get_ref<const std::string&>().size(); bytes > aegis::kUserInputBytes)
+    return Problem(
+        422, "invalid-request",
+        fmt::format("'question' has {} bytes, {} at most: ask less at once, or refer to a file by its id", bytes, aegis::kUserInputBytes),
+        Json::array({ErrorItem("bad-value", "too long", "/question")}));
   for (const char* flag : {"new_session", "deep_history"}) {
     if (body.contains(flag) && !body[flag].is_boolean())
       return Problem(422, "invalid-request", fmt::format("'{}' is not true or false", flag),
@@ -136,19 +142,17 @@ HttpResponse CloseDrift(const ApiContext& api, const HttpRequest& request) {
   auto project = ReadProjectNamed(api, TextIn(body, "project"));
   if (const auto* refusal = RefusalOf(project)) return *refusal;
   const std::string id = request.Param("drift_id");
-  auto rows = api.asks->rows().Drift(ValueOf(project), "open", 1'000);
-  if (!rows) return ProblemOf(rows.error());
-  for (const Json& row : *rows) {
-    if (TextIn(row, "driftwatch_id") != id) continue;
-    const auto session = SubjectId::Parse(TextIn(row, "session_id"));
-    auto told = api.asks->Session(session ? *session : SubjectId{},
-                                  {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}},
-                                  ValueOf(key));
-    if (!told) return ProblemOf(told.error());
-    if (told->refused) return RefusedBy(told->refused->reason, told->refused->code, told->refused->message, told->refused->details);
-    return HttpResponse::OfJson(200, {{"driftwatch_id", id}, {"status", "closed"}});
-  }
-  return Problem(404, "not-found", "no drift '" + id.substr(0, 100) + "' is open in this project: GET /v1/drift lists them");
+  auto row = api.asks->rows().OneDrift(ValueOf(project), id);
+  if (!row) return ProblemOf(row.error());
+  const auto session = SubjectId::Parse(*row ? TextIn(**row, "session_id") : "");
+  if (!session) return Problem(404, "not-found", "there is no drift '" + id.substr(0, 100) + "' in this project: GET /v1/drift lists them");
+  // That it is closed already, and whether by this very request, its session knows.
+  auto told = api.asks->Session(
+      *session, {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}}, ValueOf(key));
+  if (!told && told.code() == Code::kInvalid) return Problem(422, "key-reused", told.message());
+  if (!told) return ProblemOf(told.error());
+  if (told->refused) return RefusedBy(told->refused->reason, told->refused->code, told->refused->message, told->refused->details);
+  return HttpResponse::OfJson(200, {{"driftwatch_id", id}, {"status", "closed"}});
 }
 
 }  // namespace

@@ -56,14 +56,17 @@ class AskDesk {
   };
   AskDesk(Parts parts, std::unique_ptr<AskSetup> setup);  // a null setup: nobody can ask; what was asked can be read
 
+  // From now on nobody is asked, and whoever waits for a model leaves it: what became of such a call is UNCERTAIN, and on record.
+  void StopCalls() { stopping_ = true; }
+
   // What stands on record of the exchange, with its answer (GET /v1/ask/exchanges/{id}).
   std::variant<Json, AskRefusal> Ask(const AskAsked& asked);
 
-  // Facts and budget: commands of shared/kinds/ledger/decide.h, by people.
+  // Facts and budget: commands of shared/kinds/ledger/decide.h, by people. What they say is sanitised.
   Result<CommandAnswer> Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key);
   // The ledger's state; an empty document: it has none.
   Result<Document> ReadLedger(const ProjectId& project);
-  // Of an ask session: close_drift, close_session.
+  // Of an ask session: close_drift, close_session. What people say is sanitised.
   Result<CommandAnswer> Session(const SubjectId& session, Json command, const std::optional<std::string>& key);
   // The record of an exchange as its journal has it: what its bundle was compiled from. kNotFound.
   Result<Json> Recorded(const SubjectId& session, const std::string& exchange_id);
@@ -78,6 +81,7 @@ class AskDesk {
  private:
   class Exchange;
 
+  void SanitizeWords(Json* command) const;
   static Result<CommandAnswer> Command(CommandService& commands, const SubjectId& subject, Json command,
                                        const std::optional<std::string>& key);
   Status MakeSubject(const CommandKind& kind, const SubjectId& id, const ProjectId& project, const char* queue, EventDraft first);
@@ -86,8 +90,10 @@ class AskDesk {
 
   Parts parts_;
   const std::unique_ptr<AskSetup> setup_;
+  const aegis::Sanitizer sanitizer_;  // without a setup: by the rules, with a key that nobody keeps
   CommandService asks_, ledgers_;
   std::atomic<int> under_way_{0};
+  std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // of what follows
   std::map<ProjectId, std::shared_ptr<AskArtifacts>> artifacts_;
   std::set<ProjectId> has_ledger_;

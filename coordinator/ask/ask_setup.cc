@@ -21,6 +21,37 @@ Result<aegis::Kernel> ReadKernel(const std::string& file) {
   return Error{Code::kInvalid, fmt::format("aegis_kernel_file {} is no kernel:{}", file, wrong)};
 }
 
+// A password of letters, as databases on one's own machine have it, is a word of many texts: it would be cut out of all of them.
+constexpr std::size_t kShortestPassword = 12;
+
+// Of "postgresql://user:PASSWORD@host/...".
+std::string PasswordIn(const std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string::npos) return "";
+  const std::string authority = url.substr(scheme + 3, url.find_first_of("/?", scheme + 3) - scheme - 3);
+  const auto at = authority.rfind('@'), colon = authority.find(':');
+  return at == std::string::npos || colon == std::string::npos || colon > at ? "" : authority.substr(colon + 1, at - colon - 1);
+}
+
+// What this coordinator itself holds and no text may: cut by its value, however it looks.
+Result<std::vector<aegis::LiveSecret>> SecretsOf(const Settings& settings, const aegis::ModelProviders& providers, const std::string& key) {
+  std::vector<aegis::LiveSecret> secrets;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (value.size() >= aegis::kShortestLiveSecret && value.size() <= aegis::kLongestLiveSecret) secrets.push_back({name, value});
+  };
+  for (const auto& [name, value] : providers.keys()) add("the key of provider " + name, value);
+  add("aegis_key_file", key);
+  add("s3_secret_key", settings.s3_secret_key);
+  add("s3_session_token", settings.s3_session_token);
+  if (const std::string password = PasswordIn(settings.database_url); password.size() >= kShortestPassword) add("database_url", password);
+  if (!settings.memory_token_file.empty()) {
+    auto token = ReadPrivateFile("memory_token_file", settings.memory_token_file);
+    if (!token) return Error{Code::kInvalid, token.message()};
+    add("memory_token_file", *token);
+  }
+  return secrets;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const Clock& clock, Random& random) {
@@ -50,7 +81,9 @@ Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const
                  "and digests of what was said are made (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE)"};
   auto key = ReadPrivateFile("aegis_key_file", settings.aegis_key_file);
   if (!key) return key.error();
-  auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), {}, std::move(*key));
+  auto secrets = SecretsOf(settings, *providers, *key);
+  if (!secrets) return secrets.error();
+  auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), *secrets, std::move(*key));
   if (!sanitizer) return Error{Code::kInvalid, "aegis_key_file: " + sanitizer.message()};
   return std::unique_ptr<AskSetup>(new AskSetup{std::move(*kernel), std::move(*providers), *model, std::move(*sanitizer)});
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "coordinator/ask/exchange_facts.h"
 #include "shared/aegis/compile.h"
 #include "shared/aegis/rebuild.h"
 #include "shared/base/canonical_json.h"
@@ -26,88 +27,17 @@ std::string CallIdOf(const AskAsked& asked, const std::string& exchange_id) {
   return asked.key ? "key:" + ToHex(CanonicalHash(Json::array({asked.by, *asked.key}))) : exchange_id;
 }
 
+// "rate_limited" as the API says it: "rate-limited".
+std::string WordOf(std::string_view code) {
+  std::string word(code);
+  std::replace(word.begin(), word.end(), '_', '-');
+  return word;
+}
+
 std::string MarkerFrom(Random& random) {
   std::string marker;
   while (marker.size() < 24) marker += kMarkerLetters[std::size_t(random.Next() % kMarkerLetters.size())];
   return marker;
-}
-
-std::vector<aegis::DeclaredTool> ToolsOf(const aegis::Kernel& kernel) {
-  std::vector<aegis::DeclaredTool> tools;
-  for (const auto& tool : kernel.observational) tools.push_back({tool.name, true, tool.from_tier <= kernel.tier, tool.verbs});
-  for (const auto& tool : kernel.actuation) tools.push_back({tool.name, false, false, tool.verbs});  // people and policy dispose
-  return tools;
-}
-
-std::vector<aegis::SightOf> SightIn(const Json& bundle) {
-  std::vector<aegis::SightOf> all;
-  const Json sight = bundle.value("sight", Json::object());  // outlives the loop: items() refers to it
-  for (const auto& [tool, entry] : sight.items()) {
-    aegis::SightOf one;
-    one.tool = tool;
-    one.available = entry.value("available", false);
-    one.values = entry.value("values", Json::object());
-    one.reason = TextIn(entry, "reason");
-    for (const Json& unknown : entry.value("unknowns", Json::array())) {
-      if (unknown.is_string()) one.unknowns.push_back(unknown);
-    }
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
-aegis::ValidationInput InputOf(const aegis::Kernel& kernel, const aegis::CompiledBundle& bundle, const std::string& question,
-                               const aegis::ModelAnswer& answer) {
-  aegis::ValidationInput input;
-  input.response = answer.text;
-  input.user_input = question;
-  for (const aegis::BundleEntry& entry : aegis::EntriesOf(bundle.json()))
-    input.sources.push_back({entry.id, entry.text, entry.trust == aegis::Trust::kTrusted});
-  input.sight = SightIn(bundle.json());
-  input.tools = ToolsOf(kernel);
-  input.permitted_verbs = kernel.permits;
-  for (const aegis::ToolCall& call : answer.tool_calls) {
-    auto arguments = ParseJson(call.arguments);
-    input.tool_calls.push_back({call.name, arguments ? std::move(*arguments) : Json()});
-  }
-  return input;
-}
-
-Json UsageJson(const aegis::ModelAnswer& answer) {
-  return {{"prompt", answer.usage.prompt},
-          {"completion", answer.usage.completion},
-          {"cached", answer.usage.cached},
-          {"missing", answer.usage_missing}};
-}
-
-Json AnswerFacts(const aegis::ModelAnswer& answer) {
-  Json proposed = Json::array();
-  for (const aegis::ToolCall& call : answer.tool_calls)
-    proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
-  return {{"provider", answer.provider},
-          {"model", answer.model},
-          {"finish_reason", answer.finish_reason},
-          {"system_fingerprint", answer.system_fingerprint},
-          {"answer_id", answer.answer_id},
-          {"request_id", answer.request_id},
-          {"request_digest", answer.request_digest},
-          {"usage", UsageJson(answer)},
-          {"latency_ms", answer.latency.count()},
-          {"attempts", answer.attempts},
-          {"proposed", std::move(proposed)}};
-}
-
-Json RefsOf(const aegis::CompiledBundle& bundle, Uuid7Maker& ids) {
-  Json refs = Json::array();
-  for (const aegis::IncludedArtifact& one : bundle.included()) {
-    Json ref = {
-        {"ref_id", ids.Make().ToString()}, {"type", one.type}, {"id", one.id}, {"reason", one.reason}, {"freshness_s", one.freshness_s}};
-    ref["hash"] = one.hash.empty() ? Json() : Json(one.hash);
-    if (one.observed_at != WallTime{}) ref["observed_at"] = FormatWallTime(one.observed_at);
-    if (!one.risk_flags.empty()) ref["risk_flags"] = DumpJson(Json(one.risk_flags));
-    refs.push_back(std::move(ref));
-  }
-  return refs;
 }
 
 }  // namespace
@@ -127,10 +57,12 @@ void AskDesk::Exchange::End(std::string code, std::string message, int status, J
 }
 
 void AskDesk::Exchange::EndFor(const Error& error, const std::string& what) const {
-  if (error.code == Code::kNotFound) End("not-found", what + ": " + error.message, 404);
-  if (error.code == Code::kInvalid) End("invalid-request", what + ": " + error.message, 422);
-  if (error.code == Code::kCorrupt) End("quarantined", what + ": " + error.message, 409);
-  End("unavailable", what + ": " + error.message, 503);
+  // A database that refuses a row quotes it behind the first line: prompt and answer with it.
+  const std::string message = what + ": " + error.message.substr(0, error.message.find('\n'));
+  if (error.code == Code::kNotFound) End("not-found", message, 404);
+  if (error.code == Code::kInvalid) End("invalid-request", message, 422);
+  if (error.code == Code::kCorrupt) End("quarantined", message, 409);
+  End("unavailable", message, 503);
 }
 
 std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
@@ -144,18 +76,43 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
     Prepare(prompt);
     aegis::Invoked invoked = Invoke(std::move(prompt));
     auto receipt = Write(Scan(std::move(invoked)));
-    if (!receipt)
+    if (!receipt) {
+      SettleWith(cost_);
       End("not-recorded",
-          fmt::format(
-              "the model answered, but exchange {} could not be put on record, so its answer is not shown ({}); what it cost counts. "
-              "Ask again",
-              exchange_id_, receipt.message()),
-          503, {{"exchange_id", exchange_id_}});
+          fmt::format("the model answered, but exchange {} could not be put on record, so its answer is not shown; what it cost counts. "
+                      "The coordinator's log says why; ask again, under another key",
+                      exchange_id_),
+          409, {{"exchange_id", exchange_id_}});
+    }
     const aegis::Shown shown(std::move(*receipt));
     return OnRecord(shown.exchange_id());
   } catch (Ended& ended) {
     return std::move(ended.why);
+  } catch (const std::exception& thrown) {
+    return Broken(thrown.what());
   }
+}
+
+// Something threw that nobody foresaw. What was promised gets an outcome, and what was set aside is settled: by what it cost, if that is
+// known. The words of the error may be the prompt's or the answer's: the log has their length only.
+AskRefusal AskDesk::Exchange::Broken(std::string_view what) {
+  static const Logger log("ask");
+  log.Error("an ask failed within", {{"exchange", exchange_id_}, {"error_bytes", what.size()}, {"prepared", prepared_}});
+  try {
+    if (prepared_) {
+      const std::string message = "the coordinator failed within while it asked; nothing of the answer is kept";
+      (void)Execute({{"name", "lose"}, {"exchange_id", exchange_id_}, {"message", message}});
+    }
+    SettleWith(!prepared_ ? 0 : answered_ ? cost_ : reserved_);
+  } catch (...) {  // at their deadlines it is UNCERTAIN, and the money spent
+  }
+  if (!prepared_) return {"failed-within", "the coordinator failed within before a model was asked; its log has the exchange", 500};
+  return {
+      "uncertain",
+      fmt::format("the coordinator failed within while it asked: exchange {} is UNCERTAIN and may be billed; ask again under another key",
+                  exchange_id_),
+      409,
+      {{"exchange_id", exchange_id_}}};
 }
 
 std::string AskDesk::Exchange::Clean(std::string_view text, const char* what) const {
@@ -195,7 +152,7 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
         fmt::format("nobody knows what became of exchange {}: it may have been answered and billed; ask again under another key",
                     exchange_id),
         409, {{"exchange_id", exchange_id}});
-  if (status == "FAILED") End(row->value("code", "model-failed"), row->value("message", ""), 502, {{"exchange_id", exchange_id}});
+  if (status == "FAILED") End(WordOf(TextIn(*row, "code")), TextIn(*row, "message"), 502, {{"exchange_id", exchange_id}});
   const Json answer = row->value("answer", Json::object());
   const bool withheld = answer.is_object() && answer.value("withheld", false);
   const std::string text = TextIn(*row, "response");
@@ -398,7 +355,8 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
     throw;
   }
   FailPoint("ask.prepared");
-  if (!told.refused) return;
+  prepared_ = !told.refused;
+  if (prepared_) return;
   SettleWith(0);
   End(told.refused->reason == "BUDGET" ? "budget" : "session", told.refused->message, 409, told.refused->details);
 }
@@ -416,19 +374,19 @@ void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
     command["cost_micros"] = cost.cost;
   }
   const CommandAnswer told = Execute(std::move(command));
-  SettleWith(failure.ran == aegis::Ran::kNo ? 0 : std::max(cost.cost, failure.ran == aegis::Ran::kMaybe ? reserved_ : aegis::Micros(0)));
+  // An attempt before the last may have run though the last surely did not.
+  SettleWith(failure.ran == aegis::Ran::kMaybe ? std::max(cost.cost, reserved_) : cost.cost);
   if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
   if (failure.ran == aegis::Ran::kMaybe)
-    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 502,
+    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 409,
         {{"exchange_id", exchange_id_}});
-  std::string code(NameOf(failure.code));
-  std::replace(code.begin(), code.end(), '_', '-');
-  End(code, message, 502, {{"exchange_id", exchange_id_}});
+  End(WordOf(NameOf(failure.code)), message, 502, {{"exchange_id", exchange_id_}});
 }
 
 aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelHooks hooks;
   hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
+  hooks.cancelled = [&desk = desk_] { return desk.stopping_.load(); };
   aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
   FailPoint("ask.invoked");
   if (!result) CallFailed(result.failure());
@@ -442,6 +400,7 @@ aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   answer_ = std::move(*result);
   const aegis::Settlement cost = aegis::SettlementOf(answer_, estimate_, price_);
   cost_ = cost.cost;
+  answered_ = true;
   return aegis::Invoked(std::move(prompt), {answer_.text, AnswerFacts(answer_)});
 }
 
@@ -489,6 +448,8 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
   try {
     told = Execute(std::move(command));
   } catch (Ended& ended) {
+    static const Logger log("ask");
+    log.Error("an answer could not be put on record", {{"exchange", exchange_id_}, {"error", ended.why.message}});
     return Error{Code::kUnavailable, ended.why.message};
   }
   FailPoint("ask.recorded");

@@ -27,8 +27,10 @@ class AskRows {
   virtual Result<Json> Exchange(const ProjectId& project, const std::string& exchange_id) = 0;
   // The exchange that was asked for under this key; nullopt: none.
   virtual Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) = 0;
-  // DriftWatch events, newest first; `status` empty: all.
+  // DriftWatch events, newest first, each with the turn that it was found in; `status` empty: all.
   virtual Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) = 0;
+  // One of them, open or closed; nullopt: there is none.
+  virtual Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) = 0;
   // The last turns of the project, newest first; of a long one its beginning.
   virtual Result<std::vector<Json>> Turns(const ProjectId& project, int limit) = 0;
 };

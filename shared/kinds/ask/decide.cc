@@ -99,6 +99,12 @@ class Decider : private CommandReader {
     if (FindUnderWay(state_, Text("exchange_id", kMostText)))
       RefuseCommand(Code::kConflict, "EXISTS", "an exchange of this id is under way");
     const WallTime deadline = Time("deadline");
+    if (now_ >= deadline)
+      RefuseCommand(
+          Code::kConflict, "LATE",
+          fmt::format("this call had to be on record before {}, and it is {}: no model was asked; ask again (if it is so each time, "
+                      "the coordinator's clock is behind the database's)",
+                      FormatWallTime(deadline), FormatWallTime(now_)));
     const std::int64_t reserve = Micros("reserved_micros", false);
     const std::int64_t taken = session_.reserved_micros + session_.spent_micros;
     if (session_.limit_micros > 0 && taken + reserve > session_.limit_micros)

@@ -7,6 +7,7 @@
 //   prompt_hash,
 //                    prefix_hash, inputs, refs, call {provider, model ...}, [reserved_micros], deadline
 //                      before the call is made: what was compiled and what will be sent. A commit of it is what lets the call go out.
+//                      Behind its own deadline it is refused: by then its reservation may be another's.
 //   record           exchange_id, aurora {turn_id, content, content_hash, said_digest, refusal, authority_state}, response_hash,
 //                    validator_summary, findings [{drift_class, severity, summary}], answer {finish_reason, usage ...}, [cost_micros]
 //                      only behind it may the answer be shown
@@ -24,7 +25,7 @@
 
 namespace acl::ask {
 
-// Reasons of refusals: FORM, NOT_FOUND, CLOSED, FULL, BUSY, BUDGET, EXISTS, SETTLED.
+// Reasons of refusals: FORM, NOT_FOUND, CLOSED, FULL, BUSY, BUDGET, EXISTS, SETTLED, LATE.
 using Decided = CommandDecided;
 
 // The first event of a session's journal.

@@ -101,6 +101,14 @@ TEST_F(SessionTest, AnExchangeIsPreparedThenRecorded) {
   EXPECT_EQ(turns[1].content, "task t1");
 }
 
+// Who was paused for so long that its reservation may be another's by now asks nobody.
+TEST_F(SessionTest, NothingIsPreparedBehindItsDeadline) {
+  Json late = Prepare("e1");
+  now_ += std::chrono::minutes(3);
+  EXPECT_EQ(Do(std::move(late)), "LATE");
+  EXPECT_FALSE(FindUnderWay(state_, "e1"));
+}
+
 TEST_F(SessionTest, NothingIsRecordedThatWasNotPrepared) {
   EXPECT_EQ(Do(Record("e9")), "SETTLED");
   EXPECT_EQ(types_.back(), events::kRefused);
