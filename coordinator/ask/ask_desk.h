@@ -22,6 +22,14 @@ namespace acl::coordinator {
 // The observational tools of this coordinator (sight_tools.h); gives one output for each that the kernel declares.
 using LooksAround = std::function<std::vector<aegis::ToolOutput>(const aegis::Kernel& kernel)>;
 
+// The attempt of a step that asks (llm.ask): it may as long as it holds what its token says.
+struct AskingStep {
+  SubjectId run;
+  std::string step;
+  Token token;
+  bool dispatched = false;  // the token is the task's, not the run's
+};
+
 struct AskAsked {
   ProjectId project;
   std::string by, question;
@@ -30,6 +38,7 @@ struct AskAsked {
   bool new_session = false;          // not the one that is open
   std::optional<SubjectId> session;  // this one
   std::optional<std::string> key;    // request key: the same answer again
+  std::optional<AskingStep> asking;  // with a key. What it asked under it and surely did not run is asked anew
 };
 
 // Why there is no answer to show.

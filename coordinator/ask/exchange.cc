@@ -69,6 +69,7 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
   try {
     question_ = Clean(asked_.question, "the question");
     intent_ = Clean(asked_.intent, "the intent");
+    CheckStepHolds();
     if (const auto before = AskedBefore()) return AnsweredBefore(*before);
     SessionOpenOrResume();
     aegis::CompiledBundle bundle = Compile();
@@ -121,11 +122,39 @@ std::string AskDesk::Exchange::Clean(std::string_view text, const char* what) co
   return std::move(clean->text);
 }
 
+// Whoever lost the run asks nothing more for it: another worker goes on with it, under the same key.
+void AskDesk::Exchange::CheckStepHolds() {
+  if (!asked_.asking) return;
+  const AskingStep& asking = *asked_.asking;
+  bool holds = false;
+  if (asking.dispatched) {
+    auto tasks = desk_.parts_.queries.Tasks(asking.run);
+    if (!tasks) EndFor(tasks.error(), "the task that asks");
+    holds = std::any_of(tasks->begin(), tasks->end(), [&](const TaskView& task) {
+      return task.step_id == asking.step && task.token == asking.token && task.state == "started";
+    });
+  } else {
+    auto run = desk_.parts_.queries.GetSubject(asking.run);
+    if (!run) EndFor(run.error(), "the run that asks");
+    holds = run->holder && run->token == asking.token;
+  }
+  if (!holds)
+    End("lease-lost",
+        fmt::format("step {} of run {} is not held by token {}: another worker goes on with it", asking.step, asking.run.ToString(),
+                    asking.token.value),
+        409);
+}
+
 std::optional<std::string> AskDesk::Exchange::AskedBefore() {
   if (!asked_.key) return std::nullopt;
   auto before = desk_.parts_.rows.ExchangeOfKey(asked_.project, asked_.by, *asked_.key);
   if (!before) EndFor(before.error(), "what was asked under this key");
-  return std::move(*before);
+  if (!*before || !asked_.asking) return std::move(*before);
+  auto row = desk_.parts_.rows.Exchange(asked_.project, **before);
+  if (!row) EndFor(row.error(), "exchange " + **before);
+  // The key of a step is the same for all its attempts: one that cost nothing and gave nothing does not stand for those after it.
+  const bool never_ran = TextIn(*row, "status") == "FAILED" && NumberIn(*row, "cost_micros") == 0;
+  return never_ran ? std::nullopt : std::move(*before);
 }
 
 Json AskDesk::Exchange::AnsweredBefore(const std::string& exchange_id) {
@@ -346,6 +375,7 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
   if (asked_.key) command["request_key"] = *asked_.key;
   CommandAnswer told;
   try {
+    CheckStepHolds();
     if (const auto before = AskedBefore())
       End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
     FailPoint("ask.before_prepared");

@@ -30,6 +30,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   aegis::Scanned Scan(aegis::Invoked invoked);
   Result<aegis::WriteReceipt> Write(aegis::Scanned scanned) override;
 
+  void CheckStepHolds();
   std::optional<std::string> AskedBefore();
   Json AnsweredBefore(const std::string& exchange_id);
   Json OnRecord(const std::string& exchange_id);

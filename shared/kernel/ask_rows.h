@@ -25,7 +25,7 @@ class AskRows {
   virtual Result<std::vector<Json>> Exchanges(const ProjectId& project, const SubjectId& session, const std::string& before, int limit) = 0;
   // One whole: what was promised, what became of it, both turns, refs, drift. kNotFound.
   virtual Result<Json> Exchange(const ProjectId& project, const std::string& exchange_id) = 0;
-  // The exchange that was asked for under this key; nullopt: none.
+  // The exchange that was asked for under this key, the last if there are several; nullopt: none.
   virtual Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) = 0;
   // DriftWatch events, newest first, each with the turn that it was found in; `status` empty: all.
   virtual Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) = 0;

@@ -48,7 +48,7 @@ FROM ask_prepared p JOIN subjects s ON s.subject_id = p.session_id LEFT JOIN ask
 WHERE s.project_id = $project::uuid AND p.exchange_id = $exchange::uuid)");
 const Statement kOfKey("ask.of_key", Statement::Kind::kRead, R"(
 SELECT p.exchange_id::text FROM ask_prepared p JOIN subjects s ON s.subject_id = p.session_id
-WHERE p.request_key = $key::text AND p.asked_by = $by::text AND s.project_id = $project::uuid ORDER BY p.prepared_at LIMIT 1)");
+WHERE p.request_key = $key::text AND p.asked_by = $by::text AND s.project_id = $project::uuid ORDER BY p.prepared_at DESC, p.exchange_id DESC LIMIT 1)");
 const Statement kDrift("ask.drift", Statement::Kind::kRead, R"(
 SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'closed_at', utc_text(d.closed_at),
                                           'turn_aurora_id', o.turn_aurora_id))::text
