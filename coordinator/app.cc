@@ -280,7 +280,7 @@ struct App::Parts {
 
   Status MakeAskDesk() {
     if (!backend.ask_rows) return {};
-    auto setup = AskSetup::Open(settings, clock, random);
+    auto setup = AskSetup::Open(settings, *capabilities, clock, random);
     if (!setup) return setup.error();
     LooksAround look;
     if (*setup) {

@@ -19,6 +19,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddDeliveryRoutes(router, api);
   AddApprovalRoutes(router, api);
   AddAskRoutes(router, api);
+  AddIntentRoutes(router, api);
   AddLedgerRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);

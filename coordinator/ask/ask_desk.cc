@@ -137,6 +137,31 @@ Result<Document> AskDesk::ReadLedger(const ProjectId& project) {
   return std::move(read->state);
 }
 
+Result<std::vector<ask::Intent>> AskDesk::Intents(const ProjectId& project, int most_sessions) {
+  auto sessions = parts_.rows.SessionsWithIntents(project, most_sessions);
+  if (!sessions) return sessions.error();
+  std::vector<ask::Intent> all;
+  for (const SubjectId& session : *sessions) {
+    auto read = asks_.Read(session);
+    if (!read) return read.error();
+    for (ask::Intent& intent : ask::Intents(read->state)) all.push_back(std::move(intent));
+  }
+  return all;
+}
+
+// Its id begins with that of its exchange, which says the session.
+Result<ask::Intent> AskDesk::Intent(const ProjectId& project, const std::string& intent_id) {
+  const Error none{Code::kNotFound, "there is no intent " + intent_id.substr(0, 100) + " in this project"};
+  auto row = parts_.rows.Exchange(project, intent_id.substr(0, intent_id.find('.')));
+  if (!row) return row.code() == Code::kNotFound ? none : row.error();
+  const auto session = SubjectId::Parse(row->value("session_id", ""));
+  if (!session) return none;
+  auto read = asks_.Read(*session);
+  if (!read) return read.error();
+  auto intent = ask::FindIntent(read->state, intent_id);
+  return intent ? Result<ask::Intent>(std::move(*intent)) : Result<ask::Intent>(none);
+}
+
 Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exchange_id) {
   constexpr int kPage = 100;
   std::int64_t after = 0;

@@ -15,6 +15,7 @@
 #include "coordinator/ask/ask_setup.h"
 #include "shared/aegis/pipeline.h"
 #include "shared/kinds/ask/ask_kind.h"
+#include "shared/kinds/ask/intents.h"
 #include "shared/kinds/ledger/ledger_kind.h"
 
 namespace acl::coordinator {
@@ -77,6 +78,9 @@ class AskDesk {
   Result<Document> ReadLedger(const ProjectId& project);
   // Of an ask session: close_drift, close_session. What people say is sanitised.
   Result<CommandAnswer> Session(const SubjectId& session, Json command, const std::optional<std::string>& key);
+  // What models proposed in these sessions, and what became of it; one by its id. kNotFound.
+  Result<std::vector<ask::Intent>> Intents(const ProjectId& project, int most_sessions);
+  Result<ask::Intent> Intent(const ProjectId& project, const std::string& intent_id);
   // The record of an exchange as its journal has it: what its bundle was compiled from. kNotFound.
   Result<Json> Recorded(const SubjectId& session, const std::string& exchange_id);
 

@@ -4,6 +4,7 @@
 
 #include "shared/base/private_file.h"
 #include "shared/base/read_file.h"
+#include "shared/spec/loader.h"
 
 namespace acl::coordinator {
 
@@ -19,6 +20,19 @@ Result<aegis::Kernel> ReadKernel(const std::string& file) {
   std::string wrong;
   for (const acl::Finding& finding : loaded.findings) wrong += "\n  " + FormatFinding(file, finding);
   return Error{Code::kInvalid, fmt::format("aegis_kernel_file {} is no kernel:{}", file, wrong)};
+}
+
+// What people approve must be able to run.
+Status CheckWorkflows(const aegis::Kernel& kernel, const CapabilityRegistry& capabilities) {
+  for (const aegis::ToolRule& tool : kernel.actuation) {
+    if (tool.workflow.empty()) continue;
+    const Loaded loaded = LoadWorkflow(tool.workflow, capabilities, {});
+    if (loaded.ok()) continue;
+    std::string wrong;
+    for (const acl::Finding& finding : loaded.findings) wrong += "\n  " + FormatFinding(tool.name, finding);
+    return {Code::kInvalid, fmt::format("the kernel's tool '{}' has no workflow that could run:{}", tool.name, wrong)};
+  }
+  return {};
 }
 
 // A password of letters, as databases on one's own machine have it, is a word of many texts: it would be cut out of all of them.
@@ -54,10 +68,12 @@ Result<std::vector<aegis::LiveSecret>> SecretsOf(const Settings& settings, const
 
 }  // namespace
 
-Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const Clock& clock, Random& random) {
+Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const CapabilityRegistry& capabilities, const Clock& clock,
+                                                 Random& random) {
   if (settings.aegis_kernel_file.empty()) return std::unique_ptr<AskSetup>();
   auto kernel = ReadKernel(settings.aegis_kernel_file);
   if (!kernel) return kernel.error();
+  if (Status sound = CheckWorkflows(*kernel, capabilities); !sound) return sound.error();
   if (settings.aegis_providers_file.empty())
     return Error{Code::kInvalid,
                  "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/ask/exchange_facts.h"
+#include "coordinator/ask/proposals.h"
 #include "shared/aegis/compile.h"
 #include "shared/aegis/rebuild.h"
 #include "shared/base/canonical_json.h"
@@ -17,7 +18,6 @@ namespace acl::coordinator {
 
 namespace {
 
-constexpr std::chrono::seconds kRecordMargin{60};  // behind the call's own time, until it is UNCERTAIN
 constexpr std::string_view kMarkerLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 std::string Sha(std::string_view text) { return "sha256:" + ToHex(Sha256(text)); }
@@ -25,13 +25,6 @@ std::string Sha(std::string_view text) { return "sha256:" + ToHex(Sha256(text));
 // Of a request key: two asks under one key want the same reservation, and only one gets it.
 std::string CallIdOf(const AskAsked& asked, const std::string& exchange_id) {
   return asked.key ? "key:" + ToHex(CanonicalHash(Json::array({asked.by, *asked.key}))) : exchange_id;
-}
-
-// "rate_limited" as the API says it: "rate-limited".
-std::string WordOf(std::string_view code) {
-  std::string word(code);
-  std::replace(word.begin(), word.end(), '_', '-');
-  return word;
 }
 
 std::string MarkerFrom(Random& random) {
@@ -189,6 +182,8 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
     row->erase("response");
     for (Json& turn : row->at("turns"))
       if (TextIn(turn, "speaker") == "aurora") turn.erase("content");
+    if (const auto proposed = (*row)["answer"].find("proposed"); proposed != (*row)["answer"].end())
+      for (Json& call : *proposed) call.erase("arguments");
   }
   Json told = {{"exchange", std::move(*row)}, {"withheld", withheld}, {"text", withheld ? "" : text}};
   return told;
@@ -294,6 +289,7 @@ aegis::ModelRequest AskDesk::Exchange::RequestOf(const aegis::RenderedPrompt& pr
   request.max_tokens = kernel_.model.max_tokens;
   request.temperature = kernel_.model.temperature;
   request.seed = kernel_.model.seed;
+  request.tools = ToolsToOffer(kernel_);
   return request;
 }
 
@@ -303,38 +299,6 @@ Json AskDesk::Exchange::Said(const std::string& turn_id, const std::string& clea
           {"content_hash", Sha(clean)},
           {"said_digest", "hmac-sha256:" + setup_.sanitizer.key().Digest(original)},
           {"rules", setup_.sanitizer.rules_name()}};
-}
-
-// Of the project's budget, before the call: who comes at once with others waits for nobody and overspends nothing.
-void AskDesk::Exchange::Reserve() {
-  if (Status there = desk_.EnsureLedger(asked_.project, asked_.by); !there) EndFor(there.error(), "the project's ledger");
-  const WallTime expires = desk_.parts_.clock.Wall() + setup_.model->provider().total_timeout + 2 * kRecordMargin;
-  auto told =
-      desk_.Ledger(asked_.project,
-                   {{"name", "reserve"}, {"call_id", call_id_}, {"micros", reserved_}, {"expires", FormatWallTime(expires)}}, std::nullopt);
-  if (!told) EndFor(told.error(), "the project's ledger");
-  if (told->refused && told->refused->reason == "EXISTS")
-    End("under-way", "an ask under this key is under way: ask again in a moment, under the same key", 409);
-  if (told->refused) End("budget", told->refused->message, 409, told->refused->details);
-  holds_ = true;
-}
-
-void AskDesk::Exchange::SettleWith(aegis::Micros cost) {
-  static const Logger log("ask");
-  if (!std::exchange(holds_, false)) return;
-  auto told = desk_.Ledger(asked_.project, {{"name", "settle"}, {"call_id", call_id_}, {"micros", cost}}, std::nullopt);
-  if (!told)
-    log.Warn("what a call cost could not be settled; it counts as spent when it expires",
-             {{"exchange", exchange_id_}, {"error", told.message()}});
-}
-
-// What costs nobody knows how much is not asked on somebody's budget.
-bool AskDesk::Exchange::IsBounded() {
-  if (opened_.limit_micros > 0) return true;
-  auto ledger = desk_.ReadLedger(asked_.project);
-  if (!ledger) EndFor(ledger.error(), "the project's ledger");
-  const auto there = ledger::FindLedger(*ledger);
-  return there && there->account.limit_micros > 0;
 }
 
 void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
@@ -391,28 +355,6 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
   End(told.refused->reason == "BUDGET" ? "budget" : "session", told.refused->message, 409, told.refused->details);
 }
 
-// A call that surely did not run costs nothing; of one that may have, nobody knows.
-void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
-  const std::string message = Describe(failure);
-  const aegis::Settlement cost = aegis::SettlementOf(failure, estimate_, price_);
-  Json command = {{"exchange_id", exchange_id_}, {"message", message}};
-  if (failure.ran == aegis::Ran::kMaybe) {
-    command["name"] = "lose";
-  } else {
-    command["name"] = "fail";
-    command["code"] = NameOf(failure.code);
-    command["cost_micros"] = cost.cost;
-  }
-  const CommandAnswer told = Execute(std::move(command));
-  // An attempt before the last may have run though the last surely did not.
-  SettleWith(failure.ran == aegis::Ran::kMaybe ? std::max(cost.cost, reserved_) : cost.cost);
-  if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
-  if (failure.ran == aegis::Ran::kMaybe)
-    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 409,
-        {{"exchange_id", exchange_id_}});
-  End(WordOf(NameOf(failure.code)), message, 502, {{"exchange_id", exchange_id_}});
-}
-
 aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelHooks hooks;
   hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
@@ -465,6 +407,8 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
   auto details = setup_.sanitizer.SanitizeJson(scanned.invoked().answer().details);  // some of it are the provider's words
   Json answer = details ? std::move(details->value) : Json::object();
   answer["withheld"] = withheld;
+  Proposals proposals = ReadProposals(kernel_, answer_, summary_, withheld, setup_.sanitizer);
+  answer["proposed"] = std::move(proposals.recorded);
   Json command = {{"name", "record"},
                   {"exchange_id", exchange_id_},
                   {"aurora", std::move(aurora)},
@@ -472,6 +416,7 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
                   {"validator_summary", scanned.validation().summary},
                   {"findings", std::move(findings)},
                   {"answer", std::move(answer)},
+                  {"intents", std::move(proposals.intents)},
                   {"cost_micros", cost_}};
   FailPoint("ask.before_recorded");
   CommandAnswer told;

@@ -1,5 +1,7 @@
 #include "coordinator/ask/exchange_facts.h"
 
+#include <algorithm>
+
 #include "shared/base/json_members.h"
 
 namespace acl::coordinator {
@@ -9,7 +11,8 @@ namespace {
 std::vector<aegis::DeclaredTool> ToolsOf(const aegis::Kernel& kernel) {
   std::vector<aegis::DeclaredTool> tools;
   for (const auto& tool : kernel.observational) tools.push_back({tool.name, true, tool.from_tier <= kernel.tier, tool.verbs});
-  for (const auto& tool : kernel.actuation) tools.push_back({tool.name, false, false, tool.verbs});  // people and policy dispose
+  // None is allowed by itself: people and policy dispose.
+  for (const auto& tool : kernel.actuation) tools.push_back({tool.name, false, false, tool.verbs, tool.MayBeProposed(kernel.tier)});
   return tools;
 }
 
@@ -39,6 +42,12 @@ Json UsageJson(const aegis::ModelAnswer& answer) {
 
 }  // namespace
 
+std::string WordOf(std::string_view code) {
+  std::string word(code);
+  std::replace(word.begin(), word.end(), '_', '-');
+  return word;
+}
+
 aegis::ValidationInput InputOf(const aegis::Kernel& kernel, const aegis::CompiledBundle& bundle, const std::string& question,
                                const aegis::ModelAnswer& answer) {
   aegis::ValidationInput input;
@@ -57,9 +66,6 @@ aegis::ValidationInput InputOf(const aegis::Kernel& kernel, const aegis::Compile
 }
 
 Json AnswerFacts(const aegis::ModelAnswer& answer) {
-  Json proposed = Json::array();
-  for (const aegis::ToolCall& call : answer.tool_calls)
-    proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
   return {{"provider", answer.provider},
           {"model", answer.model},
           {"finish_reason", answer.finish_reason},
@@ -69,8 +75,7 @@ Json AnswerFacts(const aegis::ModelAnswer& answer) {
           {"request_digest", answer.request_digest},
           {"usage", UsageJson(answer)},
           {"latency_ms", answer.latency.count()},
-          {"attempts", answer.attempts},
-          {"proposed", std::move(proposed)}};
+          {"attempts", answer.attempts}};
 }
 
 Json RefsOf(const aegis::CompiledBundle& bundle, Uuid7Maker& ids) {

@@ -31,6 +31,8 @@ class AskRows {
   virtual Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) = 0;
   // One of them, open or closed; nullopt: there is none.
   virtual Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) = 0;
+  // Sessions in whose exchanges something was proposed that people were asked about, newest first.
+  virtual Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) = 0;
   // The last turns of the project, newest first; of a long one its beginning.
   virtual Result<std::vector<Json>> Turns(const ProjectId& project, int limit) = 0;
 };

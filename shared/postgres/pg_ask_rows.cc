@@ -60,6 +60,9 @@ const Statement kOneDrift("ask.one_drift", Statement::Kind::kRead, R"(
 SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'closed_at', utc_text(d.closed_at)))::text
 FROM driftwatch d JOIN subjects s ON s.subject_id = d.session_id
 WHERE s.project_id = $project::uuid AND d.driftwatch_id = $drift::text ORDER BY d.status = 'open' DESC, d.opened_at DESC LIMIT 1)");
+const Statement kIntents("ask.intents", Statement::Kind::kRead, R"(
+SELECT o.session_id FROM ask_outcome o JOIN subjects s ON s.subject_id = o.session_id
+WHERE s.project_id = $project::uuid AND o.answer LIKE '%"intents":["%' GROUP BY o.session_id ORDER BY max(o.ended_at) DESC LIMIT $limit::int)");
 // What is longer is no artifact anyway (aegis::kEvidenceBytes).
 const Statement kTurns("ask.turns", Statement::Kind::kRead, R"(
 SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 'content', left(t.content, 10000)))::text
@@ -126,6 +129,15 @@ Result<std::optional<Json>> PgAskRows::OneDrift(const ProjectId& project, const 
   auto all = ReadJson("driftwatch", pg::RunOne(pool_, kOneDrift, params.Id("project", project).Text("drift", id)));
   if (!all) return all.error();
   return all->empty() ? std::optional<Json>() : std::optional(std::move(all->front()));
+}
+
+Result<std::vector<SubjectId>> PgAskRows::SessionsWithIntents(const ProjectId& project, int limit) {
+  Params params;
+  auto rows = pg::RunOne(pool_, kIntents, params.Id("project", project).Int32("limit", limit));
+  if (!rows) return rows.error();
+  std::vector<SubjectId> all;
+  for (int i = 0; i < rows->size(); ++i) all.push_back(SubjectId{rows->Id(i, 0)});
+  return all;
 }
 
 Result<std::vector<Json>> PgAskRows::Turns(const ProjectId& project, int limit) {

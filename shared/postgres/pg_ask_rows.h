@@ -17,6 +17,7 @@ class PgAskRows final : public AskRows {
   Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) override;
   Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) override;
   Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) override;
+  Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) override;
   Result<std::vector<Json>> Turns(const ProjectId& project, int limit) override;
 
  private:

@@ -35,7 +35,7 @@ class Asks : public ::testing::Test {
   void SetUp() override { Start("1"); }
   // `price`: of a million tokens; empty: the model has none. `more`: members of the provider, as they stand in its file.
   void Start(const std::string& price, const std::string& more = "") {
-    WriteFile(folder / "kernel.yaml", kAskKernel);
+    WriteFile(folder / "kernel.yaml", kernel);
     const std::string row = R"({"model": "tiny", "from": "2020-01-01T00:00:00Z", "prompt": ")" + price + R"(", "completion": "2"})";
     WriteFile(folder / "providers.json", R"({"providers": [{"name": "local", "kind": "openai", "model": "tiny", "base_url": ")" +
                                              model.BaseUrl() + R"(", "prices": [)" + (price.empty() ? "" : row) + "]" + more + "}]}");
@@ -58,12 +58,14 @@ class Asks : public ::testing::Test {
   std::string Sql(const std::string& query) { return Psql(fleet->database_url(), query); }
 
   TestFolder folder;
+  std::string kernel = kAskKernel;
   std::mutex mutex;
   bool fails = false;  // with too many requests
   std::string says = "The next task is to write the report.";
+  std::vector<std::pair<std::string, std::string>> proposes;  // calls of tools, with what the model says
   ScriptedModel model{[this](const ModelAsked& asked) {
     std::lock_guard lock(mutex);
-    return fails ? RefusingModel(429)(asked) : TurnOf(asked, {says});
+    return fails ? RefusingModel(429)(asked) : TurnOf(asked, {says, proposes});
   }};
   std::optional<Fleet> fleet;
 };

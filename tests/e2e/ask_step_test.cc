@@ -22,7 +22,8 @@ class AskSteps : public Asks {
  protected:
   Process& StartWorker(int n) { return fleet->StartWorker(n, {{"ACL_AEGIS_URLS", fleet->ApiUrl()}}); }
   Json OutputsOf(const std::string& run, const std::string& step) {
-    for (const Json& one : fleet->Run(run)["steps"]) {
+    const Json whole = fleet->Run(run);
+    for (const Json& one : whole["steps"]) {
       if (one.value("name", "") == step) return one.value("outputs", Json::object());
     }
     return Json();

@@ -27,6 +27,7 @@ class MemoryAskRows final : public AskRows {
     }
     return std::optional<Json>();
   }
+  Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId&, int) override { return std::vector<SubjectId>(); }
   Result<std::vector<Json>> Turns(const ProjectId&, int) override { return std::vector<Json>(); }
 
   std::optional<SubjectId> open;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "shared/kinds/ask/evolve.h"
+#include "shared/kinds/ask/intents.h"
 
 namespace acl::ask {
 
@@ -37,6 +38,8 @@ class Decider : private CommandReader {
         CloseDrift();
       } else if (name == "close_session") {
         Close();
+      } else if (name == "decide_intent") {
+        return DecideIntent(state_, command_, now_);
       } else {
         RefuseForm(fmt::format("there is no command \"{}\" of a session", name));
       }
@@ -138,7 +141,13 @@ class Decider : private CommandReader {
     std::int64_t number = session_.drifts;
     for (std::size_t i = 0; i < findings.size() && open < kMostOpenDrift; ++i, ++open) ids.push_back(DriftId(++number));
     facts["drift_ids"] = ids;
+    facts.erase("intents");
+    CommandDecided intents;
+    facts["answer"]["intents"] =
+        ProposeIntents(state_, command_.value("intents", Json::array()), exchange, session_.session_id, now_, intents);
     Say(events::kRecorded, std::move(facts));
+    for (EventDraft& proposed : intents.events) decided_.events.push_back(std::move(proposed));
+    decided_.timers_set = std::move(intents.timers_set);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const Json& one = findings[i];
       const Drift drift{ids[i],
@@ -229,6 +238,7 @@ Decided Decide(const Document& state, const Json& command, WallTime now) {
 }
 
 Decided DecideDeadline(const Document& state, const std::string& timer_id, WallTime now) {
+  if (timer_id.starts_with(kIntentPrefix)) return ExpireIntent(state, timer_id.substr(kIntentPrefix.size()), now);
   if (!timer_id.starts_with(kCallTimer)) return {};
   const Json none = Json::object();
   return CaughtCommand([&] { return Decider(state, none, now).Deadline(timer_id.substr(kCallTimer.size())); });

@@ -61,7 +61,7 @@ class AskDeskTest : public ::testing::Test {
     settings.aegis_kernel_file = folder_ / "kernel.yaml";
     settings.aegis_providers_file = folder_ / "providers.json";
     settings.aegis_key_file = folder_ / "key";
-    auto setup = AskSetup::Open(settings, clock_, random_);
+    auto setup = AskSetup::Open(settings, CapabilityRegistry(), clock_, random_);
     ASSERT_TRUE(setup) << setup.message();
     desk_ = std::make_unique<AskDesk>(
         AskDesk::Parts{store_, queries_, rows_, *ask_kind_, *ledger_kind_, nullptr, ids_, clock_, random_, {}}, std::move(*setup));
