@@ -101,6 +101,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddScheduleCommands(app.get(), session);
   AddDeliveryCommands(app.get(), session);
   AddApprovalCommands(app.get(), session);
+  AddAegisCommands(app.get(), session);
   AddAskCommands(app.get(), session);
   AddIntentCommands(app.get(), session);
   AddLedgerCommands(app.get(), session);
