@@ -113,6 +113,7 @@ struct App::Parts {
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;
+  AskTelemetry ask_telemetry{tracer, metrics};
   EventFeed feed;
   ApiKeys keys;
   const bool needs_key;
@@ -289,7 +290,7 @@ struct App::Parts {
       look = [this](const aegis::Kernel& kernel) { return sight->Look(kernel, clock.Steady() + kSightWithin); };
     }
     ask_desk = std::make_unique<AskDesk>(AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
-                                                        desk.get(), ids, clock, random, std::move(look)},
+                                                        desk.get(), ids, clock, random, std::move(look), &ask_telemetry},
                                          std::move(*setup));
     return {};
   }

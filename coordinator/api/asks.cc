@@ -85,6 +85,7 @@ HttpResponse PostAsk(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(asking)) return *refusal;
   AskAsked asked;
   asked.key = ValueOf(key);
+  asked.caller = request.span;
   asked.asking = ValueOf(asking);
   if (auto refusal = ReadAsker(api, request, body, &asked)) return std::move(*refusal);
   asked.question = TextIn(body, "question");

@@ -13,6 +13,7 @@
 
 #include "coordinator/ask/ask_artifacts.h"
 #include "coordinator/ask/ask_setup.h"
+#include "coordinator/ask/ask_telemetry.h"
 #include "shared/aegis/pipeline.h"
 #include "shared/kinds/ask/ask_kind.h"
 #include "shared/kinds/ask/intents.h"
@@ -39,6 +40,7 @@ struct AskAsked {
   bool new_session = false;          // not the one that is open
   std::optional<SubjectId> session;  // this one
   std::optional<std::string> key;    // request key: the same answer again
+  TraceContext caller;               // the span of the request, if it has one
   std::optional<AskingStep> asking;  // with a key. What it asked under it and surely did not run is asked anew
 };
 
@@ -62,7 +64,8 @@ class AskDesk {
     Uuid7Maker& ids;
     const Clock& clock;
     Random& random;
-    LooksAround look;  // may be empty: nothing is seen
+    LooksAround look;                   // may be empty: nothing is seen
+    AskTelemetry* telemetry = nullptr;  // may be null
   };
   AskDesk(Parts parts, std::unique_ptr<AskSetup> setup);  // a null setup: nobody can ask; what was asked can be read
 

@@ -359,7 +359,11 @@ aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelHooks hooks;
   hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
   hooks.cancelled = [&desk = desk_] { return desk.stopping_.load(); };
-  aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
+  const aegis::ModelRequest request = RequestOf(prompt);
+  ModelCallSeen seen{asked_.caller, desk_.parts_.clock.Wall(), {}, exchange_id_, session_.ToString(), prompt.prompt_hash()};
+  aegis::ModelResult result = setup_.model->Invoke(request, hooks);
+  seen.ended = desk_.parts_.clock.Wall();
+  if (desk_.parts_.telemetry != nullptr) desk_.parts_.telemetry->Called(setup_.model->provider(), request, result, seen);
   FailPoint("ask.invoked");
   if (!result) CallFailed(result.failure());
   if (result->text.size() > ask::kMostText) {
