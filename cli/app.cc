@@ -102,6 +102,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddDeliveryCommands(app.get(), session);
   AddApprovalCommands(app.get(), session);
   AddAegisCommands(app.get(), session);
+  AddAgentCommands(app.get(), session);
   AddAskCommands(app.get(), session);
   AddIntentCommands(app.get(), session);
   AddLedgerCommands(app.get(), session);

@@ -26,6 +26,7 @@ void AddApprovalCommands(CLI::App* app, Session* session);
 void AddAegisCommands(CLI::App* app, Session* session);
 void AddAskCommands(CLI::App* app, Session* session);  // ask, drift
 void AddIntentCommands(CLI::App* app, Session* session);
+void AddAgentCommands(CLI::App* app, Session* session);
 void AddLedgerCommands(CLI::App* app, Session* session);
 void AddTaskRun(CLI::App* task, Session* session);
 void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, task, checkpoint, next, work

@@ -28,6 +28,7 @@
 #include "shared/http/server.h"
 #include "shared/journal/event.h"
 #include "shared/kafka/relay_sender.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/project/project_kind.h"
 #include "shared/queue/doorbell_server.h"
 #include "shared/telemetry/names.h"
@@ -65,6 +66,7 @@ struct App::Parts {
         ids(clock, random),
         capabilities(StandardRegistry()),
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
+        agent_kind(agent::MakeAgentKind(capabilities)),
         project_kind(project::MakeProjectKind()),
         ask_kind(ask::MakeAskKind()),
         ledger_kind(ledger::MakeLedgerKind()),
@@ -89,7 +91,7 @@ struct App::Parts {
   Metrics& metrics = *backend.metrics;
   Uuid7Maker ids;
   std::shared_ptr<const CapabilityRegistry> capabilities;
-  std::shared_ptr<const SubjectKind> workflow_kind;
+  std::shared_ptr<const SubjectKind> workflow_kind, agent_kind;
   std::shared_ptr<const CommandKind> project_kind, ask_kind, ledger_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
@@ -194,7 +196,8 @@ struct App::Parts {
                          transfers.get(),
                          backend.deliveries.get(),
                          backend.approvals.get(),
-                         ask_desk.get()};
+                         ask_desk.get(),
+                         agent_kind.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);

@@ -13,6 +13,7 @@
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/server.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/objectstore/open_store.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/queue/doorbell_client.h"
@@ -105,6 +106,7 @@ Status WorkerApp::Impl::StartRunner() {
   }
   RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));
+  kinds.Add(agent::MakeAgentKind(capabilities));
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;

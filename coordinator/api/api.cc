@@ -18,6 +18,8 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddDeliveryRoutes(router, api);
   AddApprovalRoutes(router, api);
+  AddAgentRoutes(router, api);
+  AddAgentReadingRoutes(router, api);
   AddAskRoutes(router, api);
   AddIntentRoutes(router, api);
   AddLedgerRoutes(router, api);
