@@ -115,6 +115,7 @@ struct App::Parts {
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;
+  AskTelemetry ask_telemetry{tracer, metrics};
   EventFeed feed;
   ApiKeys keys;
   const bool needs_key;
@@ -283,7 +284,7 @@ struct App::Parts {
 
   Status MakeAskDesk() {
     if (!backend.ask_rows) return {};
-    auto setup = AskSetup::Open(settings, clock, random);
+    auto setup = AskSetup::Open(settings, *capabilities, clock, random);
     if (!setup) return setup.error();
     LooksAround look;
     if (*setup) {
@@ -292,7 +293,7 @@ struct App::Parts {
       look = [this](const aegis::Kernel& kernel) { return sight->Look(kernel, clock.Steady() + kSightWithin); };
     }
     ask_desk = std::make_unique<AskDesk>(AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
-                                                        desk.get(), ids, clock, random, std::move(look)},
+                                                        desk.get(), ids, clock, random, std::move(look), &ask_telemetry},
                                          std::move(*setup));
     return {};
   }
@@ -377,6 +378,7 @@ struct App::Parts {
   void StopAll() {
     draining = true;
     if (announcer) announcer->Stop();
+    if (ask_desk) ask_desk->StopCalls();
     // All at once: while one ends its turn, the others would renew the leases of them all.
     for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "shared/base/build_info.h"
+#include "shared/base/private_file.h"
 #include "shared/capability/launchers.h"
 #include "shared/capability/process_tree.h"
 #include "shared/capability/runner.h"
@@ -92,6 +93,11 @@ Status WorkerApp::Impl::StartRunner() {
     auto keys = webhook::ReadKeyFile(settings.webhook_keys_file);
     if (!keys) return keys.error();
     capability_config.http.webhook_keys = std::make_shared<const webhook::Keyring>(std::move(*keys));
+  }
+  if (!settings.aegis_api_key_file.empty()) {
+    auto key = ReadPrivateFile("aegis_api_key_file", settings.aegis_api_key_file);
+    if (!key) return key.error();
+    capability_config.ask.api_key = std::move(*key);
   }
   AdoptOrphans();
   if (const auto launchers = LaunchersAmong(capability_config.exec.allowed_programs); !launchers.empty()) {

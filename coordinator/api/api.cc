@@ -21,6 +21,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddAgentRoutes(router, api);
   AddAgentReadingRoutes(router, api);
   AddAskRoutes(router, api);
+  AddIntentRoutes(router, api);
   AddLedgerRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);

@@ -95,6 +95,7 @@ void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/pr
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
 void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
 void AddAskRoutes(Router& router, const ApiContext& api);              // /v1/ask, /v1/drift
+void AddIntentRoutes(Router& router, const ApiContext& api);           // /v1/ask/intents
 void AddAgentRoutes(Router& router, const ApiContext& api);            // /v1/agents
 void AddAgentReadingRoutes(Router& router, const ApiContext& api);     // the same: what stands on record
 void AddLedgerRoutes(Router& router, const ApiContext& api);           // /v1/ledger

@@ -24,6 +24,7 @@ void AddJson(CapabilityRegistry& registry);                              // json
 void AddText(CapabilityRegistry& registry);                              // text.cc
 void AddTestHelpers(CapabilityRegistry& registry);                       // test_capabilities.cc
 void AddApproval(CapabilityRegistry& registry);                          // approval.cc
+void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config);      // llm.cc
 
 // ---- results
 

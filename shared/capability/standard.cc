@@ -17,6 +17,7 @@ void RegisterStandardCapabilities(CapabilityRegistry& registry, const Capability
   AddText(registry);
   AddTestHelpers(registry);
   AddApproval(registry);
+  AddLlm(registry, shared);
 }
 
 }  // namespace acl
