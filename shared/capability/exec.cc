@@ -118,7 +118,7 @@ std::chrono::steady_clock::time_point DeadlineOf(double seconds, const CallConte
   return steady_clock::now() + std::min<steady_clock::duration>(own, context.timeout);
 }
 
-constexpr int kMostSeconds = 7 * 86'400;
+constexpr int kMostExecSeconds = 7 * 86'400;
 constexpr std::size_t kMostInput = 1u << 20;
 
 StepResult Run(const CapabilityConfig& config, Places& places, const Json& parameters, CallContext& context) {
@@ -127,7 +127,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   auto program = FindProgram(config.exec, words->front());
   if (!program) return Failed(program.error());
   const double seconds = NumberOf(parameters, "timeout", 0);
-  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= kMostSeconds))
+  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= kMostExecSeconds))
     return Failed("timeout must be more than 0 and at most 604800 seconds");
   std::size_t size = 0;
   for (const auto& word : *words) {
@@ -251,7 +251,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       {.name = "timeout",
        .type = "float",
        .description = "seconds, if less than the step's `timeout_seconds`",
-       .check_literal = BadSeconds<kMostSeconds>}};
+       .check_literal = BadSeconds<kMostExecSeconds>}};
   exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
                   Out("stderr", "string", "at most 1 MiB of it"),
                   Out("exit_code", "integer", "128 + n if signal n ended it"),

@@ -25,6 +25,7 @@ void AddText(CapabilityRegistry& registry);                              // text
 void AddTestHelpers(CapabilityRegistry& registry);                       // test_capabilities.cc
 void AddApproval(CapabilityRegistry& registry);                          // approval.cc
 void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config);      // llm.cc
+void AddProjects(CapabilityRegistry& registry, const ConfigPtr& config);  // projects.cc
 
 // ---- results
 

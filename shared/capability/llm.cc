@@ -5,23 +5,14 @@
 // that dies in the middle costs nothing but time, and the next one waits for the call that goes on.
 #include <fmt/format.h>
 
-#include <future>
-#include <mutex>
-#include <thread>
-
-#include "shared/base/memory.h"
-#include "shared/capability/egress.h"
+#include "shared/capability/coordinator_door.h"
 #include "shared/capability/handlers.h"
-#include "shared/capability/http_client.h"
 
 namespace acl {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLlmPause{500},
-    kLlmLook{20};                                   // between two questions under one key; between two looks at the stop token
-constexpr int kLlmRounds = 10;                      // without any coordinator being reached
-constexpr std::size_t kLlmAnswerBytes = 32u << 20;  // an exchange as the API gives it, bundle and prompt with it
+constexpr int kLlmRounds = 10;  // without any coordinator being reached
 
 // What came of one request: the step's result, or nothing yet.
 struct LlmTold {
@@ -33,23 +24,9 @@ struct LlmTold {
 class LlmDoor {
  public:
   static Result<std::shared_ptr<LlmDoor>> Make(const AskConfig& config) {
-    HttpConfig http;
-    http.max_redirects = 0;
-    http.max_body_bytes = kLlmAnswerBytes;
-    http.ca_file = config.ca_file;
-    http.allow_private_networks = true;  // the operator names them
-    std::vector<std::string> urls;
-    for (std::string url : config.urls) {
-      while (url.ends_with('/')) url.pop_back();
-      const auto checked = CheckUrl(url, http);
-      if (!checked) return Error{checked.code(), fmt::format("aegis_urls: {}: {}", url, checked.message())};
-      const bool own = checked->host == "localhost" || NotPublicText(checked->host) == "loopback";
-      if (!config.api_key.empty() && checked->scheme != "https" && !own)
-        return Error{Code::kInvalid, fmt::format("aegis_urls: {}: an API key would cross the network in plain text: write https", url)};
-      http.allowed_hosts.push_back(checked->host);
-      urls.push_back(std::move(url));
-    }
-    return std::shared_ptr<LlmDoor>(new LlmDoor(std::move(http), std::move(urls), config.api_key));
+    auto door = CoordinatorDoor::Make(config);
+    if (!door) return door.error();
+    return std::shared_ptr<LlmDoor>(new LlmDoor(std::move(*door)));
   }
 
   StepResult Ask(const Json& parameters, CallContext& context) {
@@ -65,44 +42,16 @@ class LlmDoor {
     const std::string text = DumpJson(body);
     bool reached = false;
     for (int round = 0;; ++round) {
-      LlmTold told = Once(urls_[std::size_t(round) % urls_.size()], text, context);
+      LlmTold told = Read(door_->Send(std::size_t(round), "POST", "/v1/ask", text, context));
       if (told.result) return std::move(*told.result);
       reached |= told.reached;
       if (!reached && round + 1 >= kLlmRounds) return Failed(fmt::format("no coordinator of aegis_urls was reached: {}", told.why), true);
-      if (auto late = Pause(context, told.why)) return std::move(*late);
+      if (auto late = CoordinatorDoor::Pause(context, "asking a language model (" + told.why + ")")) return std::move(*late);
     }
   }
 
  private:
-  LlmDoor(HttpConfig http, std::vector<std::string> urls, std::string key)
-      : urls_(std::move(urls)), key_(std::move(key)), client_(std::move(http)) {}
-
-  // Set if the step's time is over, or it is to stop. The call may go on in the coordinator, which puts it on record.
-  static std::optional<StepResult> Pause(const CallContext& context, const std::string& why) {
-    const auto until = std::chrono::steady_clock::now() + kLlmPause;
-    do {
-      if (auto late = Late(context, "asking a language model (" + why + ")")) return late;
-      std::this_thread::sleep_for(kLlmLook);
-    } while (std::chrono::steady_clock::now() < until);
-    return std::nullopt;
-  }
-
-  LlmTold Once(const std::string& url, const std::string& body, const CallContext& context) {
-    HttpCall call;
-    call.method = "POST";
-    call.url = url + "/v1/ask";
-    call.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
-    call.own_headers = {{"Idempotency-Key", context.call.step.idempotency_key}};
-    if (!key_.empty()) call.own_headers.emplace_back("Authorization", "Bearer " + key_);
-    if (!context.traceparent.empty()) call.own_headers.emplace_back("traceparent", context.traceparent);
-    call.body = body;
-    call.deadline = context.deadline;
-    call.stopped = [stop = context.stop] { return stop.stopped(); };
-    auto answered = std::make_shared<std::promise<HttpAnswer>>();
-    auto answer = answered->get_future();
-    client_.Start(std::move(call), [answered](HttpAnswer given) { answered->set_value(std::move(given)); });
-    return Read(answer.get());
-  }
+  explicit LlmDoor(std::shared_ptr<CoordinatorDoor> door) : door_(std::move(door)) {}
 
   static LlmTold Read(const HttpAnswer& answer) {
     using End = HttpAnswer::End;
@@ -144,9 +93,7 @@ class LlmDoor {
     return {Failed(why, passes), "", true};
   }
 
-  const std::vector<std::string> urls_;
-  const std::string key_;
-  HttpClient client_;
+  const std::shared_ptr<CoordinatorDoor> door_;
 };
 
 CapabilitySpec LlmSpec() {

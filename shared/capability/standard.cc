@@ -18,6 +18,7 @@ void RegisterStandardCapabilities(CapabilityRegistry& registry, const Capability
   AddTestHelpers(registry);
   AddApproval(registry);
   AddLlm(registry, shared);
+  AddProjects(registry, shared);
 }
 
 }  // namespace acl

@@ -79,7 +79,7 @@ Result<std::optional<Json>> PlanByRules(const Planner& planner, const Json& cont
 // What a planner that asks others plans on: its project's next step, what it was told, or what it did last.
 std::optional<Json> PlanToAsk(const AgentSpec& spec, const Json& context) {
   const auto next = context.find("project");
-  const bool has_next = next != context.end() && !Text(*next, "next_step").empty();
+  const bool has_next = next != context.end() && !Text(*next, "task_id").empty();
   const auto stimuli = context.find("stimuli");
   const bool told = stimuli != context.end() && !stimuli->empty();
   const bool did = (context.contains("look_again") && context["look_again"] == true);
@@ -161,13 +161,27 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
   };
   Json answer = outputs;
   if (planner != "rules") {
-    auto parsed = ObjectIn(Text(outputs, planner == "command" ? "stdout" : "answer"));
+    auto parsed = ObjectIn(Text(outputs, planner == "command" ? "stdout" : "text"));
     if (!parsed) return wrong(parsed.message());
     answer = std::move(*parsed);
   }
   if (!answer.is_object()) return wrong("it is no JSON object");
   if (answer.contains("say") && !answer["say"].is_string()) return wrong("'say' is no text");
   Json response = {{"say", Brief(Text(answer, "say"), kMostSay)}, {"actions", Json::array()}};
+  if (answer.contains("checkpoint")) {
+    const Json& checkpoint = answer["checkpoint"];
+    if (Text(checkpoint, "where").empty() || Text(checkpoint, "next").empty()) return wrong("'checkpoint' needs 'where' and 'next', texts");
+    response["checkpoint"] = {{"where", checkpoint["where"]}, {"next", checkpoint["next"]}};
+  }
+  if (answer.contains("complete")) {
+    if (!answer["complete"].is_object()) return wrong("'complete' is no object");
+    const auto evidence = answer["complete"].find("evidence");
+    response["complete"] = {{"evidence", evidence != answer["complete"].end() && evidence->is_array() ? *evidence : Json::array()}};
+  }
+  if (answer.contains("block")) {
+    if (Text(answer, "block").empty()) return wrong("'block' is no text");
+    response["block"] = answer["block"];
+  }
   if (!answer.contains("actions") || answer["actions"].is_null()) return response;
   if (!answer["actions"].is_array()) return wrong("'actions' is no list");
   for (Json& action : answer["actions"]) {
@@ -180,6 +194,21 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
   return response;
 }
 
+Json ActionsOf(const Json& response, const Json* looked) {
+  Json actions = response.value("actions", Json::array());
+  const std::string task = looked == nullptr ? "" : Text(*looked, "task_id");
+  if (task.empty()) return actions;
+  const auto say = [&](std::string_view capability, Json inputs) {
+    inputs["task_id"] = task;
+    actions.push_back({{"capability", std::string(capability)}, {"inputs", std::move(inputs)}});
+  };
+  if (response.contains("checkpoint"))
+    say(kSaveCheckpoint, {{"where_we_left_off", response["checkpoint"]["where"]}, {"next_step", response["checkpoint"]["next"]}});
+  if (response.contains("block")) say(kBlockTask, {{"blocker", response["block"]}});
+  if (response.contains("complete")) say(kCompleteTask, {{"evidence", response["complete"]["evidence"]}});
+  return actions;
+}
+
 std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json& action, int index) {
   if (index >= spec.limits.actions_per_turn)
     return Refusal{"too-many", fmt::format("a turn has at most {} actions (limits.actions_per_turn)", spec.limits.actions_per_turn)};
@@ -190,7 +219,8 @@ std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json&
     return Refusal{"unknown-capability", fmt::format("there is no capability '{}'{}", Brief(id, 100),
                                                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?")};
   }
-  if (!MatchesAny(spec.capabilities, id))
+  const bool of_tasks = spec.tasks && (id == kSaveCheckpoint || id == kCompleteTask || id == kBlockTask);
+  if (!of_tasks && !MatchesAny(spec.capabilities, id))
     return Refusal{"not-allowed",
                    fmt::format("'{}' is not among the capabilities of this agent: {}", id, fmt::join(spec.capabilities, ", "))};
   if (!action.contains("inputs") || !action["inputs"].is_object()) return Refusal{"bad-inputs", "'inputs' is no object"};
@@ -220,9 +250,9 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Doc
   switch (course->at) {
     case Point::kLook:
       step.step_id = StepIdOf(*course, "look");
-      call(kReadNextStep, {{"project_id", TextIn(*agent, "project_id")}});
-      step.effect = EffectClass::kRead;
-      step.timeout = std::chrono::seconds(30);
+      call(kTakeNext, Json::object());
+      step.effect = EffectClass::kIdempotent;
+      step.timeout = std::chrono::seconds(60);
       break;
     case Point::kRequest: {
       const Json* request = state.Find(kRequestKey);

@@ -218,6 +218,10 @@ void Decider::Choose() {
   if (CountCall(guard_, CallKey(id, action->at("inputs")), MatchesAny(spec_.pollers, id)) == Verdict::kRefuse)
     return EndAction(OutcomeOf("refused", "loop", "the same call again, and nothing has changed since: do something else, or nothing"), "",
                      0, Json::object());
+  const std::vector<Json> before = OutcomesOf(state_, course);
+  const bool failed = std::any_of(before.begin(), before.end(), [](const Json& one) { return one["outcome"] != "result"; });
+  if (id == kCompleteTask && failed)
+    return EndAction(OutcomeOf("refused", "not-done", "an action of this turn did not succeed, so its task is not said to be done"), "", 0, Json::object());
   course.approved = course.must_ask = false;
   course.at = Point::kBeforeAction;
 }
@@ -225,7 +229,7 @@ void Decider::Choose() {
 // What was asked for, one entry each: from here on every one of them ends in exactly one outcome.
 void Decider::TakeActions() {
   const Json* response = state_.Find(kResponseKey);
-  const Json actions = response == nullptr ? Json::array() : response->at("actions");
+  const Json actions = response == nullptr ? Json::array() : ActionsOf(*response, state_.Find(kLookKey));
   bool polls = !actions.empty();
   for (std::size_t index = 0; index < actions.size(); ++index) {
     Put(ActionKey(int(index)), actions[index]);

@@ -28,7 +28,7 @@ struct Kit {
 
 // Capabilities that the core itself calls, by planner and for tasks.
 inline constexpr std::string_view kAskModel = "llm.ask", kRunCommand = "sys.exec.run", kPostHttp = "net.http.post",
-                                  kReadNextStep = "acl.project.next";
+                                  kTakeNext = "project.take", kSaveCheckpoint = "project.checkpoint", kCompleteTask = "project.complete", kBlockTask = "project.block";
 
 // ---- 2.3 decide: the only function that chooses action or stillness
 struct Choice {
@@ -50,10 +50,12 @@ Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context)
 
 // ---- 2.6 request: what is sent, and to whom
 Json MakeRequest(const AgentSpec& spec, const Json& plan, const Json& context);
-// The response in what was answered: {"say", "actions"}. kInvalid: it is none, and what it should be.
+// The response in what was answered: {"say", "actions", "checkpoint"?, "complete"?, "block"?}. kInvalid: it is none, and what it should be.
 Result<Json> ResponseFrom(const Json& outputs, const std::string& planner);
 
 // ---- 2.7 process: what is executed
+// What is asked for, in order: its actions, and behind them what is to be said of the task that the turn was for.
+Json ActionsOf(const Json& response, const Json* looked);
 // What an action is not though it must be, or why it is not allowed; empty: it may go on.
 struct Refusal {
   std::string code, message;  // "unknown-capability", "not-allowed", "bad-inputs", "too-many"

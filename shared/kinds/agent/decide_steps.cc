@@ -62,6 +62,8 @@ void Decider::On(const StartingInput& input) {
       facts["request_digest"] = ToHex(CanonicalHash(*request));
       if (input.attempt_id == 1) facts["request"] = *request;
     }
+  } else if (course_->at == Point::kLook) {
+    facts["what"] = "look";
   } else {
     ++standing_.actions;
     facts["what"] = "action";
@@ -91,6 +93,11 @@ void Decider::Lost(const std::string& step_id, int attempt, const std::string& w
   facts["why"] = why;
   Emit(event::kAttemptLost, std::move(facts));
   if (Repeatable() && course_->dropped.empty()) return;
+  if (course_->at == Point::kLook) {
+    standing_.again = course_->stimuli;
+    course_->at = Point::kEndTurn;
+    return;
+  }
   if (course_->at != Point::kAct) return RequestFailed(why, attempt, false, milliseconds(0));
   EndAction(OutcomeOf("uncertain", "uncertain", why + "; it may have had its effect"), step_id, attempt, Json::object());
 }
@@ -132,7 +139,12 @@ void Decider::On(const StepFinishedInput& input) {
 
 void Decider::LookFinished(const StepFinishedInput& input) {
   const StepResult& result = input.result;
-  if (result.outcome == Outcome::kCancelled) return;
+  if (result.outcome == Outcome::kCancelled && course_->dropped.empty()) return Lost(input.step_id, input.attempt_id, WhyFailed(result));
+  course_->open.clear();
+  if (!course_->dropped.empty()) {
+    standing_.again = course_->stimuli;
+    course_->at = Point::kEndTurn;
+  }
   Json looked = result.outcome == Outcome::kSucceeded ? result.outputs : Json{{"error", Brief(WhyFailed(result), kKeptInBrief)}};
   if (!CheckStorable(looked) || DumpedBytes(looked) > kMostStimulus) looked = {{"error", "what its project answered cannot be kept"}};
   Put(kLookKey, looked);
@@ -164,7 +176,7 @@ void Decider::RequestFinished(const StepFinishedInput& input) {
   facts["attempts"] = course_->attempts;
   facts["duration_ms"] = result.duration.count();
   facts["response"] = std::move(*response);
-  for (const char* key : {"exchange_id", "session_id", "usage", "stdout", "answer"})
+  for (const char* key : {"exchange_id", "session_id", "model", "findings", "stdout", "text"})
     if (result.outputs.contains(key)) facts[key] = result.outputs[key];
   course_->open.clear();
   course_->at = Point::kAfterRequest;

@@ -281,6 +281,36 @@ class EndingsTable : public CapabilityTest {
     };
   }
 
+  StepResult OfProject(const std::string& status, const Json& body, int timeout_ms = 20'000) {
+    SmallServer server([&](const std::string&) { return SmallServer::Answer(status, body.dump()); });
+    CapabilityConfig config;
+    config.ask.urls = {server.Url("")};
+    Start(config);
+    StepCall call = MakeCall("project.take", Json::object());
+    call.step.timeout = milliseconds(timeout_ms);
+    return runner_->Call(call, StopToken());
+  }
+  Rows Projects() {
+    const auto row = [](const char* how) { return std::pair<std::string, std::string>("project.*", how); };
+    return {{row("the worker has no `aegis_urls`"), [this] { return Call("project.next", Json::object()); }},
+            {row("no coordinator is reached for five seconds"),
+             [this] {
+               CapabilityConfig config;
+               config.ask.urls = {"http://127.0.0.1:1"};
+               Start(config);
+               return Call("project.next", Json::object());
+             }},
+            {row("the project says yes, or said so under this key before"),
+             [this] {
+               return OfProject("200 OK", {{"event_seq", 7}, {"answer", {{"task_id", "t1"}}}});
+             }},
+            {row("the project says no, and why"),
+             [this] {
+               return OfProject("409 Conflict", {{"reason", "HELD"}, {"detail", "bob holds it"}});
+             }},
+            {row("its time is over"), [this] { return OfProject("503 Service Unavailable", Json::object(), 50); }}};
+  }
+
   static Follows Of(const StepResult& result, bool repeatable) {
     switch (result.outcome) {
       case Outcome::kSucceeded: return Follows::kCompleted;
@@ -315,6 +345,7 @@ TEST_F(EndingsTable, OfPosts) { Check("net.http.post", Posts(), false); }
 TEST_F(EndingsTable, OfGets) { Check("net.http.get, net.http.put", Reads("net.http.get"), true); }
 TEST_F(EndingsTable, OfPuts) { Check("net.http.get, net.http.put", Reads("net.http.put"), true); }
 TEST_F(EndingsTable, OfAsks) { Check("llm.ask", Asks(), true); }
+TEST_F(EndingsTable, OfProjects) { Check("project.*", Projects(), true); }
 TEST_F(EndingsTable, OfEverythingElse) { Check("any other", Others(), true); }
 
 }  // namespace
