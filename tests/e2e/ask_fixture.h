@@ -62,10 +62,11 @@ class Asks : public ::testing::Test {
   std::mutex mutex;
   bool fails = false;  // with too many requests
   std::string says = "The next task is to write the report.";
+  std::function<std::string(const ModelAsked&)> answers;      // instead, by what was asked
   std::vector<std::pair<std::string, std::string>> proposes;  // calls of tools, with what the model says
   ScriptedModel model{[this](const ModelAsked& asked) {
     std::lock_guard lock(mutex);
-    return fails ? RefusingModel(429)(asked) : TurnOf(asked, {says, proposes});
+    return fails ? RefusingModel(429)(asked) : TurnOf(asked, {answers ? answers(asked) : says, proposes});
   }};
   std::optional<Fleet> fleet;
 };

@@ -82,7 +82,10 @@ std::optional<Json> PlanToAsk(const AgentSpec& spec, const Json& context) {
   const bool has_next = next != context.end() && !Text(*next, "task_id").empty();
   const auto stimuli = context.find("stimuli");
   const bool told = stimuli != context.end() && !stimuli->empty();
-  const bool did = (context.contains("look_again") && context["look_again"] == true);
+  // What came of a task's last step is looked at with its next one; behind the last there is none.
+  const auto last = context.find("last");
+  const bool of_task = last != context.end() && !Text(*last, "task").empty();
+  const bool did = context.contains("look_again") && context["look_again"] == true && (has_next || !of_task);
   if (!told && !did && !has_next) return std::nullopt;
   // Woken by time alone, with nothing of its own to do, it has no plan unless it has a standing intention.
   const bool by_time = !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) { return Text(one, "kind") == "timer"; });

@@ -221,7 +221,8 @@ void Decider::Choose() {
   const std::vector<Json> before = OutcomesOf(state_, course);
   const bool failed = std::any_of(before.begin(), before.end(), [](const Json& one) { return one["outcome"] != "result"; });
   if (id == kCompleteTask && failed)
-    return EndAction(OutcomeOf("refused", "not-done", "an action of this turn did not succeed, so its task is not said to be done"), "", 0, Json::object());
+    return EndAction(OutcomeOf("refused", "not-done", "an action of this turn did not succeed, so its task is not said to be done"), "", 0,
+                     Json::object());
   course.approved = course.must_ask = false;
   course.at = Point::kBeforeAction;
 }
@@ -277,6 +278,8 @@ void Decider::Process() {
   if (!course.dropped.empty()) facts["dropped"] = course.dropped;
   course.changed = changed;
   standing_.last = {{"turn", course.turn}, {"outcomes", std::move(last)}};
+  if (const Json* looked = state_.Find(kLookKey); looked != nullptr && looked->contains("task_id"))
+    standing_.last["task"] = looked->at("task_id");
   standing_.look_again = course.actions > 0;  // what came of it may ask for more
   Emit(event::kProcess, std::move(facts));
   course.at = Point::kAfterProcess;
