@@ -242,6 +242,25 @@ TEST_F(Agents, APastMoveIsReplayedAndForkedWithoutDoingAnythingAgain) {
   fleet->ExpectVerified();
 }
 
+TEST_F(Agents, TheExampleKeepsNotesTidyAndAsksBeforeDeleting) {
+  const std::string examples = std::string(ACL_SOURCE_DIR) + "/examples/agent/";
+  const RunResult made = fleet->Cli({"agent", "start", examples + "tidy-notes.yaml", "--files", examples + "tools=tools", "--files",
+                                     examples + "notes=notes", "-m", "tidy up", "--by", "ann"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string id = made.out.substr(0, made.out.find('\n'));
+  ASSERT_TRUE(AwaitStatusOf(id, "WAITING"));
+  EXPECT_EQ(See(id)["approval"]["arguments"]["inputs"]["path"], "notes/empty.md");
+  EXPECT_EQ(fleet->Cli({"approvals", "approve", See(id)["approval"]["approval_id"], "--approver", "carol"}).exit_code, 0);
+  ASSERT_TRUE(WaitUntil([&] { return See(id).value("status", "") == "RESTING"; })) << See(id).dump(1) << fleet->Logs();
+  const Json files = fleet->Api("GET", "/v1/agents/" + id + "/files").json()["files"];
+  std::string names;
+  for (const Json& file : files)
+    if (!file.contains("dir")) names += file["path"].get<std::string>() + " ";
+  EXPECT_EQ(names, "notes/ideas.md notes/shopping.md tools/tidy.py ");
+  EXPECT_EQ(Sql("SELECT count(*) FROM timers"), "1");
+  fleet->ExpectVerified();
+}
+
 TEST_F(Agents, BadFilesAreRefusedWithPlaceAndWayOut) {
   const auto refused = [&](const std::string& file) {
     WriteFile(folder / "bad.yaml", file);

@@ -60,11 +60,12 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec
     facts["message"] = ToJson(first);
   }
   if (ListenerAt(spec, Phase::kAfterPrepare, 0) != nullptr) {
-    Course passage;
-    passage.at = Point::kAfterPrepare;
-    passage.passage = ++standing.passages;
-    passage.began_at = request.now;
-    entries[std::string(kCourseKey)] = ToJson(passage);
+    Course course;
+    course.at = Point::kAfterPrepare;
+    ++standing.passages;
+    course.passage = standing.passages;
+    course.began_at = request.now;
+    entries[std::string(kCourseKey)] = ToJson(course);
   }
   entries[std::string(kStandingKey)] = ToJson(standing);
   Json patch = Json::array();
