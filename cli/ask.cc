@@ -51,6 +51,10 @@ void Ask(Session* session, const AskOptions& options) {
   }
   for (const Json& drift : exchange.value("drift", Json::array()))
     session->Note(TextOf(drift, "severity") + " " + TextOf(drift, "drift_class") + " drift: " + TextOf(drift, "summary"));
+  const Json answer = exchange.value("answer", Json());
+  if (answer.is_object())
+    for (const Json& intent : answer.value("intents", Json::array()))
+      session->Note("proposed, and nothing runs until people approve it: airun intents show " + intent.get<std::string>());
   session->Note("exchange " + id + ", " + TextOf(exchange, "model") + ": airun ask show " + id);
   if (told->value("withheld", false)) session->exit_code = kExitConflict;
 }

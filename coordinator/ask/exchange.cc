@@ -153,10 +153,13 @@ std::optional<std::string> AskDesk::Exchange::AskedBefore() {
 Json AskDesk::Exchange::AnsweredBefore(const std::string& exchange_id) {
   auto row = desk_.parts_.rows.Exchange(asked_.project, exchange_id);
   if (!row) EndFor(row.error(), "exchange " + exchange_id);
-  for (const Json& turn : row->at("turns")) {
-    if (TextIn(turn, "speaker") == "user" && TextIn(turn, "content") != question_)
-      End("key-reused", "this Idempotency-Key was used for another question: take a new one for each question", 422);
-  }
+  bool same = !asked_.session || TextIn(*row, "session_id") == asked_.session->ToString();
+  for (const Json& turn : row->at("turns")) same = same && (TextIn(turn, "speaker") != "user" || TextIn(turn, "content") == question_);
+  // The intent that was declared with it, if it went into the bundle.
+  const auto bundle = ParseJson(TextIn(*row, "context_bundle"), kStoredJson);
+  for (const Json& entry : bundle ? bundle->value("intent", Json::array()) : Json::array())
+    same = same && (!entry.contains("id") || TextIn(entry, "intent") == intent_);
+  if (!same) End("key-reused", "this Idempotency-Key was used for another question: take a new one for each question", 422);
   return OnRecord(exchange_id);
 }
 

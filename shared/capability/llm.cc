@@ -62,6 +62,8 @@ class LlmDoor {
     const auto parsed = ParseJson(answer.body);
     if (!parsed || !parsed->is_object())
       return {std::nullopt, fmt::format("HTTP {}, and not as a coordinator answers: see aegis_urls", answer.status), false};
+    if (answer.status == 200 && !(parsed->contains("exchange") && (*parsed)["exchange"].is_object()))
+      return {std::nullopt, "HTTP 200, and not as a coordinator answers: see aegis_urls", false};
     return answer.status == 200 ? LlmTold{Answered(*parsed), "", true} : Refused(answer.status, *parsed);
   }
 

@@ -35,6 +35,8 @@ class AskRows {
   virtual Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) = 0;
   // The last turns of the project, newest first; of a long one its beginning.
   virtual Result<std::vector<Json>> Turns(const ProjectId& project, int limit) = 0;
+  // The same of one session.
+  virtual Result<std::vector<Json>> TurnsOf(const SubjectId& session, int limit) = 0;
 };
 
 }  // namespace acl

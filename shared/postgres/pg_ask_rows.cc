@@ -69,6 +69,10 @@ SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 
 FROM chat_turn t JOIN subjects s ON s.subject_id = t.session_id WHERE s.project_id = $project::uuid
 ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $limit::int)");
 
+const Statement kTurnsOf("ask.turns_of", Statement::Kind::kRead, R"(
+SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 'content', left(t.content, 10000)))::text
+FROM chat_turn t WHERE t.session_id = $session::uuid ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $limit::int)");
+
 Result<std::vector<Json>> ReadJson(const char* what, const Result<Rows>& rows) {
   if (!rows) return rows.error();
   std::vector<Json> all;
@@ -143,6 +147,11 @@ Result<std::vector<SubjectId>> PgAskRows::SessionsWithIntents(const ProjectId& p
 Result<std::vector<Json>> PgAskRows::Turns(const ProjectId& project, int limit) {
   Params params;
   return ReadJson("chat_turn", pg::RunOne(pool_, kTurns, params.Id("project", project).Int32("limit", limit)));
+}
+
+Result<std::vector<Json>> PgAskRows::TurnsOf(const SubjectId& session, int limit) {
+  Params params;
+  return ReadJson("chat_turn", pg::RunOne(pool_, kTurnsOf, params.Id("session", session).Int32("limit", limit)));
 }
 
 }  // namespace acl

@@ -19,6 +19,7 @@ class PgAskRows final : public AskRows {
   Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) override;
   Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) override;
   Result<std::vector<Json>> Turns(const ProjectId& project, int limit) override;
+  Result<std::vector<Json>> TurnsOf(const SubjectId& session, int limit) override;
 
  private:
   pg::Pool& pool_;

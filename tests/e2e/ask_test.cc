@@ -47,6 +47,12 @@ TEST_F(Asks, AKeyAsksOnce) {
   const auto other = Ask("What is the weather?", Json::object(), {{"Idempotency-Key", "k1"}});
   EXPECT_EQ(other.status, 422) << other.body;
   EXPECT_NE(other.body.find("key-reused"), std::string::npos);
+  const auto elsewhere = Ask("What is next?", {{"session_id", "01890000-0000-7000-8000-000000000001"}}, {{"Idempotency-Key", "k1"}});
+  EXPECT_EQ(elsewhere.status, 422) << "in another session: " << elsewhere.body;
+  ASSERT_EQ(Ask("What is next?", {{"intent", "planning"}}, {{"Idempotency-Key", "k2"}}).status, 200);
+  EXPECT_EQ(Ask("What is next?", {{"intent", "planning"}}, {{"Idempotency-Key", "k2"}}).status, 200);
+  const auto purpose = Ask("What is next?", {{"intent", "spying"}}, {{"Idempotency-Key", "k2"}});
+  EXPECT_EQ(purpose.status, 422) << "for something else: " << purpose.body;
 }
 
 TEST_F(Asks, LongAnswersAreWholeAndTooLongOnesAreNone) {

@@ -30,6 +30,8 @@ class MemoryAskRows final : public AskRows {
   Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId&, int) override { return std::vector<SubjectId>(); }
   Result<std::vector<Json>> Turns(const ProjectId&, int) override { return std::vector<Json>(); }
 
+  Result<std::vector<Json>> TurnsOf(const SubjectId&, int) override { return std::vector<Json>(); }
+
   std::optional<SubjectId> open;
   std::vector<Json> sessions, exchanges, drift;
   std::map<std::string, Json> whole;

@@ -57,6 +57,14 @@ TEST_F(LlmTest, WaitsForTheCallThatGoesOn) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST_F(LlmTest, AnotherServerIsNoCoordinator) {
+  SmallServer server([](const std::string&) { return SmallServer::Answer("200 OK", R"({"hello": "world"})"); });
+  With(server);
+  const StepResult result = Call("llm.ask", {{"question", "What is next?"}});
+  EXPECT_EQ(result.outcome, Outcome::kFailed) << result.outputs;
+  EXPECT_THAT(result.error, HasSubstr("not as a coordinator answers"));
+}
+
 TEST_F(LlmTest, AKeyGoesToNoOtherMachineInPlainText) {
   CapabilityConfig config;
   config.ask.urls = {"http://coordinator.example:8733"};
