@@ -72,6 +72,26 @@ TEST_F(AskSteps, WhoHoldsTheRunNoLongerAsksNothing) {
   EXPECT_EQ(model.asked().size(), 1u);
 }
 
+// Of a step that is sent to another queue the task's token counts, not the run's, which nobody holds meanwhile.
+TEST_F(AskSteps, ADispatchedStepAsksByItsTask) {
+  fleet->StartWorker(1);
+  fleet->StartWorker(2, {{"ACL_AEGIS_URLS", fleet->ApiUrl()}, {"ACL_QUEUES", "asks"}});
+  const std::string run = fleet->Submit(R"(
+name: asking
+steps:
+  - name: ask
+    queue: asks
+    capability: llm.ask
+    inputs: {question: "What is next?"}
+)");
+  ASSERT_TRUE(fleet->AwaitStatus(run, "COMPLETED")) << fleet->Logs();
+  EXPECT_EQ(OutputsOf(run, "ask")["text"], says);
+  EXPECT_EQ(Sql("SELECT count(*) FROM llm_exchange"), "1");
+  const Json body = {{"question", "And then?"}, {"run", {{"id", run}, {"step", "ask"}, {"token", 1}, {"dispatched", true}}}};
+  EXPECT_EQ(fleet->Api("POST", "/v1/ask", body, {{"Idempotency-Key", "late"}}).json()["code"], "lease-lost");
+  fleet->ExpectVerified();
+}
+
 TEST_F(AskSteps, WhatSurelyDidNotRunIsAskedAgainUnderTheSameKey) {
   fails = true;
   StartWorker(1);
