@@ -160,7 +160,10 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
         }
       }
       InboxRead inbox = ReadInbox(view.claimed.inbox);
-      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid);
+      const Head& head = view.claimed.head;
+      const bool ends = *snapshot && (**snapshot).last_event_seq == head.seq && JournalEnds(head.seq, head.journal_first);
+      auto decided =
+          DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid, ends ? *snapshot : std::optional<Snapshot>());
       if (!decided) return decided.error();
       round = std::move(*decided);
       if (round.item && *snapshot) round.item->item.snapshot = **snapshot;
@@ -210,7 +213,10 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
 // Its chunks are stored when this returns.
 Result<std::optional<Snapshot>> CommandService::SnapshotOf(const Known& known) {
   const Restored& restored = known.restored;
-  if (!SnapshotDue(restored.replayed, restored.delta_bytes_since_snapshot, restored.state.stored_bytes())) return std::optional<Snapshot>();
+  const bool stored = known.newest && known.newest->last_event_seq == restored.head_seq;
+  const bool due = (JournalEnds(restored.head_seq, known.journal_first) && !stored) ||
+                   SnapshotDue(restored.replayed, restored.delta_bytes_since_snapshot, restored.state.stored_bytes());
+  if (!due) return std::optional<Snapshot>();
   EncodedSnapshot encoded = EncodeSnapshot(restored.state, restored.head_seq, restored.chain, known.newest ? &*known.newest : nullptr);
   if (Status put = store_.PutContents(encoded.contents); !put) return put.error();
   encoded.snapshot.id = ids_.Make();
@@ -276,6 +282,7 @@ Result<std::shared_ptr<const Known>> CommandService::ReadOn(const SubjectId& sub
     }
     return Unsettled(subject, "its journal changed while it was read");
   }
+  next.journal_first = head->head.journal_first;
   return std::make_shared<const Known>(std::move(next));
 }
 

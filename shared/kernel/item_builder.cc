@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "shared/journal/segment.h"
+
 namespace acl {
 
 namespace {
@@ -100,6 +102,16 @@ void ItemBuilder::Finish(WallTime now) {
     const auto change = timer_changes_.find(id);
     return change != timer_changes_.end() && change->second.has_value();
   });
+}
+
+void ItemBuilder::Roll(Snapshot closing, WallTime now) {
+  ACL_CHECK(item.events.empty() && !open_, "a journal begins with the first event of an item");
+  ACL_CHECK(closing.last_event_seq == item.base_seq && closing.chain == item.chain, "a journal is closed by a snapshot of its last event");
+  Event start = MakeSegmentEvent({journal_, item.chain, item.base_seq, closing.state_root});
+  journal_ = JournalIdAt(item.subject, item.base_seq + 1);
+  item.begins_journal = journal_;
+  item.snapshot = std::move(closing);
+  Seal(std::move(start), now);
 }
 
 void ItemBuilder::Seal(Event event, WallTime now) {

@@ -44,8 +44,15 @@ struct MemorySubject {
   std::optional<Waiting> waiting;  // of the last release; gone with the next grant
   WallTime waiting_since;
   // everything else
-  std::vector<Event> events;
-  std::vector<Snapshot> snapshots;  // the last two, oldest first
+  std::vector<Event> events;        // of the journals that are kept
+  std::vector<Event> dropped;       // those before: for checkers alone
+  std::vector<Snapshot> snapshots;  // the last two and those that close journals, oldest first
+  struct Segment {
+    std::int64_t first_seq = 0;
+    JournalId journal;
+    WallTime began_at;
+  };
+  std::vector<Segment> segments;  // journals but the first, of those whose beginning is kept
   std::vector<AttemptRow> attempts;
   std::map<std::string, CompletionRow> completions;
   std::map<std::string, WallTime> timers;
@@ -94,6 +101,7 @@ class MemoryStore : public KernelStore {
     bool stale_claim = false;             // a takeover reads the subject as it was before the old holder's last commit
     bool no_wake_check_at_close = false;  // release and close do not look at the wake-up counter
     bool no_task_compare = false;         // a task's result is taken whatever became of the task
+    bool closing_snapshot_lost = false;   // a snapshot that closes a journal goes when two newer ones are there
   };
 
   explicit MemoryStore(const Clock& clock) : MemoryStore(clock, Mutants{}) {}
@@ -130,6 +138,7 @@ class MemoryStore : public KernelStore {
   Result<std::string> GetContent(const Hash256& hash) override;
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
 
@@ -233,6 +242,9 @@ class MemoryStore : public KernelStore {
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
   void KeepSnapshot(MemorySubject& subject, const Snapshot& snapshot);
+  // Removes the snapshots for which `goes` holds; what only they had of the content store is released.
+  void RemoveSnapshots(MemorySubject& subject, const std::function<bool(const Snapshot&)>& goes);
+  static bool Closes(const MemorySubject& subject, const Snapshot& snapshot);
   std::optional<std::string> MissingContent(const std::vector<Hash256>& hashes) const;
   CommitOutcome ReadBackOne(const CommitItem& item);
   void PutInbox(MemorySubject& subject, InboxRow row);

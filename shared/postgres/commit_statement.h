@@ -18,7 +18,8 @@ enum class CommitForm {
   kRun,    // leases given back or closed, timers and listings besides: how most runs start and end
   kReady,  // ready rows besides: given back to whoever claims next
   kRows,   // attempts and completions besides that have rows of their own
-  kFull,   // everything
+  kFull,   // everything but
+  kRolled,  // journals that begin
 };
 const Statement& CommitStatement(CommitForm form);
 CommitForm FormOf(std::span<const CommitItem> items);
