@@ -6,6 +6,7 @@
 
 #include "shared/base/limits.h"
 #include "shared/capability/inbox_inputs.h"
+#include "shared/journal/segment.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/kernel/subject_part.h"
 #include "shared/telemetry/log.h"
@@ -319,19 +320,38 @@ Result<CommandService::View> CommandService::Read(const SubjectId& subject) {
   return view;
 }
 
+// From where a state of before is made again. None: from the beginning.
+Result<std::optional<Snapshot>> CommandService::SnapshotBefore(const SubjectId& subject, std::int64_t seq, WallTime time) {
+  if (time == WallTime::max()) return queries_.SnapshotUpTo(subject, seq);
+  auto oldest = queries_.Events(subject, 0, 1);
+  if (!oldest) return oldest.error();
+  if (oldest->empty() || oldest->front().seq == 1) return std::optional<Snapshot>();
+  const std::int64_t first = oldest->front().seq;
+  auto before = queries_.SnapshotUpTo(subject, first - 1);
+  if (before && (!*before || (**before).created_at > time))
+    return Error{Code::kInvalid, fmt::format("what it was at {} is not known any more: {}", FormatWallTime(time), DroppedText(subject, 0, first))};
+  return before;
+}
+
 Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time) {
   auto head = Look(subject);
   if (!head) return head.error();
   if (seq < 1 || seq > head->head.seq)
     return Error{Code::kInvalid, fmt::format("event {} is not there: {} has events 1 to {}", seq, subject.ToString(), head->head.seq)};
-  Restored restored;
-  restored.chain = ChainStart(subject);
-  WallTime at;
+  auto from = SnapshotBefore(subject, seq, time);
+  if (!from) return from.error();
+  const std::vector<Event> none;
+  auto begun = Restore(subject, *from, none, ReaderOf(store_, *from, none));
+  if (!begun) return begun.error();
+  Restored restored = std::move(*begun);
+  WallTime at = *from ? (**from).created_at : WallTime{};
   bool later = false;
   while (restored.head_seq < seq && !later) {
     auto page =
         queries_.Events(subject, restored.head_seq, int(std::min<std::int64_t>(kPage, seq - restored.head_seq)), limits::kPageBytes);
     if (!page) return page.error();
+    if (!page->empty() && page->front().seq > restored.head_seq + 1)
+      return Error{Code::kInvalid, DroppedText(subject, restored.head_seq, page->front().seq)};
     const auto first_later = std::find_if(page->begin(), page->end(), [&](const Event& event) { return event.timestamp > time; });
     later = first_later != page->end();
     page->erase(first_later, page->end());

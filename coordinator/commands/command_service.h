@@ -45,7 +45,7 @@ class CommandService {
   // As it is now. Errors as of Execute.
   Result<View> Read(const SubjectId& subject);
   // As it was after that event, or after the last that is not later than `time`. kInvalid if it was not there yet, or what led to it was
-  // removed. Reads the journal from its beginning.
+  // removed or dropped. Reads the journal from the newest snapshot before it on; by a time, from its oldest event.
   Result<View> ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time = WallTime::max());
 
  private:
@@ -86,6 +86,7 @@ class CommandService {
   Result<std::shared_ptr<const Known>> ReadOn(const SubjectId& subject, std::shared_ptr<const Known> known);
   Error QuarantineFor(const SubjectId& subject, std::int64_t head_seq, const Error& damage);
   Result<SubjectView> Look(const SubjectId& subject);
+  Result<std::optional<Snapshot>> SnapshotBefore(const SubjectId& subject, std::int64_t seq, WallTime time);
 
   KernelStore& store_;
   Queries& queries_;

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "shared/kernel/queries.h"
+#include "shared/kernel/roll.h"
 #include "shared/kernel/store.h"
 #include "shared/kernel/suspicion.h"
 
@@ -74,6 +75,11 @@ struct MemorySubject {
   std::vector<QuarantineView> quarantines;
   LeaseEnd ended = LeaseEnd::kOwnWill;  // the last lease
 
+  std::vector<Event> AllEvents() const {
+    std::vector<Event> all = dropped;
+    all.insert(all.end(), events.begin(), events.end());
+    return all;
+  }
   bool quarantined() const { return !quarantines.empty() && !quarantines.back().released_at; }
 };
 
@@ -144,6 +150,8 @@ class MemoryStore : public KernelStore {
 
   // ---- for simulator and checkers
 
+  // Journals may be dropped this soon after they ended: virtual time is short.
+  void SetLeastJournalRetention(milliseconds least) { least_journal_retention_ = least; }
   // A failover of the database: tokens minted from now on are of this epoch.
   void SetEpoch(std::int64_t epoch);
   // As if another transaction had the lease row locked: commits are busy, claims, reaps and timers pass it by.
@@ -255,6 +263,7 @@ class MemoryStore : public KernelStore {
   const Mutants mutants_;
   mutable std::mutex mutex_;
   std::int64_t epoch_ = 1;
+  milliseconds least_journal_retention_ = kLeastJournalRetention;
   std::uint64_t ids_ = 0;
   std::map<SessionId, Session> sessions_;
   std::map<SubjectId, MemorySubject> subjects_;

@@ -7,7 +7,6 @@
 #include "shared/base/mutant.h"
 #include "shared/base/sha256.h"
 #include "shared/kernel/memory_store.h"
-#include "shared/kernel/roll.h"
 #include "shared/kernel/post.h"
 #include "shared/kernel/subject_part.h"
 
@@ -308,7 +307,7 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
 }
 
 Result<DropAnswer> MemoryStore::DropSegments(milliseconds keep, int max) {
-  if (keep < kLeastJournalRetention) return TooYoungToDrop(keep);
+  if (keep < least_journal_retention_) return TooYoungToDrop(keep);
   std::lock_guard lock(mutex_);
   DropAnswer answer;
   for (auto& [id, subject] : subjects_) {
