@@ -129,8 +129,10 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
   std::optional<Sent> sent;
   std::string why = "it changes all the time";
   for (int tries = 0; tries < kTries; ++tries) {
-    if (!known) {
-      auto read = ReadOn(subject, nullptr);
+    // A journal is closed by a snapshot of its head: what others did since is read first, else two coordinators in turn would each have one of
+    // before it, for ever.
+    if (!known || JournalEnds(known->restored.head_seq, known->journal_first)) {
+      auto read = ReadOn(subject, known);
       if (!read) return read.error();
       known = std::move(*read);
     }
