@@ -86,7 +86,8 @@ END $$;
 
 -- Attempts without a completion of a subject that has rolled: of its last journal, of before as that journal's row says, and those that stand beside the events
 -- (`beside`). The key of events is the only one that serves here: the one of attempts reads all that the subject ever made.
-CREATE FUNCTION open_attempts(p_subject uuid) RETURNS TABLE (step_id text, attempt_id int, token bigint, started_at timestamptz, beside boolean) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION open_attempts(p_subject uuid) RETURNS TABLE (step_id text, attempt_id int, token bigint, started_at timestamptz, beside boolean) LANGUAGE plpgsql STABLE
+SET enable_seqscan = off AS $$
 DECLARE v_first bigint := (SELECT h.journal_first FROM subject_head h WHERE h.subject_id = p_subject);
 BEGIN
   RETURN QUERY SELECT a.step, a.attempt, a.token, a.since, a.beside FROM (
@@ -152,6 +153,12 @@ BEGIN
       FROM unnest(v_restore) AS p(id)
       CROSS JOIN LATERAL (SELECT coalesce(max(r.last_event_seq), 0) AS seq FROM snapshot_rows r WHERE r.subject_id = p.id) x
       CROSS JOIN LATERAL (SELECT * FROM journal_rows r WHERE r.subject_id = p.id AND r.seq > x.seq OFFSET 0) e ORDER BY e.subject_id, e.seq;
+    IF cardinality(v_rolled) > 0 THEN
+      RETURN QUERY SELECT 4, p.id, a.attempt_id::bigint, a.token, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, a.step_id, NULL::text, NULL::text,
+                          NULL::text, NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, a.started_at
+        FROM unnest(v_rolled) AS p(id) CROSS JOIN LATERAL open_attempts(p.id) a ORDER BY p.id, a.started_at, a.step_id, a.attempt_id;
+      v_restore := ARRAY(SELECT p.id FROM unnest(v_restore) AS p(id) WHERE NOT p.id = ANY (v_rolled));
+    END IF;
     RETURN QUERY SELECT 4, a.subject_id, a.attempt_id::bigint, a.token, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, a.step_id, NULL::text, NULL::text,
                         NULL::text, NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, a.started_at
       FROM unnest(v_restore) AS p(id)
@@ -160,14 +167,9 @@ BEGIN
           SELECT o.subject_id, o.step_id, o.attempt_id, o.token, o.started_at FROM other_attempts o
           UNION ALL
           SELECT e.subject_id, e.begun, e.begun_attempt, e.token, coalesce(e.begun_at, e.at) FROM journal_rows e WHERE e.begun IS NOT NULL) r
-        WHERE r.subject_id = p.id AND NOT p.id = ANY (v_rolled)
+        WHERE r.subject_id = p.id
           AND (SELECT c.attempt_id FROM completion_rows c WHERE c.subject_id = r.subject_id AND c.step_id = r.step_id) IS NULL OFFSET 0) a
       ORDER BY a.subject_id, a.started_at, a.step_id, a.attempt_id;
-    IF cardinality(v_rolled) > 0 THEN
-      RETURN QUERY SELECT 4, p.id, a.attempt_id::bigint, a.token, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::uuid, a.step_id, NULL::text, NULL::text,
-                          NULL::text, NULL::bytea, NULL::bytea, NULL::bytea, NULL::bytea, a.started_at
-        FROM unnest(v_rolled) AS p(id) CROSS JOIN LATERAL open_attempts(p.id) a ORDER BY p.id, a.started_at, a.step_id, a.attempt_id;
-    END IF;
   END IF;
   -- Every input has raised the counter.
   IF 0 < ANY (p_granted.wake) THEN

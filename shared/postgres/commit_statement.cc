@@ -252,9 +252,10 @@ w_refs AS (  -- the foreign key: what was collected meanwhile refuses the item
   FROM unnest($x_item::int[], $x_hash::bytea[], $x_snapshot::boolean[]) AS x(item, hash, snapshot)
   WHERE get_bit((SELECT ok FROM done), x.item) = 1 ORDER BY x.hash ON CONFLICT DO NOTHING),
 w_old_snapshots AS (  -- the newest of before and the new one stay, and those that end journals; the others' chunks are released with them
-  DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item) CROSS JOIN LATERAL (
-    SELECT n.last_event_seq AS seq FROM snapshot_rows n WHERE n.subject_id = ($subject::uuid[])[s.item] ORDER BY n.last_event_seq DESC OFFSET 1 LIMIT 1) AS b
-  WHERE o.subject_id = ($subject::uuid[])[s.item] AND o.last_event_seq = b.seq AND NOT o.closing AND get_bit((SELECT ok FROM done), s.item) = 1))";
+  DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
+  WHERE o.subject_id = ($subject::uuid[])[s.item] AND NOT o.closing AND get_bit((SELECT ok FROM done), s.item) = 1
+    AND o.last_event_seq = (SELECT n.last_event_seq FROM snapshot_rows n WHERE n.subject_id = ($subject::uuid[])[s.item]
+                            ORDER BY n.last_event_seq DESC OFFSET 1 LIMIT 1)))";
 }
 
 // Each journal that begins, with the attempts that are open then, and its own hold on the chunks of the snapshot that it begins behind.
