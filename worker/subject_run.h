@@ -27,10 +27,10 @@ namespace acl {
 
 // After so many items in a row a busy subject gives way (DESIGN.md: "up to a fairness bound").
 struct SubjectLimits {
-  milliseconds hold_wait{1'000};  // a wait shorter than this keeps the lease
-  int fairness_items = 256;       // items in a row before the lease is given back while others wait
+  milliseconds hold_wait{1'000};                 // a wait shorter than this keeps the lease
+  int fairness_items = 256;                      // items in a row before the lease is given back while others wait
   std::int64_t segment_events = kSegmentEvents;  // of a journal; then the next one begins (roll.h)
-  bool go_on = true;              // false: given back after each step that ended, so that the next one goes through the queue
+  bool go_on = true;  // false: given back after each step that ended, so that the next one goes through the queue
 };
 
 // What the worker asks of a subject when it builds the next item.

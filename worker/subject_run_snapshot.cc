@@ -15,7 +15,7 @@ bool SubjectRun::SnapshotComes(const Work& work, std::int64_t events) const {
   if (snapshot_ready_ || snapshot_failed_) return false;
   return snapshot_running_ || JournalEnds(events) ||
          SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.made.delta_bytes(),
-                                          work.made.state.stored_bytes());
+                     work.made.state.stored_bytes());
 }
 
 // If no snapshot can be stored, the journal goes on: it ends another time.

@@ -125,8 +125,7 @@ Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exch
     auto page = parts_.queries.Events(session, after, kPage, limits::kPageBytes);
     if (!page) return page.error();
     if (page->empty()) {
-      return Error{Code::kNotFound,
-                   "the journal of the session has no exchange " + exchange_id + (dropped.empty() ? "" : "; " + dropped)};
+      return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id + (dropped.empty() ? "" : "; " + dropped)};
     }
     if (dropped.empty()) dropped = DroppedText(session, after, page->front().seq);
     for (const Event& event : *page) {

@@ -129,8 +129,8 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
   std::optional<Sent> sent;
   std::string why = "it changes all the time";
   for (int tries = 0; tries < kTries; ++tries) {
-    // A journal is closed by a snapshot of its head: what others did since is read first, else two coordinators in turn would each have one of
-    // before it, for ever.
+    // A journal is closed by a snapshot of its head: what others did since is read first, else two coordinators in turn would each have one
+    // of before it, for ever.
     if (!known || JournalEnds(known->restored.head_seq, known->journal_first)) {
       auto read = ReadOn(subject, known);
       if (!read) return read.error();
@@ -165,8 +165,7 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
       InboxRead inbox = ReadInbox(view.claimed.inbox);
       const Head& head = view.claimed.head;
       const bool ends = *snapshot && (**snapshot).last_event_seq == head.seq && JournalEnds(head.seq, head.journal_first);
-      auto decided =
-          DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid, ends ? *snapshot : std::optional<Snapshot>());
+      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid, ends ? *snapshot : std::optional<Snapshot>());
       if (!decided) return decided.error();
       round = std::move(*decided);
       if (round.item && *snapshot) round.item->item.snapshot = **snapshot;
@@ -331,7 +330,8 @@ Result<std::optional<Snapshot>> CommandService::SnapshotBefore(const SubjectId& 
   const std::int64_t first = oldest->front().seq;
   auto before = queries_.SnapshotUpTo(subject, first - 1);
   if (before && (!*before || (**before).created_at > time))
-    return Error{Code::kInvalid, fmt::format("what it was at {} is not known any more: {}", FormatWallTime(time), DroppedText(subject, 0, first))};
+    return Error{Code::kInvalid,
+                 fmt::format("what it was at {} is not known any more: {}", FormatWallTime(time), DroppedText(subject, 0, first))};
   return before;
 }
 

@@ -43,8 +43,8 @@ struct Round {
   Known after;                      // if the item lands
 };
 
-// First what is unread, then each command in turn on what the one before left. `inbox`: the view's, read. `closing`: a snapshot of the view's
-// head, which ends the journal: what is written begins the next (shared/kernel/roll.h). kInternal: a bug of the kind.
+// First what is unread, then each command in turn on what the one before left. `inbox`: the view's, read. `closing`: a snapshot of the
+// view's head, which ends the journal: what is written begins the next (shared/kernel/roll.h). kInternal: a bug of the kind.
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
                           std::span<const CommandAsked> asked, Aid* aid = nullptr, const std::optional<Snapshot>& closing = std::nullopt);
 

@@ -15,10 +15,10 @@ namespace acl {
 inline constexpr std::string_view kJournalRolled = "journal.rolled";
 
 struct SegmentStart {
-  JournalId closed;            // the journal that ends before it
-  Hash256 chain{};             // of its last event
-  std::int64_t last_seq = 0;   // of that event; the closing snapshot's too
-  Hash256 state_root{};        // after it
+  JournalId closed;           // the journal that ends before it
+  Hash256 chain{};            // of its last event
+  std::int64_t last_seq = 0;  // of that event; the closing snapshot's too
+  Hash256 state_root{};       // after it
   friend bool operator==(const SegmentStart&, const SegmentStart&) = default;
 };
 

@@ -137,7 +137,8 @@ class Queries {
   virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
   // Of those that exist; in no order.
   virtual Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) = 0;
-  // From the oldest that is kept on (segment.h, DroppedText). At most `limit`, and none behind the one whose payload goes beyond so many bytes in all: a page may be short of both.
+  // From the oldest that is kept on (segment.h, DroppedText). At most `limit`, and none behind the one whose payload goes beyond so many
+  // bytes in all: a page may be short of both.
   virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) = 0;
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) {
     return Events(subject, after_seq, limit, kAnyBytes);

@@ -19,8 +19,8 @@ std::optional<std::string> WrongRoll(const CommitItem& item) {
 }
 
 Error TooYoungToDrop(milliseconds keep) {
-  return {Code::kInvalid, "journals are to be kept for " + std::to_string(kLeastJournalRetention.count()) + " ms at least after they ended, not " +
-                              std::to_string(keep.count())};
+  return {Code::kInvalid, "journals are to be kept for " + std::to_string(kLeastJournalRetention.count()) +
+                              " ms at least after they ended, not " + std::to_string(keep.count())};
 }
 
 }  // namespace acl

@@ -1,8 +1,8 @@
 #pragma once
 // When a journal ends and the next one of its subject begins (shared/journal/segment.h). Pure; used by whoever builds items.
 //
-// A journal that is due ends at the first commit that carries a snapshot of the head that it was decided on: that snapshot closes it, and the
-// first event of the commit begins the next (ItemBuilder::Roll).
+// A journal that is due ends at the first commit that carries a snapshot of the head that it was decided on: that snapshot closes it, and
+// the first event of the commit begins the next (ItemBuilder::Roll).
 
 #include <cstdint>
 #include <optional>

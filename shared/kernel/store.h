@@ -124,8 +124,8 @@ class KernelStore {
   // (the same key is a new request from then on).
   virtual Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) = 0;
 
-  // Drops journals that ended longer ago than `keep` (kInvalid below an hour), the oldest first, at most `max` of them: their events go, what
-  // they completed and attempted stays. Never a subject's last journal, one without the snapshot that closes it, or one in quarantine.
+  // Drops journals that ended longer ago than `keep` (kInvalid below an hour), the oldest first, at most `max` of them: their events go,
+  // what they completed and attempted stays. Never a subject's last journal, one without the snapshot that closes it, or one in quarantine.
   virtual Result<DropAnswer> DropSegments(milliseconds keep, int max) = 0;
 
   // -- duties of a coordinator

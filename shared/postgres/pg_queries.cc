@@ -150,9 +150,8 @@ SubjectView ReadView(const Rows& rows, int i) {
   view.updated_at = rows.MaybeTime(i, kUpdated);
   view.started_at = rows.MaybeTime(i, kStarted);
   view.completed_at = rows.MaybeTime(i, kCompleted);
-  view.head =
-      Head{rows.Int(i, kHeadSeq),   rows.Hash(i, kChain), rows.Hash(i, kRoot), JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt),
-           rows.Int(i, kJournalFirst)};
+  view.head = Head{rows.Int(i, kHeadSeq),           rows.Hash(i, kChain),  rows.Hash(i, kRoot),
+                   JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt), rows.Int(i, kJournalFirst)};
   view.token = Token{rows.Int(i, kToken)};
   if (!rows.IsNull(i, kSession)) view.holder = SessionId{rows.Id(i, kSession)};
   view.holder_name = rows.MaybeText(i, kWorker).value_or("");

@@ -73,8 +73,8 @@ const SegmentRow* JournalWalk::SegmentAt(std::int64_t first_seq) const {
   return it == rows_.segments.end() ? nullptr : &*it;
 }
 
-// A journal is one run of events: its id never comes back. Each but the subject's first begins with an event that says so, and no other event
-// does.
+// A journal is one run of events: its id never comes back. Each but the subject's first begins with an event that says so, and no other
+// event does.
 void JournalWalk::Segment(const Event& event, const Json* payload, const Hash256& chain_before) {
   const bool goes_on = !journals_.empty() && journals_.back() == event.journal;
   const bool came_back = !goes_on && std::find(journals_.begin(), journals_.end(), event.journal) != journals_.end();

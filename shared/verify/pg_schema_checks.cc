@@ -113,9 +113,8 @@ constexpr Column kDocumented[] = {
 };
 
 // Written once: no right to change them, and a trigger as the second line.
-constexpr const char* kImmutable[] = {"journal_rows",      "spec_texts",    "other_attempts",
-                                      "other_completions", "lease_history", "compensation_rows",
-                                      "past_attempts",     "journal_segments"};
+constexpr const char* kImmutable[] = {"journal_rows",  "spec_texts",        "other_attempts", "other_completions",
+                                      "lease_history", "compensation_rows", "past_attempts",  "journal_segments"};
 constexpr const char* kUnderALease[] = {"journal_rows", "other_attempts", "other_completions",
                                         "journal_segments"};  // only with the token of the lease
 constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "completion_rows"};

@@ -101,7 +101,8 @@ const TableCheck kTaskSession("task.session", "tasks", "verify.task_session", "S
 const TableCheck kTaskClosed("task.closed", "tasks", "verify.task_closed", "SELECT count(*) FROM tasks", R"(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
   WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
-// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all there.
+// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all
+// there.
 const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELECT count(*) FROM tasks", R"sql(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
     SELECT t.subject_id, t.step_id, t.attempt_id, t.state,

@@ -34,7 +34,8 @@ struct Report {
   void Note(std::string note);
 };
 
-// {"clean": bool, "checked": {...}, "violations_found": n, "violations": [{"table","key","check","expected","found"}], "notes": [...], "noted": n}
+// {"clean": bool, "checked": {...}, "violations_found": n, "violations": [{"table","key","check","expected","found"}], "notes": [...],
+// "noted": n}
 Json ToJson(const Report& report);
 // For people: a line per check with its count, then each violation with its row, what was expected and what was found, then the sum.
 std::string ToText(const Report& report);

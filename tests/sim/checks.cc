@@ -62,7 +62,8 @@ void SimWorld::CheckJournals(const MemorySubject& subject, const std::vector<Eve
       violated(event.seq, "it names another root than the snapshot before it");
     }
   }
-  if (subject.head.journal != all.back().journal || subject.head.journal_first != begins_at) violated(begins_at, "the head names another journal");
+  if (subject.head.journal != all.back().journal || subject.head.journal_first != begins_at)
+    violated(begins_at, "the head names another journal");
   const bool starts = kept_from == 1 || subject.events.front().type == kJournalRolled;
   if (!starts) violated(kept_from, "what is kept begins in the middle of a journal");
 }

@@ -31,7 +31,7 @@ struct ProjectReport {
   std::int64_t started = 0, taken = 0, expired = 0, late_refused = 0, completed = 0, abandoned = 0;
   std::int64_t killed = 0, frozen = 0, unknown = 0, snapshots = 0, together = 0;
   std::int64_t rolls = 0, dropped = 0;  // journals that began; events of journals that were dropped
-  Hash256 end{};  // over the chains of all journals
+  Hash256 end{};                        // over the chains of all journals
   std::vector<std::string> violations;
 
   void Add(const ProjectReport& other);

@@ -1,5 +1,5 @@
-// Projects whose journals roll and whose old journals are dropped, on both stores: commands go on, what is remembered goes on, states of before
-// are there as far as the journals are, and what is gone is said with its place.
+// Projects whose journals roll and whose old journals are dropped, on both stores: commands go on, what is remembered goes on, states of
+// before are there as far as the journals are, and what is gone is said with its place.
 #include <gmock/gmock.h>
 
 #include "coordinator/projects/references.h"
@@ -88,7 +88,8 @@ TEST_P(ProjectJournals, TwoCoordinatorsRollOneJournalOnce) {
   auto other = NewDesk();
   for (int n = 0; n < 30; ++n) {
     auto& desk = n % 2 == 0 ? *desk_ : *other;
-    auto done = desk.Execute(project_, {{"add_task", {{"goal_id", "g1"}, {"title", std::to_string(n)}}, "ann"}, std::nullopt, std::nullopt});
+    auto done =
+        desk.Execute(project_, {{"add_task", {{"goal_id", "g1"}, {"title", std::to_string(n)}}, "ann"}, std::nullopt, std::nullopt});
     ASSERT_TRUE(done) << done.error();
   }
   const std::vector<Event> events = Journal(subject());

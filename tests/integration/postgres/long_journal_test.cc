@@ -1,4 +1,5 @@
-// A subject with very many events: what claiming it and committing to it read does not grow with them, counted in rows by PostgreSQL itself.
+// A subject with very many events: what claiming it and committing to it read does not grow with them, counted in rows by PostgreSQL
+// itself.
 #include <fmt/format.h>
 
 #include "shared/base/uuid7.h"
@@ -150,10 +151,13 @@ TEST_F(LongJournal, OfAHundredThousandEventsIsClaimedAndWrittenAsOneOfAFewThousa
   // The tables hold others' rows too: of a handful PostgreSQL would read all.
   db().Exec(
       "SET session_replication_role = replica; INSERT INTO snapshot_rows (subject_id, last_event_seq, snapshot_id, schema_version, token, "
-      "state_root, chain, inline_state, created_at) SELECT gen_random_uuid(), n, gen_random_uuid(), 1, 1, sha256('r'), sha256('c'), '{}', now() "
+      "state_root, chain, inline_state, created_at) SELECT gen_random_uuid(), n, gen_random_uuid(), 1, 1, sha256('r'), sha256('c'), '{}', "
+      "now() "
       "FROM generate_series(1, 5000) n; INSERT INTO journal_segments (subject_id, first_seq, journal_id, token, began_at) SELECT "
-      "gen_random_uuid(), 2, gen_random_uuid(), 1, now() FROM generate_series(1, 5000) n; INSERT INTO journal_rows (subject_id, seq, journal_id, "
-      "type, schema_version, producer_version, token, at, checksum, chain, payload) SELECT o.id, s, o.id, 't', 1, 'p', 1, now(), sha256('a'), "
+      "gen_random_uuid(), 2, gen_random_uuid(), 1, now() FROM generate_series(1, 5000) n; INSERT INTO journal_rows (subject_id, seq, "
+      "journal_id, "
+      "type, schema_version, producer_version, token, at, checksum, chain, payload) SELECT o.id, s, o.id, 't', 1, 'p', 1, now(), "
+      "sha256('a'), "
       "sha256('a'), '{}' FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 5000)) o, generate_series(1, 40) s; "
       "SET session_replication_role = origin; ANALYZE");
   const Cost early = MeasureFrom(2 * kSegmentEvents);
@@ -173,8 +177,9 @@ TEST_F(LongJournal, OfAHundredThousandEventsIsClaimedAndWrittenAsOneOfAFewThousa
   ASSERT_TRUE(report.ok()) << report.message();
   EXPECT_TRUE(report->clean()) << verify::ToText(*report);
   EXPECT_EQ(report->checked["journal.hashes"], holder_->seq());
-  db().Exec("SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at - interval '2 hours'; "
-            "SET session_replication_role = origin");
+  db().Exec(
+      "SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at - interval '2 hours'; "
+      "SET session_replication_role = origin");
   std::int64_t dropped = 0;
   for (bool more = true; more;) {
     auto answer = store_->DropSegments(kLeastJournalRetention, 10);

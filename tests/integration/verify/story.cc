@@ -43,8 +43,9 @@ StepResult Fails(const std::string& why, bool retryable) {
 }  // namespace
 
 void DropJournals(TestDatabase& database, const SubjectId& subject) {
-  database.Exec("SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at - interval '2 hours' WHERE subject_id = '" +
-                subject.ToString() + "'; SET session_replication_role = origin; SELECT * FROM drop_segments(3600000, 100)");
+  database.Exec(
+      "SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at - interval '2 hours' WHERE subject_id = '" +
+      subject.ToString() + "'; SET session_replication_role = origin; SELECT * FROM drop_segments(3600000, 100)");
 }
 
 Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabilities_(ScriptCapabilities()) {

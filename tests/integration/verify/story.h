@@ -32,8 +32,8 @@ class Story {
   using Script = std::function<StepResult(const StepCall&)>;
   struct Drive {
     Script script;
-    int stop_after = 1'000;  // items; then the lease is left as it is
-    int snapshot_every = 0;  // items; 0: none
+    int stop_after = 1'000;                        // items; then the lease is left as it is
+    int snapshot_every = 0;                        // items; 0: none
     std::int64_t segment_events = kSegmentEvents;  // of a journal; it ends behind the next snapshot
   };
 

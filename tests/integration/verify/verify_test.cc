@@ -61,8 +61,8 @@ TEST_F(VerifyTest, AllIsCleanAndEveryCheckMetRows) {
   EXPECT_EQ(report->checked["journal.hashes"], db().Count("SELECT count(*) FROM event_rows"));
   EXPECT_EQ(report->checked["head.exists"], db().Count("SELECT count(*) FROM subjects"));
   // Of those whose events were dropped the events cannot be looked at.
-  EXPECT_EQ(report->checked["completion.event"],
-            db().Count("SELECT count(*) FROM completion_rows c WHERE EXISTS (SELECT FROM event_rows e WHERE e.subject_id = c.subject_id AND e.seq <= c.event_seq)"));
+  EXPECT_EQ(report->checked["completion.event"], db().Count("SELECT count(*) FROM completion_rows c WHERE EXISTS (SELECT FROM event_rows e "
+                                                            "WHERE e.subject_id = c.subject_id AND e.seq <= c.event_seq)"));
   ASSERT_EQ(report->notes.size(), 1u) << "which journals were dropped";
   EXPECT_NE(report->notes[0].find(subjects_["dropped"].ToString()), std::string::npos) << report->notes[0];
   EXPECT_GT(db().Count("SELECT count(*) FROM past_attempts"), 0);

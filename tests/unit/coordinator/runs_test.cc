@@ -140,8 +140,8 @@ TEST_F(RunsTest, JournalPagesSayWhatWasDropped) {
   EXPECT_EQ(page.body["events"][0]["event_seq"], 2);
   EXPECT_EQ(page.body["dropped"]["first"], 1);
   EXPECT_EQ(page.body["dropped"]["last"], 1);
-  EXPECT_EQ(page.body["dropped"]["detail"], "events 1 to 1 of " + id +
-                                                " were dropped by retention (journal_retention_days): its journal begins with event 2 now");
+  EXPECT_EQ(page.body["dropped"]["detail"],
+            "events 1 to 1 of " + id + " were dropped by retention (journal_retention_days): its journal begins with event 2 now");
   EXPECT_FALSE(Ask("GET", events + "?after_seq=1").body.contains("dropped"));
 }
 

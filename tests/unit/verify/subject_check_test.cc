@@ -275,7 +275,8 @@ TEST(CheckSubject, AJournalThatBeginsOnSomethingElseIsFound) {
   EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.chain[0] ^= 1; })), ::testing::ElementsAre("segment.chain"));
   EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.state_root[0] ^= 1; })), Contains("segment.root"));
   EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.last_seq = 3; })), ::testing::ElementsAre("segment.place"));
-  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.closed.uuid.bytes[0] ^= 1; })), ::testing::ElementsAre("segment.closed"));
+  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.closed.uuid.bytes[0] ^= 1; })),
+              ::testing::ElementsAre("segment.closed"));
   const auto failing = [](const std::function<void(SubjectRows&)>& spoil, SubjectRows rows = Rolled()) {
     spoil(rows);
     return ChecksThatFail(rows);
@@ -300,7 +301,8 @@ TEST(CheckSubject, AJournalThatWasDroppedThoughItIsNeededIsFound) {
     spoil(rows);
     return ChecksThatFail(rows);
   };
-  EXPECT_THAT(failing([](SubjectRows& r) { r.snapshots.erase(r.snapshots.begin()); }), Contains("journal.start")) << "nothing to begin from";
+  EXPECT_THAT(failing([](SubjectRows& r) { r.snapshots.erase(r.snapshots.begin()); }), Contains("journal.start"))
+      << "nothing to begin from";
   EXPECT_THAT(failing([](SubjectRows& r) { r.segments[0].dropped = false; }), Contains("journal.dropped")) << "nobody dropped it";
   EXPECT_THAT(failing([](SubjectRows& r) { r.events.erase(r.events.begin()); }), Contains("journal.dropped")) << "more than is on record";
   EXPECT_THAT(failing([](SubjectRows& r) { r.attempts.erase(r.attempts.begin()); }), Contains("completion.attempt")) << "what it did";
