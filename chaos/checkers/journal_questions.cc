@@ -91,7 +91,7 @@ FROM subjects s JOIN leases l USING (subject_id) CROSS JOIN LATERAL (
 WHERE s.kind = 'workflow')");
 
 // Of a step that ran with the lease, attempt and completion are one holder's; a task's result and a person's decision may come to a later
-// one.
+// one, and so does the end of an agent's action whose attempt was lost and may not be repeated.
 const Question kAttempt("i12", "a completion has its attempt, of the same token if it ran with the lease", Needs::kDatabase, R"(
 SELECT c.subject_id || '/' || c.step_id,
        CASE WHEN a.subject_id IS NULL THEN 'no attempt ' || c.attempt_id
@@ -99,9 +99,9 @@ SELECT c.subject_id || '/' || c.step_id,
             WHEN a.token < c.token AND NOT coalesce(x.anybodys OR c.attempt_id = ANY (x.sent), false) AND w.seq IS NULL AND u.subject_id IS NULL
               THEN 'token ' || c.token || ', its attempt has ' || a.token END
 FROM completion_rows c LEFT JOIN attempt_rows a ON a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id
-LEFT JOIN (SELECT f.subject_id, f.step, bool_or(f.type <> 'step.dispatched') AS anybodys,
-                  coalesce(array_agg(f.attempt) FILTER (WHERE f.type = 'step.dispatched'), '{}') AS sent
-           FROM fact f WHERE f.type IN ('step.resolved', 'step.waiting', 'step.dispatched') GROUP BY f.subject_id, f.step) x
+LEFT JOIN (SELECT f.subject_id, f.step, bool_or(f.type IN ('step.resolved', 'step.waiting')) AS anybodys,
+                  coalesce(array_agg(f.attempt) FILTER (WHERE f.type IN ('step.dispatched', 'attempt.lost')), '{}') AS sent
+           FROM fact f WHERE f.type IN ('step.resolved', 'step.waiting', 'step.dispatched', 'attempt.lost') GROUP BY f.subject_id, f.step) x
   ON x.subject_id = c.subject_id AND x.step = c.step_id
 LEFT JOIN (SELECT f.subject_id, f.seq FROM fact f WHERE f.type = 'step.completed' AND f.p ->> 'due_at' IS NOT NULL) w
   ON w.subject_id = c.subject_id AND w.seq = c.event_seq

@@ -41,10 +41,11 @@ Artifact DriftOf(const Json& row) {
   Artifact out;
   out.type = ArtifactType::kDriftwatch;
   out.id = TextIn(row, "driftwatch_id");
-  out.source = "turn:" + TextIn(row, "exchange_id");
+  out.source = "turn:" + TextIn(row, "turn_aurora_id");
   out.observed_at = TimeIn(row, "opened_at");
   out.text = fmt::format("{} drift ({}): {}", TextIn(row, "drift_class"), TextIn(row, "severity"), TextIn(row, "summary"));
   out.status = TextIn(row, "status");
+  out.trust = aegis::Trust::kUntrusted;  // it names what a model said
   out.hash = HashOf(out);
   return out;
 }

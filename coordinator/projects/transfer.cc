@@ -16,7 +16,7 @@
 namespace acl::coordinator {
 namespace {
 
-constexpr int kPage = 1'000, kTries = 5;
+constexpr int kTransferPage = 1'000, kTransferTries = 5;
 constexpr const char *kRequestKey = "request_key", *kDigest = "export_digest";
 
 project::Refusal Exists(const ProjectName& name) {
@@ -77,7 +77,7 @@ Result<std::string> ProjectTransfer::Export(const std::string& id_or_name, const
   restored.chain = ChainStart(subject);
   std::string lines;
   while (restored.head_seq < head.seq) {
-    const auto most = int(std::min<std::int64_t>(kPage, head.seq - restored.head_seq));
+    const auto most = int(std::min<std::int64_t>(kTransferPage, head.seq - restored.head_seq));
     auto page = queries_.Events(subject, restored.head_seq, most, limits::kPageBytes);
     if (!page) return page.error();
     if (page->empty())
@@ -205,7 +205,7 @@ Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported
   request.subject = subject;
   std::int64_t known = 1;
   Error last{Code::kUnavailable, ""};
-  for (int tries = 0; tries < kTries; ++tries) {
+  for (int tries = 0; tries < kTransferTries; ++tries) {
     request.known_seq = known;
     bool done = false;
     auto outcome = store_.Command(request, [&](const CommandView& view) -> Result<std::optional<CommandItem>> {

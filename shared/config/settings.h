@@ -82,6 +82,8 @@ struct Settings {
   std::string kafka_group;                       // empty: PREFIX.workers
   std::chrono::milliseconds queue_late{30'000};
   bool local_continuation = true;
+  std::vector<std::string> aegis_urls;            // coordinators that llm.ask asks; empty: none
+  std::string aegis_api_key_file, aegis_ca_file;  // empty: no key is sent; the system's
   std::string work_dir = "acl-work";
   std::vector<std::string> allowed_programs;  // empty: the standard list
   bool allow_private_networks = false;

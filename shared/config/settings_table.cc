@@ -328,6 +328,12 @@ const std::vector<SettingRow>& SettingsTable() {
              "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),
       Switch("local_continuation", kWorker, &Settings::local_continuation,
              "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
+      List("aegis_urls", kWorker, &Settings::aegis_urls, true,
+           "coordinators that ask language models for llm.ask, as in https://HOST:8733 (docs/aegis-guide.md); empty = llm.ask fails"),
+      Text("aegis_api_key_file", kWorker, &Settings::aegis_api_key_file, "FILE",
+           "API key for them, on one line; only its reader may read the file; empty = none is sent"),
+      Text("aegis_ca_file", kWorker, &Settings::aegis_ca_file, "FILE",
+           "certificates that theirs are verified with; the system's unless set"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = ls cat echo pwd whoami grep wc head tail, of which none starts others; @dev "

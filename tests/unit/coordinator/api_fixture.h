@@ -19,6 +19,7 @@
 #include "shared/http/url.h"
 #include "shared/kernel/item_builder.h"
 #include "shared/kernel/memory_queries.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/project/project_kind.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
@@ -71,6 +72,7 @@ class ApiFixture : public ::testing::Test {
     api_->projects = &projects_;
     api_->transfers = &transfers_;
     api_->asks = &asks_;
+    api_->agent_kind = agent_kind_.get();
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -209,6 +211,7 @@ class ApiFixture : public ::testing::Test {
   ProjectTransfer transfers_{store_, queries_, project_names_, *project_kind_, ids_};
   MemoryAskRows ask_rows_;
   std::shared_ptr<const CommandKind> ask_kind_ = ask::MakeAskKind(), ledger_kind_ = ledger::MakeLedgerKind();
+  std::shared_ptr<const SubjectKind> agent_kind_ = agent::MakeAgentKind(registry_);
   AskDesk asks_{{store_, queries_, ask_rows_, *ask_kind_, *ledger_kind_, &projects_, ids_, clock_, random_, {}}, nullptr};
   std::vector<std::string> rung_;
   Bell bell_;

@@ -23,6 +23,8 @@ TEST_F(AsksApi, SaysWhatIsWrongWithAQuestion) {
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"deep_history", "yes"}}).status, 422);
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"session_id", "here"}}).status, 422);
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"project", "nowhere"}}).status, 404);
+  const Answer long_one = Post("/v1/ask", {{"question", std::string(65'537, 'x')}, {"by", "ann"}});
+  EXPECT_EQ(long_one.status, 422) << "before a session is opened for it: " << long_one.text.substr(0, 300);
   EXPECT_EQ(Ask("GET", "/v1/ask/exchanges?before=x").status, 400);
   EXPECT_EQ(Ask("GET", "/v1/ask/exchanges/01890000-0000-7000-8000-000000000001").status, 404);
 }
