@@ -309,7 +309,7 @@ struct App::Parts {
                                  MakeBell()};
     DutyPlan plan{settings.timers,        settings.reap,
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
-                  settings.content_grace, {}};
+                  settings.content_grace, settings.journal_retention};
     plan.deliveries = deliveries.get();
     if (desk) plan.projects = &desk->commands();
     if (ask_desk) plan.asks = &ask_desk->asks(), plan.ledgers = &ask_desk->ledgers();

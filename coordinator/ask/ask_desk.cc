@@ -5,6 +5,7 @@
 #include "coordinator/ask/exchange.h"
 #include "shared/base/canonical_json.h"
 #include "shared/base/limits.h"
+#include "shared/journal/segment.h"
 #include "shared/kernel/fold.h"
 #include "shared/kinds/ask/evolve.h"
 
@@ -165,10 +166,14 @@ Result<ask::Intent> AskDesk::Intent(const ProjectId& project, const std::string&
 Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exchange_id) {
   constexpr int kPage = 100;
   std::int64_t after = 0;
+  std::string dropped;
   while (true) {
     auto page = parts_.queries.Events(session, after, kPage, limits::kPageBytes);
     if (!page) return page.error();
-    if (page->empty()) return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id};
+    if (page->empty()) {
+      return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id + (dropped.empty() ? "" : "; " + dropped)};
+    }
+    if (dropped.empty()) dropped = DroppedText(session, after, page->front().seq);
     for (const Event& event : *page) {
       after = event.seq;
       if (event.type != ask::events::kPrepared) continue;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "shared/base/limits.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/fold.h"
 #include "shared/kernel/item_builder.h"
@@ -82,6 +83,9 @@ Result<std::string> ProjectTransfer::Export(const std::string& id_or_name, const
     if (page->empty())
       return Error{Code::kCorrupt,
                    fmt::format("project {}: its journal ends at event {}, its head says {}", name->name, restored.head_seq, head.seq)};
+    if (page->front().seq > restored.head_seq + 1)
+      return Error{Code::kInvalid, fmt::format("project {} cannot be exported: {}; a whole journal is what an import can check", name->name,
+                                               DroppedText(subject, restored.head_seq, page->front().seq))};
     for (Event& event : *page) {
       if (event.payload || !event.apart) continue;
       auto payload = store_.GetContent(event.content_hash);
@@ -227,6 +231,7 @@ Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported
         event.subject = subject;
         event.seq = claimed.head.seq + std::int64_t(item.item.events.size()) + 1;
         event.journal = claimed.head.journal;
+        if (event.type == kJournalRolled) event.type = project::kOriginRolled;
         event.token = claimed.token;
         event.timestamp = now;
         event.chain = ChainNext(item.item.events.empty() ? claimed.head.chain : item.item.events.back().chain, event);

@@ -55,7 +55,8 @@ struct Settings {
   std::chrono::milliseconds ready_poll{1'000};
   std::chrono::milliseconds session_retention{std::chrono::hours(7 * 24)};
   std::chrono::milliseconds request_key_retention{std::chrono::hours(30 * 24)};
-  std::string jaeger_url;  // without a slash at its end; empty: no links to traces
+  std::chrono::milliseconds journal_retention{0};  // 0: for ever
+  std::string jaeger_url;                          // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
   std::string webhook_endpoints_file;                // empty: there are none

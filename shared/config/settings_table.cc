@@ -82,13 +82,13 @@ SettingRow Millis(std::string name, unsigned programs, milliseconds Settings::*m
 
 constexpr milliseconds kDay{86'400'000};
 
-SettingRow Days(std::string name, unsigned programs, milliseconds Settings::*member, std::string doc) {
+SettingRow Days(std::string name, unsigned programs, milliseconds Settings::*member, std::string doc, int least = 1) {
   return {std::move(name),
           programs,
           "DAYS",
           std::move(doc),
-          [member](Settings& s, std::string_view v) -> Status {
-            auto number = ReadNumber(v, 1, 36'500);
+          [member, least](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, least, 36'500);
             if (!number) return number.error();
             s.*member = *number * kDay;
             return {};
@@ -278,6 +278,8 @@ const std::vector<SettingRow>& SettingsTable() {
            "how long ended worker sessions and ended tasks of dispatched steps stay in the lists"),
       Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,
            "how long a repeated Idempotency-Key gives the first answer"),
+      Days("journal_retention_days", kCoordinator, &Settings::journal_retention,
+           "how long the journals of a subject stay after the next of them began; 0 = for ever (docs/operations.md)", 0),
       Text("jaeger_url", kCoordinator, &Settings::jaeger_url, "URL",
            "where people open Jaeger: a run's status links to its trace there (what is sent to it: docs/operations.md, Traces)"),
       Millis("content_grace_ms", kCoordinator, &Settings::content_grace, 3'600'000, 8'640'000'000,

@@ -102,6 +102,7 @@ inline const MetricDef kRelayTold{"acl_relay_told_total",
 inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
 inline const MetricDef kContentsCollected{"acl_contents_collected_total",
                                           "contents that no run referred to, and their objects, by kind: content object"};
+inline const MetricDef kJournalsDropped{"acl_journals_dropped_total", "journals that were older than journal_retention_days"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 // -- of the process, by the names that Prometheus' client libraries have for them
@@ -172,6 +173,7 @@ inline std::vector<const MetricDef*> All() {
           &kRelayTold,
           &kRelayOut,
           &kContentsCollected,
+          &kJournalsDropped,
           &kBuildInfo,
           &kProcessCpu,
           &kProcessResident,
