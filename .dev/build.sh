@@ -6,7 +6,7 @@ configure() {  # PRESET TESTS(ON|OFF)
   local cache=build/$1/CMakeCache.txt
   # Configured already with at least this. What changed since CMake notices itself, but for the flags of the presets: those stay as they were cached.
   if [ -f "$cache" ] && [ -f "build/$1/build.ninja" ] && cmp -s CMakePresets.json "build/$1/presets" && { [ "$2" = OFF ] || grep -q '^ACL_TESTS:BOOL=ON$' "$cache"; }; then return 0; fi
-  cmake --preset "$1" -DACL_TESTS="$2" >"$local_dir/configure-$1.log" 2>&1 ||
+  cmake --preset "$1" -DACL_TESTS="$2" ${ACL_COMMIT:+-DACL_COMMIT="$ACL_COMMIT"} >"$local_dir/configure-$1.log" 2>&1 ||
     { tail -n 20 "$local_dir/configure-$1.log" >&2; die "cmake failed; its log: .local/configure-$1.log"; }
   cp CMakePresets.json "build/$1/presets"
 }

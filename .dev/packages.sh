@@ -49,7 +49,8 @@ setup() {
       chaos) names+=("${packages_chaos[@]}") ;;
       fleet) names+=("${packages_fleet[@]}") ;;
       fuzz) names+=("${packages_fuzz[@]}") ;;
-      *) die "setup: unknown set \"$set\"; there are: build run test lint chaos fleet fuzz" ;;
+      images) names+=("${packages_images[@]}") ;;
+      *) die "setup: unknown set \"$set\"; there are: build run test lint chaos fleet fuzz images" ;;
     esac
   done
   if [ -n "$(missing_packages "${names[@]}")" ]; then

@@ -7,17 +7,23 @@ end_servers() {  # NAME
   [ ! -d "$local_dir/jaeger" ] || jaeger remove "$1"
 }
 
-ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger llm corpora; PostgreSQL is always there
+ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger llm corpora chart; PostgreSQL is always there
   local servers=$1 preset=$2 name=test-$$ code=0 server; shift 2
   trap 'end_servers "'"$name"'"' EXIT
   export LSAN_OPTIONS="suppressions=$top/tests/support/lsan.supp:print_suppressions=0"
   ACL_TEST_DATABASE_URL=$(pg start "$name")
-  export ACL_TEST_DATABASE_URL
+  export ACL_TEST_DATABASE_URL ACL_TEST_PGBOUNCER=$pgbouncer_home
+  with_lock setup pgbouncer_install
   for server in $servers; do
     case $server in
       kafka)
         ACL_TEST_KAFKA=$(kafka start "$name")
         export ACL_TEST_KAFKA ACL_TEST_KAFKA_NAME=$name ;;
+      chart)
+        with_lock setup kube_tools_install
+        with_lock setup kube_crds_install
+        ACL_TEST_KUBE_TOOLS=$(kube_tools_home) ACL_TEST_KUBE_CRDS=$(kube_crds_home)
+        export ACL_TEST_KUBE_TOOLS ACL_TEST_KUBE_CRDS ;;
       s3 | llm) with_lock setup "${server}_install" ;;   # the tests start their own
       corpora)
         with_lock setup corpora_install
@@ -83,7 +89,8 @@ run_tests() {
   case $suite in
     api) run_api "$@"; return ;;
     migrations) run_migrations; return ;;
-    all | suite) servers="kafka s3 jaeger llm corpora" ;;
+    chart) run_chart "$@"; return ;;
+    all | suite) servers="kafka s3 jaeger llm corpora chart" ;;
     kafka | s3 | jaeger | llm) servers=$suite; select=(-L "^$suite\$"); targets=("${suite}_tests") ;;
     outside) servers=corpora; select=(-L '^outside$' --verbose); targets=(outside_tests) ;;   # says how many cases there are
     unit) select=(-L '^(unit|house)$') ;;
@@ -93,7 +100,7 @@ run_tests() {
     asan | tsan) preset=$suite; select=(-L '^(unit|house|integration|sim)$'); export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300} ;;
     asan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300}; sanitize asan "${asan_core[@]}"; return ;;
     tsan-core) export ACL_SIM_SEEDS=${ACL_SIM_SEEDS:-300}; sanitize tsan "${tsan_core[@]}"; return ;;
-    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model outside e2e api migrations house kafka s3 jaeger llm asan tsan asan-core tsan-core" ;;
+    *) die "test: unknown suite \"$suite\"; there are: all unit integration sim model outside e2e api migrations chart house kafka s3 jaeger llm asan tsan asan-core tsan-core" ;;
   esac
   build "$preset" "${targets[@]}"
   if [ "$suite" = all ]; then mutants quick; fi

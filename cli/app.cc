@@ -109,6 +109,8 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);
   AddCapabilityCommands(app.get(), session);
+  AddLookingCommands(app.get(), session);
+  AddSupportCommand(app.get(), session);
   AddFleetCommands(app.get(), session);
   AddProjectTransferCommands(app.get(), session);
   AddDatabaseCommands(app.get(), session);

@@ -33,6 +33,8 @@ void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, tas
 void AddDoctorTasks(CLI::App* doctor, Session* session);
 void AddStepCommands(CLI::App* app, Session* session);
 void AddCapabilityCommands(CLI::App* app, Session* session);
+void AddSupportCommand(CLI::App* app, Session* session);           // support-bundle
+void AddLookingCommands(CLI::App* app, Session* session);          // why, top
 void AddFleetCommands(CLI::App* app, Session* session);            // worker, lease
 void AddProjectTransferCommands(CLI::App* app, Session* session);  // project export, import
 void AddKeyCommands(CLI::App* app, Session* session);

@@ -37,6 +37,10 @@ void Session::PrintJsonLine(const Json& value) { world.out << TerminalJson(DumpJ
 void Session::WriteBytes(const std::string& bytes) { world.out << (world.out_is_terminal ? TerminalText(bytes) : bytes); }
 void Session::Flush() { world.out.flush(); }
 
+void Session::ClearScreen() {
+  if (world.out_is_terminal) world.out << "\033[H\033[2J";
+}
+
 Shown Session::Paint(Colour colour, const std::string& text) const {
   bool on = world.out_is_terminal && world.environment("TERM") != "dumb";
   if (!world.environment("FORCE_COLOR").empty()) on = true;

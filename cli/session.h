@@ -63,6 +63,7 @@ class Session {
   // A file's own bytes; a terminal gets them as text.
   void WriteBytes(const std::string& bytes);
   void Flush();
+  void ClearScreen();  // of a terminal
   enum class Colour { kNone, kRed, kGreen, kYellow, kBlue, kDim };
   // Coloured if stdout is a terminal and nobody objects (NO_COLOR, --no-color, TERM=dumb; FORCE_COLOR insists).
   Shown Paint(Colour colour, const std::string& text) const;

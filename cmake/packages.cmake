@@ -29,6 +29,8 @@ add_library(acl::asio ALIAS acl_asio)
 
 pkg_check_modules(pqxx REQUIRED IMPORTED_TARGET libpqxx)
 add_library(acl::pqxx ALIAS PkgConfig::pqxx)
+pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)   # beneath it
+add_library(acl::pq ALIAS PkgConfig::libpq)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 add_library(acl::re2 ALIAS PkgConfig::re2)
 pkg_check_modules(zip REQUIRED IMPORTED_TARGET libzip)

@@ -7,6 +7,7 @@
 #include "shared/base/build_info.h"
 #include "shared/base/redact.h"
 #include "shared/config/hide_secrets.h"
+#include "shared/http/health_ask.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
 #include "shared/runtime/memory_reserve.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kOk = 0, kFailed = 1, kUsage = 2;
 constexpr std::chrono::seconds kLongestEnd{15};  // below TimeoutStopSec of its unit
+constexpr std::chrono::milliseconds kHealthWithin{3'000};
 
 int CreateKey(const Settings& settings) {
   auto key = CreateApiKey(settings.database_url, settings.create_api_key);
@@ -35,6 +37,13 @@ int CreateKey(const Settings& settings) {
   std::printf("%s\n", key->c_str());
   std::fprintf(stderr, "This is the only time the key is shown. Clients send: Authorization: Bearer KEY\n");
   return kOk;
+}
+
+int AskRunning(const Settings& settings) {
+  const std::string host = settings.allowed_hosts.empty() ? "" : settings.allowed_hosts.front();
+  const HealthAnswer answer = AskHealth(settings.listen, host, kHealthWithin);
+  std::printf("%s\n", answer.text.c_str());
+  return answer.ready ? kOk : kFailed;
 }
 
 int Run(const ParsedSettings& parsed, ShutdownSignals& signals) {
@@ -84,6 +93,7 @@ int Main(int argc, char** argv) {
     return kOk;
   }
   HideSecrets(Program::kCoordinator, argc, argv);
+  if (parsed->settings.health) return AskRunning(parsed->settings);
   if (!parsed->settings.create_api_key.empty()) return CreateKey(parsed->settings);
   return Run(*parsed, signals);
 }

@@ -75,7 +75,7 @@ struct WorkerApp::Impl {
   TraceObserver traces;
   AppObserver observer;
   Logger log;
-  Gauge held, up;
+  Gauge held, slots, busy, up;
   // In the order of dependence: who reports ends before who is reported to.
   ChosenQueue queue;
   std::unique_ptr<WorkerShell> shell;
@@ -176,6 +176,8 @@ Readiness WorkerApp::Impl::Ready() const {
 Status WorkerApp::Impl::StartHealth() {
   Router router;
   held = metrics.gauge(names::kLeasesHeld);
+  slots = metrics.gauge(names::kSlots);
+  busy = metrics.gauge(names::kSlotsBusy);
   up = metrics.gauge(names::kDatabaseUp);
   metrics
       .gauge(names::kBuildInfo,
@@ -184,6 +186,8 @@ Status WorkerApp::Impl::StartHealth() {
   const auto measure = [this] {
     const WorkerShell::Status status = shell->status();
     held.Set(status.held);
+    slots.Set(status.live && !draining && !status.is_short ? settings.slots : 0);
+    busy.Set(status.running_steps);
     up.Set(status.live ? 1 : 0);
     if (queue.measure) queue.measure();
   };

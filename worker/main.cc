@@ -12,6 +12,7 @@
 #include "shared/base/build_info.h"
 #include "shared/config/hide_secrets.h"
 #include "shared/config/settings.h"
+#include "shared/http/health_ask.h"
 #include "shared/journal/event.h"
 #include "shared/postgres/chaos_mark.h"
 #include "shared/runtime/memory_reserve.h"
@@ -64,6 +65,12 @@ class EndInTime {
   std::thread thread_;
 };
 
+int AskRunning(const acl::Settings& settings) {
+  const acl::HealthAnswer answer = acl::AskHealth(settings.health_listen, "", std::chrono::seconds(3));
+  std::printf("%s\n", answer.text.c_str());
+  return answer.ready ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,6 +89,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   acl::HideSecrets(acl::Program::kWorker, argc, argv);
+  if (parsed->settings.health) return AskRunning(parsed->settings);
   acl::ShutdownSignals signals;
   acl::Logger log("worker");
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);

@@ -59,6 +59,7 @@ struct Settings {
   std::string jaeger_url;                          // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
+  bool health = false;                               // of workers too: ask the running process, and end
   std::string webhook_endpoints_file;                // empty: there are none
   std::string approval_link_key, approval_base_url;  // empty: approvals have no links
   std::string webhook_keys_file;                     // of workers too; empty: none

@@ -311,6 +311,8 @@ const std::vector<SettingRow>& SettingsTable() {
       Text("aegis_index_folder", kCoordinator, &Settings::aegis_index_folder, "FOLDER",
            "the folder that index_status and index_changed look at; empty = they are not installed"),
       FlagOnly(Text("create_api_key", kCoordinator, &Settings::create_api_key, "NAME", "make an API key, print it once, and end")),
+      FlagOnly(Switch("health", kServers, &Settings::health,
+                      "ask the process that runs here with these settings whether it is ready (/readyz), and end: 0 if it is")),
       Address("health_listen", kWorker, &Settings::health_listen, "where /livez, /readyz and /metrics are; port 0 = any free one"),
       Addresses("coordinators", kWorker, &Settings::coordinators,
                 "doorbells to connect to, besides those that coordinators announce in the database; empty = none at all, the worker polls"),

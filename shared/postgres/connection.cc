@@ -5,6 +5,9 @@
 
 #include <pqxx/nontransaction>
 
+#include "shared/base/uuid7.h"
+#include "shared/postgres/pooler.h"
+
 namespace acl::pg {
 namespace {
 
@@ -45,6 +48,17 @@ std::string SettingsScript(const ConnectionSettings& s) {
   }
   if (!s.role.empty()) sql += "; SET ROLE " + QuoteIdentifier(s.role);
   return sql;
+}
+
+// Asked more than once: in between, a busy pool may hand that session to somebody else.
+bool SharesSession(pqxx::nontransaction& session, const ConnectionSettings& settings) {
+  constexpr int kTries = 3;
+  const std::string name = "acl.session", value = NewUuid7().ToString();
+  for (int i = 0; i < kTries; ++i) {
+    session.exec("SET " + name + " = '" + value + "'");
+    if (AnotherConnectionSees(FullConninfo(settings), name, value)) return true;
+  }
+  return false;
 }
 
 std::string Trimmed(std::string text) {
@@ -122,7 +136,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const ConnectionSettings& s
 #pragma GCC diagnostic pop
 #endif
     pqxx::nontransaction setup(*made->connection_);
-    setup.exec(SettingsScript(settings));
+    const pqxx::result served = setup.exec(SettingsScript(settings) + "; SELECT pg_backend_pid()");
+    // A pooler makes up the process id that it gives to its client.
+    if (served.at(0).at(0).as<int>() != made->connection_->backendpid() && SharesSession(setup, settings))
+      return Error{Code::kUnavailable, kSharedSession};
   } catch (const pqxx::sql_error& e) {
     return Error{Code::kUnavailable, "PostgreSQL refused the session's settings: " + Trimmed(e.what()) +
                                          (StateOf(e) == "22023" || StateOf(e) == "42704" || StateOf(e) == "42501"
@@ -182,6 +199,8 @@ Error Connection::Convert(const std::exception& thrown, bool write, const std::s
     Code code = CodeOf(found.sqlstate, write);
     if (code == Code::kOutcomeUnknown || found.sqlstate == "25006" || found.sqlstate.rfind("57P", 0) == 0) broken_ = true;
     found.error = Error{code, doing + ": " + Trimmed(sql->what()) + " [" + found.sqlstate + "]"};
+    constexpr const char* kNoSuchStatement = "26000";
+    if (found.sqlstate == kNoSuchStatement) found.error = Error{Code::kUnavailable, doing + ": " + kSharedSession};
     if (LacksSchema(found.sqlstate)) found.error.message += "; is the schema there? `airun db migrate` brings it";
   } else if (dynamic_cast<const pqxx::deadlock_detected*>(&thrown) != nullptr ||
              dynamic_cast<const pqxx::serialization_failure*>(&thrown) != nullptr) {

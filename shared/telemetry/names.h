@@ -64,6 +64,8 @@ inline const MetricDef kStepTime{
 inline const MetricDef kClaims{"acl_claims_total", "subjects claimed"};
 inline const MetricDef kStickyClaims{"acl_claims_sticky_total", "of them, those whose state was still in memory: nothing was restored"};
 inline const MetricDef kLeasesHeld{"acl_leases_held", "leases this worker holds now"};
+inline const MetricDef kSlots{"acl_slots", "steps this worker can run at once; 0 while it takes no new work"};
+inline const MetricDef kSlotsBusy{"acl_slots_busy", "steps this worker runs now"};
 inline const MetricDef kQuarantines{"acl_quarantines_total", "subjects quarantined by this process, by reason"};
 inline const MetricDef kTasks{
     "acl_tasks_total",
@@ -147,6 +149,8 @@ inline std::vector<const MetricDef*> All() {
           &kClaims,
           &kStickyClaims,
           &kLeasesHeld,
+          &kSlots,
+          &kSlotsBusy,
           &kQuarantines,
           &kTasks,
           &kTimersFired,

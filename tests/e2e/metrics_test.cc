@@ -95,6 +95,24 @@ TEST(Telemetry, ARunWithATakeoverMovesTheMetrics) {
   for (const auto& [name, where] : kElsewhere) EXPECT_TRUE(names.contains(name)) << name << " is no metric any more";
 }
 
+// What an image's HEALTHCHECK asks: the program, of the process that runs with the same settings.
+TEST(Telemetry, AProgramAsksTheOneThatRunsWhetherItIsReady) {
+  Fleet fleet;
+  fleet.StartCoordinator();
+  auto& worker = fleet.StartWorker(1);
+  ASSERT_TRUE(fleet.AwaitReady());
+  const auto at = [](const std::string& url) { return url.substr(url.rfind('/') + 1); };
+  const auto ask = [&] { return RunProgram({Binary("acl-worker"), "--health", "--health-listen", at(fleet.HealthUrl(1))}); };
+  EXPECT_TRUE(WaitUntil([&] { return ask().exit_code == 0; })) << ask().out;
+  const auto coordinator = RunProgram({Binary("acl-coordinator"), "--health"}, {{"ACL_LISTEN", at(fleet.ApiUrl())}});
+  EXPECT_EQ(coordinator.exit_code, 0) << coordinator.out;
+  EXPECT_NE(coordinator.out.find("\"ready\""), std::string::npos) << coordinator.out;
+  worker.Kill();
+  const auto gone = ask();
+  EXPECT_EQ(gone.exit_code, 1);
+  EXPECT_NE(gone.out.find("refused"), std::string::npos) << gone.out;
+}
+
 TEST(Telemetry, TheTraceIdOfARequestIsInTheLogLinesOfItsRun) {
   Fleet fleet;
   fleet.StartCoordinator();

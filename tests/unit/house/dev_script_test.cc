@@ -67,6 +67,8 @@ TEST(DevScript, EveryCommandSaysWhatItDoesAndDoesNothing) {
                                                                      {"s3", "s3"},
                                                                      {"jaeger", "jaeger"},
                                                                      {"llm", "llm"},
+                                                                     {"images", "images"},
+                                                                     {"k8s", "k8s"},
                                                                      {"clean", "clean"}};
   for (const auto& [command, part] : commands) {
     for (const char* help : {" --help", " -h", " something --help"}) {
@@ -83,7 +85,8 @@ TEST(DevScript, RefusesOptionsItDoesNotKnowAndNamesThatAreNone) {
                                       "fmt --check",     "fmt now",       "clean --force", "lint --fix",    "up one two",
                                       "pg --start",      "kafka --start", "s3 -x",         "jaeger --x",    "setup --all",
                                       "build --release", "fuzz --second", "up ../up",      "up 'a b'",      "up Größe",
-                                      "up current",      "down current",  "up full",       "up ''",         "nothing-of-this-name"}) {
+                                      "up current",      "down current",  "up full",       "up ''",         "nothing-of-this-name",
+                                      "k8s helm2",       "images --all"}) {
     const Ran ran = Dev(arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.text;
     EXPECT_TRUE(ran.text.starts_with("dev: ")) << ran.text;
