@@ -101,7 +101,10 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddScheduleCommands(app.get(), session);
   AddDeliveryCommands(app.get(), session);
   AddApprovalCommands(app.get(), session);
+  AddAegisCommands(app.get(), session);
+  AddAgentCommands(app.get(), session);
   AddAskCommands(app.get(), session);
+  AddIntentCommands(app.get(), session);
   AddLedgerCommands(app.get(), session);
   AddProjectCommands(app.get(), session);
   AddStepCommands(app.get(), session);

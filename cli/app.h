@@ -23,7 +23,10 @@ void AddScheduleCommands(CLI::App* app, Session* session);
 void AddScheduleUpdate(CLI::App* schedule, Session* session);
 void AddDeliveryCommands(CLI::App* app, Session* session);
 void AddApprovalCommands(CLI::App* app, Session* session);
-void AddAskCommands(CLI::App* app, Session* session);  // ask, aegis, drift
+void AddAegisCommands(CLI::App* app, Session* session);
+void AddAskCommands(CLI::App* app, Session* session);  // ask, drift
+void AddIntentCommands(CLI::App* app, Session* session);
+void AddAgentCommands(CLI::App* app, Session* session);
 void AddLedgerCommands(CLI::App* app, Session* session);
 void AddTaskRun(CLI::App* task, Session* session);
 void AddProjectCommands(CLI::App* app, Session* session);  // project, goal, task, checkpoint, next, work

@@ -1,10 +1,12 @@
-// airun ask: a question to a language model through AEGIS, and what stands on record of it; airun drift, airun ledger, airun aegis rebuild.
+// airun ask: a question to a language model through AEGIS, and what stands on record of it; airun drift.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "cli/actor.h"
 #include "cli/app.h"
+#include "cli/exchange_page.h"
 #include "cli/format.h"
 #include "cli/numbers.h"
 #include "cli/spec_file.h"
@@ -14,7 +16,7 @@ namespace acl::cli {
 namespace {
 
 struct AskOptions {
-  std::string question, project, session, intent, by, id, status, reason;
+  std::string question, project, session, intent, by, id, status, reason, file;
   bool fresh = false, deep = false;
   int count = 20;
 };
@@ -49,6 +51,10 @@ void Ask(Session* session, const AskOptions& options) {
   }
   for (const Json& drift : exchange.value("drift", Json::array()))
     session->Note(TextOf(drift, "severity") + " " + TextOf(drift, "drift_class") + " drift: " + TextOf(drift, "summary"));
+  const Json answer = exchange.value("answer", Json());
+  if (answer.is_object())
+    for (const Json& intent : answer.value("intents", Json::array()))
+      session->Note("proposed, and nothing runs until people approve it: airun intents show " + intent.get<std::string>());
   session->Note("exchange " + id + ", " + TextOf(exchange, "model") + ": airun ask show " + id);
   if (told->value("withheld", false)) session->exit_code = kExitConflict;
 }
@@ -64,7 +70,7 @@ void PrintExchange(Session* session, const Json& one) {
   if (!TextOf(one, "response_hash").empty()) session->Print("response  " + TextOf(one, "response_hash"));
   if (const std::string cost = Cost(one, "cost_micros"); !cost.empty()) session->Print("cost      " + cost);
   for (const Json& turn : one.value("turns", Json::array()))
-    session->Print("\n" + TextOf(turn, "speaker") + ": " + TextOf(turn, "content"));
+    session->Print(Shown("\n" + TextOf(turn, "speaker") + ": ") + Indented(TextOf(turn, "content"), 2));
   session->Print("\nwhat the model was told");
   Table told({"ARTIFACT", "TYPE", "WHY", "OBSERVED", "FLAGS"});
   for (const Json& ref : one.value("refs", Json::array()))
@@ -85,13 +91,37 @@ void PrintExchange(Session* session, const Json& one) {
     session->Print("drift     " + TextOf(drift, "driftwatch_id") + " " + TextOf(drift, "status") + ": " + TextOf(drift, "summary"));
 }
 
+void WriteText(Session* session, const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  if (!(out << text).flush()) return session->Fail(kExitFailure, file + " cannot be written: see that its folder is there and has room");
+  session->Note("written: " + file);
+}
+
 void Show(Session* session, const AskOptions& options) {
   auto api = session->Api();
   if (!api) return session->Fail(api.error());
   auto one = (*api)->Get("/v1/ask/exchanges/" + UrlEncode(options.id) + InProject(session, options));
   if (!one) return session->Fail(one.error());
+  if (!options.file.empty()) return WriteText(session, options.file, ExchangePage(*one));
   if (session->json()) return session->PrintJson(*one);
   PrintExchange(session, *one);
+}
+
+// All that is on record of it, for who has no coordinator: airun aegis check --file reads it.
+void Export(Session* session, const AskOptions& options) {
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  const std::string path = "/v1/ask/exchanges/" + UrlEncode(options.id);
+  auto one = (*api)->Get(path + InProject(session, options));
+  if (!one) return session->Fail(one.error());
+  Json all = {{"format", "acl.exchange/1"}, {"exchange", std::move(*one)}};
+  if (auto rebuilt = (*api)->Get(path + "/rebuild" + InProject(session, options))) all["rebuilt"] = std::move(*rebuilt);
+  auto sessions = (*api)->Get("/v1/ask/sessions?limit=500" + InProject(session, options, "&"));
+  if (!sessions) return session->Fail(sessions.error());
+  for (const Json& row : sessions->value("sessions", Json::array()))
+    if (TextOf(row, "session_id") == TextOf(all["exchange"], "session_id")) all["session"] = row;
+  if (options.file.empty()) return session->PrintJson(all);
+  WriteText(session, options.file, all.dump(1) + "\n");
 }
 
 void ListExchanges(Session* session, const AskOptions& options) {
@@ -109,22 +139,6 @@ void ListExchanges(Session* session, const AskOptions& options) {
     table.Add({TextOf(one, "exchange_id"), TextOf(one, "status"), ShortTime(TextOf(one, "prepared_at")), TextOf(one, "asked_by"),
                TextOf(one, "model"), Cost(one, "cost_micros"), Cut(TextOf(one, "question"), 60)});
   session->Write(table.Text());
-}
-
-void Rebuild(Session* session, const AskOptions& options) {
-  auto api = session->Api();
-  if (!api) return session->Fail(api.error());
-  auto told = (*api)->Get("/v1/ask/exchanges/" + UrlEncode(options.id) + "/rebuild" + InProject(session, options));
-  if (!told) return session->Fail(told.error());
-  const bool same = told->value("same", false);
-  if (session->json()) {
-    session->PrintJson(*told);
-  } else {
-    session->Print("bundle  " + TextOf(*told, "context_bundle_hash"));
-    session->Print("prompt  " + TextOf(*told, "prompt_hash"));
-    session->Note(same ? "the bundle and the prompt are the same as on record, bit by bit" : "they are NOT the same as on record");
-  }
-  if (!same) session->exit_code = kExitFailure;
 }
 
 void ListDrift(Session* session, const AskOptions& options) {
@@ -179,7 +193,13 @@ void AddAskCommands(CLI::App* app, Session* session) {
   CLI::App* show = ask->add_subcommand("show", "one exchange: what was asked, told, left out, answered and found");
   show->add_option("id", options->id, "the exchange")->required();
   AddProject(show, options.get());
+  show->add_option("--html", options->file, "a page of it that needs nothing else, into this file");
   show->callback([=] { Show(session, *options); });
+  CLI::App* exported = ask->add_subcommand("export", "all that is on record of an exchange, in one file for airun aegis check --file");
+  exported->add_option("id", options->id, "the exchange")->required();
+  exported->add_option("--to", options->file, "the file; else to stdout");
+  AddProject(exported, options.get());
+  exported->callback([=] { Export(session, *options); });
   CLI::App* list = ask->add_subcommand("list", "the newest exchanges");
   list->add_option("--session", options->session, "of one session alone");
   list->add_option("-n,--count", options->count, "how many")->check(WholeNumber(1, 500))->capture_default_str();
@@ -190,13 +210,6 @@ void AddAskCommands(CLI::App* app, Session* session) {
     if (options->question.empty()) return session->Fail(kExitUsage, "what is asked? airun ask \"what is next?\"");
     Ask(session, *options);
   });
-
-  CLI::App* aegis = app->add_subcommand("aegis", "the record of what a language model was asked");
-  aegis->require_subcommand(1);
-  CLI::App* rebuild = aegis->add_subcommand("rebuild", "bundle and prompt of an exchange once more from the journal, compared bit by bit");
-  rebuild->add_option("id", options->id, "the exchange")->required();
-  AddProject(rebuild, options.get());
-  rebuild->callback([=] { Rebuild(session, *options); });
 
   CLI::App* drift = app->add_subcommand("drift", "what the validator found in answers");
   drift->require_subcommand(1);

@@ -120,7 +120,9 @@ Status FollowEvents(Session* session, const std::string& id, std::int64_t after_
     Status streamed = (*api)->Events("/v1/workflows/" + id + "/events?after_seq=" + std::to_string(last), std::to_string(last),
                                      [&](const ApiClient::ServerEvent& event) {
                                        auto body = ParseJson(event.data, kAnswerJson);
-                                       if (!body || !body->is_object() || !body->contains("event_seq")) return true;
+                                       if (!body || !body->is_object()) return true;
+                                       if (body->contains("dropped")) session->Note(TextOf((*body)["dropped"], "detail"));
+                                       if (!body->contains("event_seq")) return true;
                                        const std::int64_t seq = IntOf(*body, "event_seq");
                                        if (seq <= last) return true;
                                        last = seq;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/capability/manifest.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/ask/ask_kind.h"
 #include "shared/kinds/ledger/ledger_kind.h"
 #include "shared/kinds/project/check.h"
@@ -24,6 +25,19 @@ Result<verify::StateFacts> FactsOfRun(const Document& state) {
   for (const auto& [path, entry] : *files) {
     if (!entry.is_dir) facts.contents.emplace("file " + path, entry.hash);
   }
+  return facts;
+}
+
+// What a session shows in the listing follows from where it stands, as the last move left it.
+Result<verify::StateFacts> FactsOfAgent(const Document& state) {
+  if (!agent::FindStanding(state) || !agent::KnownAgents().Of(state)) return Error{Code::kCorrupt, "a session without its entries"};
+  auto files = ReadManifest(state);
+  if (!files) return files.error();
+  if (auto impossible = ImpossibleIn(*files)) return Error{Code::kCorrupt, "the session's files: " + *impossible};
+  verify::StateFacts facts;
+  facts.status = agent::ShownStatus(state);
+  for (const auto& [path, entry] : *files)
+    if (!entry.is_dir) facts.contents.emplace("file " + path, entry.hash);
   return facts;
 }
 
@@ -84,6 +98,7 @@ verify::KindChecks LedgerChecks() {
 
 verify::KindTable VerifyKinds() {
   return {{"workflow", {FactsOfRun, workflow::event::Ends, workflow::event::MayFollowTheEnd, false, {}}},
+          {std::string(agent::kKindName), {FactsOfAgent, {}, {}, false, {}}},
           {std::string(project::kKindName), ProjectChecks()},
           {std::string(ask::kKindName), AskChecks()},
           {std::string(ledger::kKindName), LedgerChecks()}};

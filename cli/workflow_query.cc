@@ -116,6 +116,7 @@ void Events(Session* session, const EventOptions& options) {
     constexpr int kPage = 200;
     auto body = (*api)->Get("/v1/workflows/" + *id + "/events?limit=" + std::to_string(kPage) + "&after_seq=" + std::to_string(last));
     if (!body) return session->Fail(body.error());
+    if (body->contains("dropped")) session->Note(TextOf((*body)["dropped"], "detail"));
     const Json& items = ItemsOf(*body);
     for (const Json& event : items) {
       PrintEvent(session, event, options.payload);

@@ -28,6 +28,7 @@
 #include "shared/http/server.h"
 #include "shared/journal/event.h"
 #include "shared/kafka/relay_sender.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/project/project_kind.h"
 #include "shared/queue/doorbell_server.h"
 #include "shared/telemetry/names.h"
@@ -65,6 +66,7 @@ struct App::Parts {
         ids(clock, random),
         capabilities(StandardRegistry()),
         workflow_kind(workflow::MakeWorkflowKind(capabilities)),
+        agent_kind(agent::MakeAgentKind(capabilities)),
         project_kind(project::MakeProjectKind()),
         ask_kind(ask::MakeAskKind()),
         ledger_kind(ledger::MakeLedgerKind()),
@@ -89,7 +91,7 @@ struct App::Parts {
   Metrics& metrics = *backend.metrics;
   Uuid7Maker ids;
   std::shared_ptr<const CapabilityRegistry> capabilities;
-  std::shared_ptr<const SubjectKind> workflow_kind;
+  std::shared_ptr<const SubjectKind> workflow_kind, agent_kind;
   std::shared_ptr<const CommandKind> project_kind, ask_kind, ledger_kind;
   KnownContents contents;
   KnownSpecs specs{*capabilities};
@@ -113,6 +115,7 @@ struct App::Parts {
   DatabaseWatch database;
   Tracer tracer;
   RequestSpans spans;
+  AskTelemetry ask_telemetry{tracer, metrics};
   EventFeed feed;
   ApiKeys keys;
   const bool needs_key;
@@ -193,7 +196,8 @@ struct App::Parts {
                          transfers.get(),
                          backend.deliveries.get(),
                          backend.approvals.get(),
-                         ask_desk.get()};
+                         ask_desk.get(),
+                         agent_kind.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -280,7 +284,7 @@ struct App::Parts {
 
   Status MakeAskDesk() {
     if (!backend.ask_rows) return {};
-    auto setup = AskSetup::Open(settings, clock, random);
+    auto setup = AskSetup::Open(settings, *capabilities, clock, random);
     if (!setup) return setup.error();
     LooksAround look;
     if (*setup) {
@@ -289,7 +293,7 @@ struct App::Parts {
       look = [this](const aegis::Kernel& kernel) { return sight->Look(kernel, clock.Steady() + kSightWithin); };
     }
     ask_desk = std::make_unique<AskDesk>(AskDesk::Parts{*backend.store, *backend.queries, *backend.ask_rows, *ask_kind, *ledger_kind,
-                                                        desk.get(), ids, clock, random, std::move(look)},
+                                                        desk.get(), ids, clock, random, std::move(look), &ask_telemetry},
                                          std::move(*setup));
     return {};
   }
@@ -305,7 +309,7 @@ struct App::Parts {
                                  MakeBell()};
     DutyPlan plan{settings.timers,        settings.reap,
                   settings.ready_poll,    {settings.session_retention, settings.request_key_retention},
-                  settings.content_grace, {}};
+                  settings.content_grace, settings.journal_retention};
     plan.deliveries = deliveries.get();
     if (desk) plan.projects = &desk->commands();
     if (ask_desk) plan.asks = &ask_desk->asks(), plan.ledgers = &ask_desk->ledgers();
@@ -374,6 +378,7 @@ struct App::Parts {
   void StopAll() {
     draining = true;
     if (announcer) announcer->Stop();
+    if (ask_desk) ask_desk->StopCalls();
     // All at once: while one ends its turn, the others would renew the leases of them all.
     for (auto& duty : duties) duty->BeginToStop();
     for (auto& duty : duties) duty->Stop();

@@ -5,6 +5,7 @@
 
 #include "coordinator/state_reader.h"
 #include "shared/base/sha256.h"
+#include "shared/spec/loader.h"
 #include "shared/telemetry/log.h"
 #include "shared/workflow/next_run.h"
 #include "shared/workflow/state.h"
@@ -69,6 +70,22 @@ Result<CreateItem> NextOf(const TurnContext& context, const RunMaker& maker, con
   return workflow::MakeNextItem(maker.kind, *state, said, std::move(request));
 }
 
+// What a model proposed and people approved (shared/kinds/ask/intents.h): a run of its own, nobody's child.
+Result<CreateItem> IntentRunOf(const RunMaker& maker, const AskedSubject& asked, const Json& said, workflow::CreateRequest request) {
+  request.parent.reset();
+  request.request_key = "intent:" + asked.subject.ToString();
+  request.spec_text = said.value("file", "");
+  const Loaded loaded = LoadWorkflow(request.spec_text, maker.capabilities, {});
+  if (!loaded.ok())
+    return Error{Code::kInvalid,
+                 loaded.findings.empty() ? "the tool's workflow cannot be read" : FormatFinding("workflow", loaded.findings.front())};
+  request.labels = {{"intent", said.value("intent", "")}, {"exchange", said.value("exchange_id", "")}};
+  request.inputs = said.value("inputs", Json::object());
+  request.submitter = said.value("submitter", "");
+  request.requesters = workflow::ListOf(&said, "requesters");
+  return PrepareRun(maker, *loaded.spec, std::move(request));
+}
+
 Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, const AskedSubject& asked, SenderSpecs& specs) {
   auto said = ParseJson(asked.payload, kStoredJson);
   if (!said) return Error{Code::kInvalid, "what was asked for cannot be read: " + said.message()};
@@ -80,6 +97,7 @@ Result<CreateItem> ItemOf(const TurnContext& context, const RunMaker& maker, con
     if (!state) return state.error();
     return workflow::MakeUndoItem(maker.kind, *state, std::move(request));
   }
+  if (said->contains("intent")) return IntentRunOf(maker, asked, *said, std::move(request));
   if (said->contains("continue_of")) return NextOf(context, maker, asked, *said, std::move(request));
   auto spec = specs.ChildOf(asked.sender, said->value("workflow", ""));
   if (!spec) return spec.error();

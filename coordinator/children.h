@@ -1,6 +1,7 @@
 #pragma once
 // Makes the runs that other runs ask for (shared/kernel/create.h): children of CHILD steps, runs that undo
-// such children, and runs that go on in their asker's place. What cannot
+// such children, runs that go on in their asker's place, and what people
+// approved of what a model proposed. What cannot
 // be made is said to who asked, as the end of the child.
 
 #include "coordinator/duties.h"

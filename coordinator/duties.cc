@@ -13,6 +13,7 @@ constexpr int kTimersAtOnce = 256;
 constexpr int kLeasesAtOnce = 256;
 constexpr int kPrunedAtOnce = 1'000;
 constexpr int kContentsAtOnce = 500;
+constexpr int kJournalsAtOnce = 20;        // the leases of their subjects are locked meanwhile
 constexpr milliseconds kSoonestDeath{20};  // what is over and still there is in somebody's hands: its heartbeat's, or a grant's
 constexpr milliseconds kRetentionPeriod{3'600'000}, kRetentionPause{200};
 
@@ -77,6 +78,19 @@ Turn RetentionTurn(const TurnContext& context, Retention keep) {
     }
     const bool more = most >= kPrunedAtOnce;
     return more ? kRetentionPause : kRetentionPeriod;  // other work goes between two batches
+  };
+}
+
+Turn JournalsTurn(const TurnContext& context, milliseconds keep, milliseconds look) {
+  const Logger log("journals");
+  Counter dropped = context.metrics.counter(names::kJournalsDropped);
+  return [context, keep, look, log, dropped]() mutable -> Result<milliseconds> {
+    auto answer = context.store.DropSegments(keep, kJournalsAtOnce);
+    if (!answer) return answer.error();
+    dropped.Add(double(answer->segments));
+    if (answer->segments > 0)
+      log.Info("dropped journals that were kept long enough", {{"journals", answer->segments}, {"events", answer->events}});
+    return answer->more ? kRetentionPause : look;
   };
 }
 

@@ -28,6 +28,8 @@ struct Retention {
   std::chrono::milliseconds sessions, request_keys;  // how long each is kept; tasks that ended, as long as sessions
 };
 Turn RetentionTurn(const TurnContext& context, Retention keep);
+// Drops journals that ended longer ago than `keep`, in bounded batches; looks again after `look`.
+Turn JournalsTurn(const TurnContext& context, std::chrono::milliseconds keep, std::chrono::milliseconds look);
 // Removes contents that no subject refers to and nobody put for `grace`, a page a turn (docs/decisions.md, "Object store").
 Turn ContentsTurn(const TurnContext& context, std::chrono::milliseconds grace);
 // Counts ready rows by queue and rings for those that have some: a hint that was lost costs one period. `forget` sets the counts to zero:

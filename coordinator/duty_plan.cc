@@ -32,6 +32,7 @@ PlannedDuties PlanDuties(const TurnContext& context, const ScheduleContext& sche
   if (!settled.empty()) duties.push_back({kProjectsDuty, SettleTurn(context, std::move(settled), plan.settle), {}});
   duties.push_back({"contents", ContentsTurn(context, plan.content_grace), {}});
   duties.push_back({"retention", RetentionTurn(context, plan.keep), {}});
+  if (plan.keep_journals.count() > 0) duties.push_back({"journals", JournalsTurn(context, plan.keep_journals, plan.look_at_journals), {}});
   if (!plan.send) return planned;
   RelayOptions options;
   options.send = plan.send;

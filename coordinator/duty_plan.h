@@ -12,6 +12,8 @@ struct DutyPlan {
   milliseconds timers{1'000}, reap{1'000}, ready{1'000};
   Retention keep{};
   milliseconds content_grace{};
+  milliseconds keep_journals{0},
+      look_at_journals{3'600'000};  // how long journals stay after the next began, 0: for ever; and how often to look
   // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
   RelayOptions::Send send;
   milliseconds unserved{2'000};  // how often to look for what no worker is there to decide

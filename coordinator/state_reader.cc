@@ -8,7 +8,7 @@ namespace acl::coordinator {
 
 namespace {
 
-constexpr int kPage = 1000;
+constexpr int kStatePage = 1000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Result<Document> ReadStateOf(Queries& queries, KernelStore& store, const Subject
   };
   auto restored = Restore(id, *snapshot, none, counted);
   while (restored) {
-    auto page = queries.Events(id, restored->head_seq, kPage, limits::kPageBytes);
+    auto page = queries.Events(id, restored->head_seq, kStatePage, limits::kPageBytes);
     if (!page) return page.error();
     if (page->empty()) return std::move(restored->state);
     std::size_t bytes = 0;

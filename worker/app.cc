@@ -6,12 +6,14 @@
 #include <atomic>
 
 #include "shared/base/build_info.h"
+#include "shared/base/private_file.h"
 #include "shared/capability/launchers.h"
 #include "shared/capability/process_tree.h"
 #include "shared/capability/runner.h"
 #include "shared/capability/standard.h"
 #include "shared/http/health.h"
 #include "shared/http/server.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/objectstore/open_store.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/queue/doorbell_client.h"
@@ -92,6 +94,11 @@ Status WorkerApp::Impl::StartRunner() {
     if (!keys) return keys.error();
     capability_config.http.webhook_keys = std::make_shared<const webhook::Keyring>(std::move(*keys));
   }
+  if (!settings.aegis_api_key_file.empty()) {
+    auto key = ReadPrivateFile("aegis_api_key_file", settings.aegis_api_key_file);
+    if (!key) return key.error();
+    capability_config.ask.api_key = std::move(*key);
+  }
   AdoptOrphans();
   if (const auto launchers = LaunchersAmong(capability_config.exec.allowed_programs); !launchers.empty()) {
     log.Info("allowed programs that start others: with them a workflow may do what this worker's user may (docs/security.md)",
@@ -99,6 +106,7 @@ Status WorkerApp::Impl::StartRunner() {
   }
   RegisterStandardCapabilities(*capabilities, capability_config);
   kinds.Add(workflow::MakeWorkflowKind(capabilities));
+  kinds.Add(agent::MakeAgentKind(capabilities));
   RunnerOptions options;
   options.work_folder = settings.work_dir;
   options.threads = settings.slots;

@@ -96,6 +96,8 @@ CapabilityConfig MakeCapabilityConfig(const Settings& settings) {
   config.http.allowed_hosts = settings.http_allowed_hosts;
   config.http.ca_file = settings.http_ca_file;
   config.http.max_body_bytes = std::size_t(settings.http_max_body_bytes);
+  config.ask.urls = settings.aegis_urls;
+  config.ask.ca_file = settings.aegis_ca_file;
   if (!settings.readable_env.empty()) config.readable_env = settings.readable_env;
   config.max_output_bytes = std::size_t(settings.output_max_bytes);
   config.files.max_file_bytes = settings.file_max_bytes;

@@ -36,6 +36,7 @@ SubjectRun::SubjectRun(Claimed claimed, Restored restored, const SubjectKind& ki
       head_seq_(claimed.head.seq),
       chain_(claimed.head.chain),
       journal_(claimed.head.journal),
+      journal_first_(claimed.head.journal_first),
       last_timestamp_(claimed.head.last_timestamp),
       db_seen_(claimed.db_now),
       events_since_snapshot_(restored.replayed),
@@ -116,7 +117,7 @@ bool SubjectRun::RunsEffect() const {
 }
 
 bool SubjectRun::Ready(const BuildContext& context) const {
-  if (!Hears()) return false;
+  if (!Hears() || (rolling_ && !context.give_back)) return false;
   if (!inputs_.empty() || (context.give_back && !(context.effects_wait && RunsEffect()))) return true;
   auto timer = NextTimer();
   if (timer && *timer <= context.now) return true;
@@ -254,6 +255,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   TakeDueTimers(context.now);
   Work work(ItemBuilder(kind_, Base(), state_));
   CommitItem& item = work.made.item;
+  if (RollsNow()) work.made.Roll(*snapshot_ready_, context.now);
 
   Next next;
   if (!TakeStride(work, context, next)) {
@@ -275,6 +277,7 @@ Result<std::optional<CommitItem>> SubjectRun::BuildItem(const BuildContext& give
   work.chain = item.chain;
   work.last_timestamp = item.last_timestamp;
   work.disposition = item.disposition;
+  work.begins_journal = item.begins_journal;
   if (IsEmpty(item)) {
     Adopt(work);
     return std::optional<CommitItem>();
@@ -326,6 +329,10 @@ void SubjectRun::Adopt(InFlight& work) {
   std::move(work.cancels.begin(), work.cancels.end(), std::back_inserter(cancels_));
   events_since_snapshot_ += events;
   delta_bytes_since_snapshot_ += work.delta_bytes;
+  if (work.begins_journal) {
+    journal_ = *work.begins_journal;
+    journal_first_ = work.last_seq - events + 1;
+  }
   if (events > 0) snapshot_shows_ = true;
   if (work.took_snapshot && snapshot_ready_) {
     snapshot_shows_ = events > 0;

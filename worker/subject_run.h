@@ -16,6 +16,7 @@
 
 #include "shared/kernel/item_builder.h"
 #include "shared/kernel/kind.h"
+#include "shared/kernel/roll.h"
 #include "shared/kernel/step_runner.h"
 #include "shared/kernel/store.h"
 #include "shared/kernel/stride.h"
@@ -26,9 +27,10 @@ namespace acl {
 
 // After so many items in a row a busy subject gives way (DESIGN.md: "up to a fairness bound").
 struct SubjectLimits {
-  milliseconds hold_wait{1'000};  // a wait shorter than this keeps the lease
-  int fairness_items = 256;       // items in a row before the lease is given back while others wait
-  bool go_on = true;              // false: given back after each step that ended, so that the next one goes through the queue
+  milliseconds hold_wait{1'000};                 // a wait shorter than this keeps the lease
+  int fairness_items = 256;                      // items in a row before the lease is given back while others wait
+  std::int64_t segment_events = kSegmentEvents;  // of a journal; then the next one begins (roll.h)
+  bool go_on = true;  // false: given back after each step that ended, so that the next one goes through the queue
 };
 
 // What the worker asks of a subject when it builds the next item.
@@ -64,7 +66,7 @@ class SubjectRun {
   bool inbox_wanted() const { return inbox_wanted_; }
   void OnSnapshot(Snapshot snapshot);
   void SnapshotFailed() {
-    snapshot_running_ = false;
+    snapshot_running_ = rolling_ = false;
     snapshot_failed_ = true;
     idle_ = false;
   }
@@ -150,6 +152,7 @@ class SubjectRun {
     std::size_t delta_bytes = 0;
     std::vector<InboxId> consumed;
     bool took_snapshot = false;
+    std::optional<JournalId> begins_journal;
   };
   // An item that is being built.
   struct Work : InFlight {
@@ -172,6 +175,10 @@ class SubjectRun {
   Status PlanStarts(Work& work, const BuildContext& context, Next& next);
   Status TakeUp(Work& work, const BuildContext& context, NextContext& next_context, Next& next, bool& dispatched);
   bool SnapshotComes(const Work& work, std::int64_t events) const;
+  // Whether the journal ends once it has so many events more.
+  bool JournalEnds(std::int64_t events) const;
+  // Its next item begins the next journal: the snapshot that closes this one is stored, and of the head.
+  bool RollsNow() const;
   bool GivesWay(const BuildContext& context) const;
   void ChooseDisposition(Work& work, const BuildContext& context, const Next& next);
   void RecordAttempt(Work& work, const std::string& step_id);
@@ -195,6 +202,7 @@ class SubjectRun {
   std::int64_t head_seq_ = 0;
   Hash256 chain_{};
   JournalId journal_;
+  std::int64_t journal_first_ = 1;
   WallTime last_timestamp_;
   // The latest time of the database this run was told of. The worker's own count of it lags by what an answer takes, and a timer that the
   // database fired must not be decided on at a time before its own.
@@ -221,6 +229,7 @@ class SubjectRun {
   bool snapshot_shows_ = true;  // in the head: it came with events, or before some
   bool snapshot_running_ = false;
   bool snapshot_failed_ = false;  // no release waits for one any more
+  bool rolling_ = false;          // the snapshot that is made closes the journal: nothing is said before it is stored
   std::int64_t events_since_snapshot_ = 0;
   std::size_t delta_bytes_since_snapshot_ = 0;
   int items_in_a_row_ = 0;

@@ -5,7 +5,7 @@
 namespace acl {
 
 void SubjectRun::OnSnapshot(Snapshot snapshot) {
-  snapshot_running_ = false;
+  snapshot_running_ = rolling_ = false;
   snapshot_ready_ = std::move(snapshot);
   idle_ = false;  // it may be all that a release waits for
 }
@@ -13,9 +13,17 @@ void SubjectRun::OnSnapshot(Snapshot snapshot) {
 // One is being made, or will be once these events are committed: TakeSnapshotJob measures what the state is by then.
 bool SubjectRun::SnapshotComes(const Work& work, std::int64_t events) const {
   if (snapshot_ready_ || snapshot_failed_) return false;
-  return snapshot_running_ || SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.made.delta_bytes(),
-                                          work.made.state.stored_bytes());
+  return snapshot_running_ || JournalEnds(events) ||
+         SnapshotDue(events_since_snapshot_ + events, delta_bytes_since_snapshot_ + work.made.delta_bytes(),
+                     work.made.state.stored_bytes());
 }
+
+// If no snapshot can be stored, the journal goes on: it ends another time.
+bool SubjectRun::JournalEnds(std::int64_t events) const {
+  return RollDue(head_seq_ + events, journal_first_, limits_.segment_events) && !snapshot_failed_;
+}
+
+bool SubjectRun::RollsNow() const { return JournalEnds(0) && snapshot_ready_ && snapshot_ready_->last_event_seq == head_seq_; }
 
 void SubjectRun::KeepStored(Snapshot snapshot) {
   stored_snapshot_ = std::move(snapshot);
@@ -32,7 +40,8 @@ std::optional<StickyCache::State> SubjectRun::KeepState() const {
 
 std::optional<SubjectRun::SnapshotJob> SubjectRun::TakeSnapshotJob(WallTime now) {
   if (snapshot_running_ || snapshot_ready_ || in_flight_) return std::nullopt;
-  if (!SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
+  rolling_ = JournalEnds(0) && stored_snapshot_.last_event_seq < head_seq_;  // one of this head is there already: the next will do
+  if (!rolling_ && !SnapshotDue(events_since_snapshot_, delta_bytes_since_snapshot_, state_.stored_bytes())) return std::nullopt;
   snapshot_running_ = true;
   return SnapshotJob{state_, head_seq_, chain_, stored_snapshot_, now};
 }

@@ -19,7 +19,7 @@ bool SubjectRun::MayStride(const BuildContext& context) const {
 }
 
 bool SubjectRun::TakeStride(Work& work, const BuildContext& context, Next& next) {
-  if (!MayStride(context)) return false;
+  if (work.made.item.begins_journal || !MayStride(context)) return false;
   Input& input = inputs_.front();
   CommitItem& item = work.made.item;
   const WallTime at = std::max(context.now, item.last_timestamp);

@@ -10,8 +10,8 @@
 namespace acl::chaos {
 namespace {
 
-// What the questions read: an event and what joined it (`also`) as rows of `fact`, the history as `hist`, the receiver's ledger as
-// `ledger`.
+// What the questions read: an event and what joined it (`also`) as rows of `fact`, where the events of a subject begin whose oldest
+// journals were dropped as `kept`, the history as `hist`, the receiver's ledger as `ledger`.
 constexpr const char* kTables = R"(
 WITH raw AS (
   SELECT e.subject_id, e.seq, e.token, e.type, e.at, payload_text(e.payload, e.apart, e.content_hash)::json AS p FROM event_rows e),
@@ -20,7 +20,8 @@ fact AS MATERIALIZED (
   UNION ALL
   SELECT r.subject_id, r.seq, r.token, j.x ->> 'type', r.at, j.x ->> 'step_id', coalesce(j.x ->> 'attempt', j.x ->> 'attempt_id')::int, j.x
   FROM raw r CROSS JOIN LATERAL json_array_elements(CASE WHEN json_typeof(r.p -> 'also') = 'array' THEN r.p -> 'also' ELSE '[]' END) j(x)),
-unreadable AS MATERIALIZED (SELECT DISTINCT f.subject_id FROM fact f WHERE f.p IS NULL),
+kept AS MATERIALIZED (SELECT g.subject_id, max(g.first_seq) AS first FROM journal_segments g WHERE g.dropped_at IS NOT NULL GROUP BY g.subject_id),
+unreadable AS MATERIALIZED (SELECT f.subject_id FROM fact f WHERE f.p IS NULL UNION SELECT k.subject_id FROM kept k),
 hist AS MATERIALIZED (
   SELECT h.*, CASE WHEN h.run ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN h.run::uuid END AS run_id FROM json_to_recordset($hist::json) AS h(op text, process text, f text, outcome text, phase text, run text, status text, key text,
     request_hash text, response_hash text, mark text, project text, saw json, target text, try int, at_ms bigint)),

@@ -43,14 +43,16 @@ FROM fact f WHERE f.type = 'step.completed' AND f.step IS NOT NULL GROUP BY f.su
 const Question kCompletionEvent("i06", "completion rows and completing events are one to one, under the same token", Needs::kDatabase, R"(
 SELECT coalesce(c.subject_id || '/' || c.step_id, f.subject_id || '/' || f.seq),
        CASE WHEN c.subject_id IS NULL AND f.p IS NOT NULL THEN 'event ' || f.seq || ' completes step ' || f.step || ' without a row'
-            WHEN f.subject_id IS NULL THEN 'no event ' || c.event_seq || ' completes it'
+            WHEN f.subject_id IS NULL AND c.event_seq >= coalesce((SELECT k.first FROM kept k WHERE k.subject_id = c.subject_id), 1)
+              THEN 'no event ' || c.event_seq || ' completes it'
             WHEN f.token <> c.token THEN 'token ' || c.token || ', its event has ' || f.token END
 FROM completion_rows c
 FULL JOIN (SELECT * FROM fact WHERE type IN ('step.completed', 'compensation.completed') AND (type = 'step.completed' OR attempt IS NOT NULL OR p IS NULL)) f
   ON f.subject_id = c.subject_id AND f.seq = c.event_seq AND coalesce(f.step, c.step_id) = c.step_id)");
 
-const Question kNoGap("i07", "events of a subject are 1 .. n", Needs::kDatabase, R"(
-SELECT e.subject_id::text, CASE WHEN min(e.seq) <> 1 OR max(e.seq) <> count(*) OR count(DISTINCT e.seq) <> count(*)
+const Question kNoGap("i07", "events of a subject are 1 .. n, or n of its kept journals", Needs::kDatabase, R"(
+SELECT e.subject_id::text, CASE WHEN min(e.seq) <> coalesce((SELECT k.first FROM kept k WHERE k.subject_id = e.subject_id), 1)
+                                     OR max(e.seq) - min(e.seq) + 1 <> count(*) OR count(DISTINCT e.seq) <> count(*)
                                 THEN count(*) || ' events from ' || min(e.seq) || ' to ' || max(e.seq) END
 FROM event_rows e GROUP BY e.subject_id)");
 
@@ -68,7 +70,7 @@ FROM event_rows e WINDOW w AS (PARTITION BY e.subject_id ORDER BY e.seq))");
 const Question kChain("i10", "every event's content hash and chain are what the format says", Needs::kDatabase, R"(
 SELECT e.subject_id || '/' || e.seq,
        CASE WHEN e.payload IS NOT NULL AND NOT e.apart AND sha256(convert_to(e.payload, 'UTF8')) <> e.content_hash THEN 'another content hash'
-            WHEN sha256(coalesce(lag(e.chain) OVER w, sha256('acl-journal-v1'::bytea || uuid_send(e.subject_id)))
+            WHEN sha256(coalesce(lag(e.chain) OVER w, (SELECT s.chain FROM snapshot_rows s WHERE s.subject_id = e.subject_id AND s.last_event_seq = e.seq - 1 AND s.closing), sha256('acl-journal-v1'::bytea || uuid_send(e.subject_id)))
               || 'ACLE'::bytea || '\x01'::bytea || uuid_send(e.subject_id) || int8send(e.seq)
               || set_byte('\x00'::bytea, 0, octet_length(e.type)) || convert_to(e.type, 'UTF8')
               || decode(repeat('00', 50 - octet_length(e.type)), 'hex') || int4send(e.schema_version)
@@ -83,13 +85,13 @@ SELECT s.subject_id::text,
        CASE WHEN t.n > 1 THEN t.n || ' events end it' WHEN t.n = 1 AND t.at <> t.last THEN 'event ' || t.at || ' ends it, and ' || t.last || ' is the last'
             WHEN t.n = 1 AND l.state <> 1 THEN 'ended, and its lease is not closed' WHEN t.n = 0 AND l.state = 1 THEN 'closed without an end' END
 FROM subjects s JOIN leases l USING (subject_id) CROSS JOIN LATERAL (
-  SELECT count(*) FILTER (WHERE x.ends) AS n, max(x.seq) FILTER (WHERE x.ends) AS at, max(x.seq) FILTER (WHERE x.type <> 'input.refused') AS last
+  SELECT count(*) FILTER (WHERE x.ends) AS n, max(x.seq) FILTER (WHERE x.ends) AS at, max(x.seq) FILTER (WHERE x.type NOT IN ('input.refused', 'journal.rolled')) AS last
   FROM (SELECT e.seq, e.type, e.type IN ('workflow.completed', 'workflow.rolled_back', 'workflow.ended') AS ends FROM event_rows e
         WHERE e.subject_id = s.subject_id) x) t
 WHERE s.kind = 'workflow')");
 
 // Of a step that ran with the lease, attempt and completion are one holder's; a task's result and a person's decision may come to a later
-// one.
+// one, and so does the end of an agent's action whose attempt was lost and may not be repeated.
 const Question kAttempt("i12", "a completion has its attempt, of the same token if it ran with the lease", Needs::kDatabase, R"(
 SELECT c.subject_id || '/' || c.step_id,
        CASE WHEN a.subject_id IS NULL THEN 'no attempt ' || c.attempt_id
@@ -97,9 +99,9 @@ SELECT c.subject_id || '/' || c.step_id,
             WHEN a.token < c.token AND NOT coalesce(x.anybodys OR c.attempt_id = ANY (x.sent), false) AND w.seq IS NULL AND u.subject_id IS NULL
               THEN 'token ' || c.token || ', its attempt has ' || a.token END
 FROM completion_rows c LEFT JOIN attempt_rows a ON a.subject_id = c.subject_id AND a.step_id = c.step_id AND a.attempt_id = c.attempt_id
-LEFT JOIN (SELECT f.subject_id, f.step, bool_or(f.type <> 'step.dispatched') AS anybodys,
-                  coalesce(array_agg(f.attempt) FILTER (WHERE f.type = 'step.dispatched'), '{}') AS sent
-           FROM fact f WHERE f.type IN ('step.resolved', 'step.waiting', 'step.dispatched') GROUP BY f.subject_id, f.step) x
+LEFT JOIN (SELECT f.subject_id, f.step, bool_or(f.type IN ('step.resolved', 'step.waiting')) AS anybodys,
+                  coalesce(array_agg(f.attempt) FILTER (WHERE f.type IN ('step.dispatched', 'attempt.lost')), '{}') AS sent
+           FROM fact f WHERE f.type IN ('step.resolved', 'step.waiting', 'step.dispatched', 'attempt.lost') GROUP BY f.subject_id, f.step) x
   ON x.subject_id = c.subject_id AND x.step = c.step_id
 LEFT JOIN (SELECT f.subject_id, f.seq FROM fact f WHERE f.type = 'step.completed' AND f.p ->> 'due_at' IS NOT NULL) w
   ON w.subject_id = c.subject_id AND w.seq = c.event_seq

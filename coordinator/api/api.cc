@@ -18,7 +18,10 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
   AddDeliveryRoutes(router, api);
   AddApprovalRoutes(router, api);
+  AddAgentRoutes(router, api);
+  AddAgentReadingRoutes(router, api);
   AddAskRoutes(router, api);
+  AddIntentRoutes(router, api);
   AddLedgerRoutes(router, api);
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);

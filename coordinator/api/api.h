@@ -70,6 +70,7 @@ struct ApiContext {
   delivery::DeliveryStore* deliveries = nullptr;                 // null: nothing is sent to the outside
   approval::ApprovalStore* approvals = nullptr;                  // null: nobody lists approvals
   AskDesk* asks = nullptr;                                       // null: there are no ask sessions
+  const SubjectKind* agent_kind = nullptr;                       // null: there are no agents
   milliseconds approval_wait{2'000};                             // how long a decision waits for the run to hear it
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
@@ -94,6 +95,9 @@ void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/pr
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
 void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
 void AddAskRoutes(Router& router, const ApiContext& api);              // /v1/ask, /v1/drift
+void AddIntentRoutes(Router& router, const ApiContext& api);           // /v1/ask/intents
+void AddAgentRoutes(Router& router, const ApiContext& api);            // /v1/agents
+void AddAgentReadingRoutes(Router& router, const ApiContext& api);     // the same: what stands on record
 void AddLedgerRoutes(Router& router, const ApiContext& api);           // /v1/ledger
 void AddReferenceRoutes(Router& router, const ApiContext& api);        // capabilities, openapi, schema
 

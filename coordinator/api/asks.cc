@@ -3,6 +3,7 @@
 
 #include "coordinator/api/ask_request.h"
 #include "coordinator/ask/ask_desk.h"
+#include "shared/aegis/compile.h"
 #include "shared/aegis/rebuild.h"
 #include "shared/base/json_members.h"
 
@@ -18,30 +19,79 @@ HttpResponse RefusalOfAsk(const AskRefusal& refusal) {
   return refusal.status == 503 ? response.With("Retry-After", "1") : response;
 }
 
-HttpResponse PostAsk(const ApiContext& api, const HttpRequest& request) {
-  auto key = ReadIdempotencyKey(request);
-  if (const auto* refusal = RefusalOf(key)) return *refusal;
-  auto read = ReadObject(request, {"question", "project", "session_id", "new_session", "deep_history", "intent", "by"});
-  if (const auto* refusal = RefusalOf(read)) return *refusal;
-  const Json& body = ValueOf(read);
-  if (auto wrong = WrongText(body, {"question"}, {"project", "session_id", "intent", "by"})) return std::move(*wrong);
-  for (const char* flag : {"new_session", "deep_history"}) {
-    if (body.contains(flag) && !body[flag].is_boolean())
-      return Problem(422, "invalid-request", fmt::format("'{}' is not true or false", flag),
-                     Json::array({ErrorItem("bad-value", "not true or false", std::string("/") + flag)}));
+// "run": {"id", "step", "token", "dispatched"?}: the attempt of a step asks, through llm.ask.
+OrRefusal<std::optional<AskingStep>> ReadAsking(const Json& body) {
+  const auto found = body.find("run");
+  if (found == body.end()) return std::optional<AskingStep>();
+  const auto wrong = [](const char* member) {
+    return Problem(422, "invalid-request", "'run' says which attempt asks: {\"id\", \"step\", \"token\"}",
+                   Json::array({ErrorItem("bad-value", "is missing, or not of its type", std::string("/run/") + member)}));
+  };
+  if (!found->is_object()) return wrong("id");
+  AskingStep asking;
+  const auto text = [&](const char* member) {
+    return found->contains(member) && (*found)[member].is_string() ? TextIn(*found, member) : "";
+  };
+  const auto run = SubjectId::Parse(text("id"));
+  if (!run) return wrong("id");
+  asking.run = *run;
+  asking.step = text("step");
+  if (asking.step.empty()) return wrong("step");
+  const auto token = found->find("token");
+  if (token == found->end() || !token->is_number_integer()) return wrong("token");
+  asking.token = Token{token->get<std::int64_t>()};
+  if (found->contains("dispatched") && !(*found)["dispatched"].is_boolean()) return wrong("dispatched");
+  asking.dispatched = found->value("dispatched", false);
+  return std::optional(std::move(asking));
+}
+
+// Who asks, and in which project: a step asks as its run, in its project, in sessions of its own.
+std::optional<HttpResponse> ReadAsker(const ApiContext& api, const HttpRequest& request, const Json& body, AskAsked* asked) {
+  if (asked->asking) {
+    if (!asked->key) return Problem(422, "invalid-request", "a step asks under its Idempotency-Key");
+    auto run = api.queries.GetSubject(asked->asking->run);
+    if (!run) return ProblemOf(run.error());
+    asked->project = run->project;
+    asked->by = "run:" + asked->asking->run.ToString();
+    return std::nullopt;
   }
   auto by = ReadBy(request, body);
   if (const auto* refusal = RefusalOf(by)) return *refusal;
   auto project = ReadProjectNamed(api, TextIn(body, "project"));
   if (const auto* refusal = RefusalOf(project)) return *refusal;
+  asked->by = ValueOf(by);
+  asked->project = ValueOf(project);
+  return std::nullopt;
+}
+
+HttpResponse PostAsk(const ApiContext& api, const HttpRequest& request) {
+  auto key = ReadIdempotencyKey(request);
+  if (const auto* refusal = RefusalOf(key)) return *refusal;
+  auto read = ReadObject(request, {"question", "project", "session_id", "new_session", "deep_history", "intent", "by", "run"});
+  if (const auto* refusal = RefusalOf(read)) return *refusal;
+  const Json& body = ValueOf(read);
+  if (auto wrong = WrongText(body, {"question"}, {"project", "session_id", "intent", "by"})) return std::move(*wrong);
+  if (const std::size_t bytes = body["question"].get_ref<const std::string&>().size(); bytes > aegis::kUserInputBytes)
+    return Problem(
+        422, "invalid-request",
+        fmt::format("'question' has {} bytes, {} at most: ask less at once, or refer to a file by its id", bytes, aegis::kUserInputBytes),
+        Json::array({ErrorItem("bad-value", "too long", "/question")}));
+  for (const char* flag : {"new_session", "deep_history"}) {
+    if (body.contains(flag) && !body[flag].is_boolean())
+      return Problem(422, "invalid-request", fmt::format("'{}' is not true or false", flag),
+                     Json::array({ErrorItem("bad-value", "not true or false", std::string("/") + flag)}));
+  }
+  auto asking = ReadAsking(body);
+  if (const auto* refusal = RefusalOf(asking)) return *refusal;
   AskAsked asked;
-  asked.project = ValueOf(project);
-  asked.by = ValueOf(by);
+  asked.key = ValueOf(key);
+  asked.caller = request.span;
+  asked.asking = ValueOf(asking);
+  if (auto refusal = ReadAsker(api, request, body, &asked)) return std::move(*refusal);
   asked.question = TextIn(body, "question");
   asked.intent = TextIn(body, "intent");
   asked.deep_history = body.value("deep_history", false);
   asked.new_session = body.value("new_session", false);
-  asked.key = ValueOf(key);
   if (const std::string session = TextIn(body, "session_id"); !session.empty()) {
     asked.session = SubjectId::Parse(session);
     if (!asked.session)
@@ -136,19 +186,17 @@ HttpResponse CloseDrift(const ApiContext& api, const HttpRequest& request) {
   auto project = ReadProjectNamed(api, TextIn(body, "project"));
   if (const auto* refusal = RefusalOf(project)) return *refusal;
   const std::string id = request.Param("drift_id");
-  auto rows = api.asks->rows().Drift(ValueOf(project), "open", 1'000);
-  if (!rows) return ProblemOf(rows.error());
-  for (const Json& row : *rows) {
-    if (TextIn(row, "driftwatch_id") != id) continue;
-    const auto session = SubjectId::Parse(TextIn(row, "session_id"));
-    auto told = api.asks->Session(session ? *session : SubjectId{},
-                                  {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}},
-                                  ValueOf(key));
-    if (!told) return ProblemOf(told.error());
-    if (told->refused) return RefusedBy(told->refused->reason, told->refused->code, told->refused->message, told->refused->details);
-    return HttpResponse::OfJson(200, {{"driftwatch_id", id}, {"status", "closed"}});
-  }
-  return Problem(404, "not-found", "no drift '" + id.substr(0, 100) + "' is open in this project: GET /v1/drift lists them");
+  auto row = api.asks->rows().OneDrift(ValueOf(project), id);
+  if (!row) return ProblemOf(row.error());
+  const auto session = SubjectId::Parse(*row ? TextIn(**row, "session_id") : "");
+  if (!session) return Problem(404, "not-found", "there is no drift '" + id.substr(0, 100) + "' in this project: GET /v1/drift lists them");
+  // That it is closed already, and whether by this very request, its session knows.
+  auto told = api.asks->Session(
+      *session, {{"name", "close_drift"}, {"drift_id", id}, {"reason", TextIn(body, "reason")}, {"by", ValueOf(by)}}, ValueOf(key));
+  if (!told && told.code() == Code::kInvalid) return Problem(422, "key-reused", told.message());
+  if (!told) return ProblemOf(told.error());
+  if (told->refused) return RefusedBy(told->refused->reason, told->refused->code, told->refused->message, told->refused->details);
+  return HttpResponse::OfJson(200, {{"driftwatch_id", id}, {"status", "closed"}});
 }
 
 }  // namespace

@@ -161,6 +161,11 @@ bool EventFeed::Look(Follower& follower) {
     follower.stream->End();
     return false;
   }
+  if (Json dropped = page->empty() ? Json() : DroppedToJson(follower.subject, follower.after_seq, page->front().seq); !dropped.is_null()) {
+    const std::int64_t last = page->front().seq - 1;
+    const std::string text = DumpJson({{"dropped", std::move(dropped)}});
+    if (!Send(follower, FormatSseEvent(std::to_string(last), "dropped", text), last)) return !follower.stream->closed();
+  }
   for (const auto& event : *page) {
     const std::size_t bytes = event.payload ? event.payload->size() : 0;
     if (!HasRoomFor(follower, bytes)) {

@@ -2,6 +2,7 @@
 
 #include "shared/base/sha256.h"
 #include "shared/journal/document.h"
+#include "shared/journal/segment.h"
 #include "shared/workflow/end_reason.h"
 
 namespace acl::coordinator {
@@ -50,6 +51,12 @@ Json SubjectToJson(const SubjectView& view) {
   json["fencing_token"] = view.token.value;
   json["head_seq"] = view.head.seq;
   return json;
+}
+
+Json DroppedToJson(const SubjectId& subject, std::int64_t after_seq, std::int64_t first_kept) {
+  std::string detail = DroppedText(subject, after_seq, first_kept);
+  if (detail.empty()) return nullptr;
+  return {{"first", after_seq + 1}, {"last", first_kept - 1}, {"detail", std::move(detail)}};
 }
 
 std::string EventText(const Event& event) {

@@ -12,6 +12,8 @@ Json SubjectToJson(const SubjectView& view);
 // One journal event; its payload parsed, null if retention removed it.
 // An event as JSON text. Its payload stands in it as it is stored: it may be large, and is not read.
 std::string EventText(const Event& event);
+// {"first","last","detail"}: the events between that one and the first that is kept, which retention dropped; null if none is missing.
+Json DroppedToJson(const SubjectId& subject, std::int64_t after_seq, std::int64_t first_kept);
 Json AttemptToJson(const AttemptView& view);
 // A task of a dispatched step: where, how far, who has it since when.
 Json TaskToJson(const TaskView& view);

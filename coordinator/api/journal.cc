@@ -77,6 +77,8 @@ HttpResponse AnswerEvents(const ApiContext& api, const HttpRequest& request, con
   if (Status taken = memory.Take(2 * bytes); !taken) return ProblemOf(taken.error());
   Json rest = {{"head_seq", std::max(view->head.seq, events->empty() ? 0 : events->back().seq)}};
   if (!events->empty() && events->back().seq < view->head.seq) rest["next_after_seq"] = events->back().seq;
+  Json dropped = events->empty() ? Json() : DroppedToJson(id, ValueOf(after), events->front().seq);
+  if (!dropped.is_null()) rest["dropped"] = std::move(dropped);
   constexpr std::size_t kBesidePayload = 1'024;
   std::string text = "{\"events\":";
   text.reserve(bytes + kBesidePayload * (events->size() + 1));

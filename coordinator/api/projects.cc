@@ -6,6 +6,7 @@
 #include "coordinator/api/journal.h"
 #include "shared/base/limits.h"
 #include "shared/journal/document.h"
+#include "shared/journal/segment.h"
 
 namespace acl::coordinator {
 namespace {
@@ -28,6 +29,8 @@ Json ChangesSince(const ApiContext& api, const ProjectId& project, std::int64_t 
   Json changes = Json::array();
   const auto events = api.queries.Events(SubjectId{project.uuid}, seq, kMostSaid, limits::kPageBytes);
   if (!events) return changes;  // the refusal stands without them
+  if (!events->empty() && events->front().seq > seq + 1)
+    changes.push_back(ErrorItem("changed", DroppedText(SubjectId{project.uuid}, seq, events->front().seq)));
   for (const Event& one : *events) {
     std::string text = fmt::format("event {}: {}", one.seq, one.type);
     const auto facts = one.payload ? ParseJson(*one.payload, kStoredJson) : Result<Json>(Json());

@@ -13,10 +13,12 @@ Result<Document> ReadState(const ApiContext& api, const SubjectId& id, AnswerBud
 
 }  // namespace
 
-Result<ReadRunState> ReadRun(const ApiContext& api, const SubjectId& id) {
+Result<ReadRunState> ReadRun(const ApiContext& api, const SubjectId& id) { return ReadStateOfKind(api, id, api.workflow_kind.Name()); }
+
+Result<ReadRunState> ReadStateOfKind(const ApiContext& api, const SubjectId& id, std::string_view kind) {
   auto listed = api.queries.GetSubject(id);
   if (!listed) return listed.error();
-  if (listed->kind != api.workflow_kind.Name()) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
+  if (listed->kind != kind) return Error{Code::kNotFound, NoSuchRun(id.ToString())};
   ReadRunState run{AnswerBudget::Part(api.answers), std::move(*listed), {}, ""};
   auto state = ReadState(api, id, run.memory);
   if (!state) {

@@ -17,5 +17,7 @@ struct ReadRunState {
 // kNotFound if there is no such subject, or it is not a workflow run; kUnavailable also if too many large ones are being read. Damage is no
 // error: a person wants to see the rest.
 Result<ReadRunState> ReadRun(const ApiContext& api, const SubjectId& id);
+// The same of a subject of another kind.
+Result<ReadRunState> ReadStateOfKind(const ApiContext& api, const SubjectId& id, std::string_view kind);
 
 }  // namespace acl::coordinator

@@ -6,11 +6,11 @@
 #include "coordinator/api/activity.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/cursor.h"
+#include "coordinator/api/files.h"
 #include "coordinator/api/forms.h"
 #include "coordinator/api/request.h"
 #include "coordinator/api/run_reader.h"
 #include "coordinator/queue_watch.h"
-#include "shared/capability/manifest.h"
 #include "shared/http/url.h"
 #include "shared/workflow/end_reason.h"
 #include "shared/workflow/run_view.h"
@@ -209,38 +209,13 @@ HttpResponse GetInputs(const ApiContext& api, const HttpRequest& request) {
 HttpResponse ListFiles(const ApiContext& api, const HttpRequest& request) {
   auto run = SoundRun(api, request);
   if (const auto* refusal = RefusalOf(run)) return *refusal;
-  auto manifest = ReadManifest(ValueOf(run).state);
-  if (!manifest) return ProblemOf(manifest.error());
-  Json files = Json::array();
-  for (const auto& [path, entry] : *manifest) {
-    Json file = {{"path", path}, {"mode", entry.mode}};
-    if (entry.is_dir) {
-      file["dir"] = true;
-    } else {
-      file["hash"] = ToHex(entry.hash);
-      file["size"] = entry.size;
-    }
-    files.push_back(std::move(file));
-  }
-  return HttpResponse::OfJson(200, {{"files", std::move(files)}});
+  return AnswerFiles(ValueOf(run).state);
 }
 
 HttpResponse GetFile(const ApiContext& api, const HttpRequest& request) {
-  auto path = NormalisePath(request.Param("path"));
-  if (!path) return Problem(400, "bad-path", path.message());
   auto run = SoundRun(api, request);
   if (const auto* refusal = RefusalOf(run)) return *refusal;
-  auto entry = FindFile(ValueOf(run).state, *path);
-  if (!entry) return ProblemOf(entry.error());
-  if (!*entry) return Problem(404, "no-such-file", "the run has no file '" + *path + "'");
-  if ((*entry)->is_dir) return Problem(409, "is-a-directory", "'" + *path + "' is a directory");
-  const auto etag = "\"" + ToHex((*entry)->hash) + "\"";
-  const auto* known = request.Header("if-none-match");
-  if (known != nullptr && *known == etag) return HttpResponse::Empty(304).With("ETag", etag);
-  auto content = api.store.GetContent((*entry)->hash);
-  if (!content) return ProblemOf(content.error());
-  auto response = HttpResponse::OfText(200, std::move(*content), "application/octet-stream");
-  return response.With("ETag", etag).With("Content-Disposition", "attachment; filename*=UTF-8''" + PercentEncode(BaseName(*path)));
+  return AnswerFile(api, request, ValueOf(run).state);
 }
 
 }  // namespace

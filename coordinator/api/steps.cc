@@ -50,6 +50,7 @@ Status ReadHistory(const ApiContext& api, const SubjectId& id, AnswerBudget::Par
   for (std::int64_t after = 0;;) {
     auto page = api.queries.Events(id, after, kStepPage, limits::kPageBytes);
     if (!page) return page.error();
+    history.cut = history.cut || (!page->empty() && page->front().seq > after + 1);  // its journals of before were dropped
     for (const Event& event : *page) {
       after = event.seq;
       // Parsing costs most: events that do not name the step are not parsed.

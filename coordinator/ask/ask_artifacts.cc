@@ -15,7 +15,7 @@ namespace {
 using aegis::Artifact;
 using aegis::ArtifactType;
 
-constexpr int kTurnsTaken = 500, kDriftTaken = 200;
+constexpr int kTurnsTaken = 500, kOwnTurnsTaken = 64, kDriftTaken = 200;  // 64: the most that a kernel's recent_turns says
 
 std::string HashOf(const Artifact& artifact) {
   return "sha256:" + ToHex(CanonicalHash(Json{{"text", artifact.text}, {"value", artifact.value}}));
@@ -41,10 +41,11 @@ Artifact DriftOf(const Json& row) {
   Artifact out;
   out.type = ArtifactType::kDriftwatch;
   out.id = TextIn(row, "driftwatch_id");
-  out.source = "turn:" + TextIn(row, "exchange_id");
+  out.source = "turn:" + TextIn(row, "turn_aurora_id");
   out.observed_at = TimeIn(row, "opened_at");
   out.text = fmt::format("{} drift ({}): {}", TextIn(row, "drift_class"), TextIn(row, "severity"), TextIn(row, "summary"));
   out.status = TextIn(row, "status");
+  out.trust = aegis::Trust::kUntrusted;  // it names what a model said
   out.hash = HashOf(out);
   return out;
 }
@@ -139,9 +140,15 @@ Status AskArtifacts::TakeDrift() {
   return {};
 }
 
-Status AskArtifacts::TakeTurns() {
+// The newest of the project, and those of the session however much is said elsewhere.
+Status AskArtifacts::TakeTurns(const std::string& session) {
   auto rows = rows_.Turns(project_, kTurnsTaken);
   if (!rows) return rows.error();
+  if (const auto id = SubjectId::Parse(session)) {
+    auto own = rows_.TurnsOf(*id, kOwnTurnsTaken);
+    if (!own) return own.error();
+    rows->insert(rows->end(), own->begin(), own->end());
+  }
   std::vector<Artifact> all;
   for (const Json& row : *rows) {
     if (TextIn(row, "authority_state") != "blocked") all.push_back(TurnOf(row));  // what was withheld is told to no model either
@@ -159,17 +166,17 @@ Status AskArtifacts::TakeWork() {
   return {};
 }
 
-Status AskArtifacts::Update() {
+Status AskArtifacts::Update(const std::string& session) {
   if (Status facts = TakeFacts(); !facts) return facts;
   if (Status drift = TakeDrift(); !drift) return drift;
-  if (Status turns = TakeTurns(); !turns) return turns;
+  if (Status turns = TakeTurns(session); !turns) return turns;
   return TakeWork();
 }
 
 Result<aegis::CandidateSet> AskArtifacts::Gather(const aegis::GatherAsked& asked, const aegis::Kernel& kernel, const std::string& intent,
                                                  const std::string& turn_id) {
   std::lock_guard lock(mutex_);
-  if (Status current = Update(); !current) return current.error();
+  if (Status current = Update(asked.session_id); !current) return current.error();
   if (intent.empty()) return index_.Gather(asked, kernel);
   Artifact declared;  // with this question
   declared.type = ArtifactType::kIntent;

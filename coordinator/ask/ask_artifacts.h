@@ -22,10 +22,10 @@ class AskArtifacts {
                                      const std::string& turn_id);
 
  private:
-  Status Update();
+  Status Update(const std::string& session);
   Status TakeFacts();
   Status TakeDrift();
-  Status TakeTurns();
+  Status TakeTurns(const std::string& session);
   Status TakeWork();
   // Puts these and takes away what was put under `source` before and is not among them.
   void Replace(const std::string& source, std::vector<aegis::Artifact> artifacts);

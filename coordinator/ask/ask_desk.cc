@@ -5,6 +5,7 @@
 #include "coordinator/ask/exchange.h"
 #include "shared/base/canonical_json.h"
 #include "shared/base/limits.h"
+#include "shared/journal/segment.h"
 #include "shared/kernel/fold.h"
 #include "shared/kinds/ask/evolve.h"
 
@@ -28,11 +29,21 @@ class Place {
   const bool taken_;
 };
 
+aegis::Sanitizer SanitizerOf(const AskSetup* setup, Random& random) {
+  if (setup != nullptr) return setup->sanitizer;
+  std::string key;
+  while (key.size() < 32) key += char(random.Next() & 0xff);
+  auto made = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), {}, std::move(key));
+  ACL_CHECK(made, "a key of 32 bytes is long enough");
+  return std::move(*made);
+}
+
 }  // namespace
 
 AskDesk::AskDesk(Parts parts, std::unique_ptr<AskSetup> setup)
     : parts_(std::move(parts)),
       setup_(std::move(setup)),
+      sanitizer_(SanitizerOf(setup_.get(), parts_.random)),
       asks_(parts_.store, parts_.queries, parts_.ask_kind, parts_.ids),
       ledgers_(parts_.store, parts_.queries, parts_.ledger_kind, parts_.ids) {}
 
@@ -100,12 +111,23 @@ Result<CommandAnswer> AskDesk::Command(CommandService& commands, const SubjectId
   return ReadAnswer(reply->answer);
 }
 
+// A secret that a person names is stored as little as one that a model names. What is too long is refused by who decides the command.
+void AskDesk::SanitizeWords(Json* command) const {
+  for (const char* member : {"claim", "source", "subject", "reason"}) {
+    const auto found = command->find(member);
+    if (found == command->end() || !found->is_string()) continue;
+    if (auto clean = sanitizer_.Sanitize(found->get_ref<const std::string&>())) *found = std::move(clean->text);
+  }
+}
+
 Result<CommandAnswer> AskDesk::Ledger(const ProjectId& project, Json command, const std::optional<std::string>& key) {
   if (Status there = EnsureLedger(project, command.value("by", "")); !there) return there.error();
+  SanitizeWords(&command);
   return Command(ledgers_, ledger::LedgerOf(project), std::move(command), key);
 }
 
 Result<CommandAnswer> AskDesk::Session(const SubjectId& session, Json command, const std::optional<std::string>& key) {
+  SanitizeWords(&command);
   return Command(asks_, session, std::move(command), key);
 }
 
@@ -116,13 +138,42 @@ Result<Document> AskDesk::ReadLedger(const ProjectId& project) {
   return std::move(read->state);
 }
 
+Result<std::vector<ask::Intent>> AskDesk::Intents(const ProjectId& project, int most_sessions) {
+  auto sessions = parts_.rows.SessionsWithIntents(project, most_sessions);
+  if (!sessions) return sessions.error();
+  std::vector<ask::Intent> all;
+  for (const SubjectId& session : *sessions) {
+    auto read = asks_.Read(session);
+    if (!read) return read.error();
+    for (ask::Intent& intent : ask::Intents(read->state)) all.push_back(std::move(intent));
+  }
+  return all;
+}
+
+// Its id begins with that of its exchange, which says the session.
+Result<ask::Intent> AskDesk::Intent(const ProjectId& project, const std::string& intent_id) {
+  const Error none{Code::kNotFound, "there is no intent " + intent_id.substr(0, 100) + " in this project"};
+  auto row = parts_.rows.Exchange(project, intent_id.substr(0, intent_id.find('.')));
+  if (!row) return row.code() == Code::kNotFound ? none : row.error();
+  const auto session = SubjectId::Parse(row->value("session_id", ""));
+  if (!session) return none;
+  auto read = asks_.Read(*session);
+  if (!read) return read.error();
+  auto intent = ask::FindIntent(read->state, intent_id);
+  return intent ? Result<ask::Intent>(std::move(*intent)) : Result<ask::Intent>(none);
+}
+
 Result<Json> AskDesk::Recorded(const SubjectId& session, const std::string& exchange_id) {
   constexpr int kPage = 100;
   std::int64_t after = 0;
+  std::string dropped;
   while (true) {
     auto page = parts_.queries.Events(session, after, kPage, limits::kPageBytes);
     if (!page) return page.error();
-    if (page->empty()) return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id};
+    if (page->empty()) {
+      return Error{Code::kNotFound, "the journal of the session has no exchange " + exchange_id + (dropped.empty() ? "" : "; " + dropped)};
+    }
+    if (dropped.empty()) dropped = DroppedText(session, after, page->front().seq);
     for (const Event& event : *page) {
       after = event.seq;
       if (event.type != ask::events::kPrepared) continue;
@@ -148,6 +199,8 @@ std::variant<Json, AskRefusal> AskDesk::Ask(const AskAsked& asked) {
                       "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
                       "(aegis_providers_file); docs/aegis-guide.md",
                       409};
+  if (stopping_)
+    return AskRefusal{"stopping", "this coordinator is stopping and asks nobody any more: ask another, or again in a moment", 503};
   const Place place(under_way_);
   if (!place.taken())
     return AskRefusal{"busy",

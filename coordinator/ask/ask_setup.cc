@@ -4,6 +4,7 @@
 
 #include "shared/base/private_file.h"
 #include "shared/base/read_file.h"
+#include "shared/spec/loader.h"
 
 namespace acl::coordinator {
 
@@ -21,12 +22,58 @@ Result<aegis::Kernel> ReadKernel(const std::string& file) {
   return Error{Code::kInvalid, fmt::format("aegis_kernel_file {} is no kernel:{}", file, wrong)};
 }
 
+// What people approve must be able to run.
+Status CheckWorkflows(const aegis::Kernel& kernel, const CapabilityRegistry& capabilities) {
+  for (const aegis::ToolRule& tool : kernel.actuation) {
+    if (tool.workflow.empty()) continue;
+    const Loaded loaded = LoadWorkflow(tool.workflow, capabilities, {});
+    if (loaded.ok()) continue;
+    std::string wrong;
+    for (const acl::Finding& finding : loaded.findings) wrong += "\n  " + FormatFinding(tool.name, finding);
+    return {Code::kInvalid, fmt::format("the kernel's tool '{}' has no workflow that could run:{}", tool.name, wrong)};
+  }
+  return {};
+}
+
+// A password of letters, as databases on one's own machine have it, is a word of many texts: it would be cut out of all of them.
+constexpr std::size_t kShortestPassword = 12;
+
+// Of "postgresql://user:PASSWORD@host/...".
+std::string PasswordIn(const std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string::npos) return "";
+  const std::string authority = url.substr(scheme + 3, url.find_first_of("/?", scheme + 3) - scheme - 3);
+  const auto at = authority.rfind('@'), colon = authority.find(':');
+  return at == std::string::npos || colon == std::string::npos || colon > at ? "" : authority.substr(colon + 1, at - colon - 1);
+}
+
+// What this coordinator itself holds and no text may: cut by its value, however it looks.
+Result<std::vector<aegis::LiveSecret>> SecretsOf(const Settings& settings, const aegis::ModelProviders& providers, const std::string& key) {
+  std::vector<aegis::LiveSecret> secrets;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (value.size() >= aegis::kShortestLiveSecret && value.size() <= aegis::kLongestLiveSecret) secrets.push_back({name, value});
+  };
+  for (const auto& [name, value] : providers.keys()) add("the key of provider " + name, value);
+  add("aegis_key_file", key);
+  add("s3_secret_key", settings.s3_secret_key);
+  add("s3_session_token", settings.s3_session_token);
+  if (const std::string password = PasswordIn(settings.database_url); password.size() >= kShortestPassword) add("database_url", password);
+  if (!settings.memory_token_file.empty()) {
+    auto token = ReadPrivateFile("memory_token_file", settings.memory_token_file);
+    if (!token) return Error{Code::kInvalid, token.message()};
+    add("memory_token_file", *token);
+  }
+  return secrets;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const Clock& clock, Random& random) {
+Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const CapabilityRegistry& capabilities, const Clock& clock,
+                                                 Random& random) {
   if (settings.aegis_kernel_file.empty()) return std::unique_ptr<AskSetup>();
   auto kernel = ReadKernel(settings.aegis_kernel_file);
   if (!kernel) return kernel.error();
+  if (Status sound = CheckWorkflows(*kernel, capabilities); !sound) return sound.error();
   if (settings.aegis_providers_file.empty())
     return Error{Code::kInvalid,
                  "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};
@@ -50,7 +97,9 @@ Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const
                  "and digests of what was said are made (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE)"};
   auto key = ReadPrivateFile("aegis_key_file", settings.aegis_key_file);
   if (!key) return key.error();
-  auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), {}, std::move(*key));
+  auto secrets = SecretsOf(settings, *providers, *key);
+  if (!secrets) return secrets.error();
+  auto sanitizer = aegis::Sanitizer::Make(aegis::RuleSet::Standard(), *secrets, std::move(*key));
   if (!sanitizer) return Error{Code::kInvalid, "aegis_key_file: " + sanitizer.message()};
   return std::unique_ptr<AskSetup>(new AskSetup{std::move(*kernel), std::move(*providers), *model, std::move(*sanitizer)});
 }

@@ -8,6 +8,7 @@
 #include "shared/aegis/kernel_file.h"
 #include "shared/aegis/provider/model_providers.h"
 #include "shared/aegis/sanitize/sanitizer.h"
+#include "shared/capability/capability.h"
 #include "shared/config/settings.h"
 
 namespace acl::coordinator {
@@ -19,7 +20,8 @@ struct AskSetup {
   aegis::Sanitizer sanitizer;
 
   // nullptr: no kernel is named. kInvalid: files that do not fit, each named with what to write instead. Clock and random outlive it.
-  static Result<std::unique_ptr<AskSetup>> Open(const Settings& settings, const Clock& clock, Random& random);
+  static Result<std::unique_ptr<AskSetup>> Open(const Settings& settings, const CapabilityRegistry& capabilities, const Clock& clock,
+                                                Random& random);
 };
 
 }  // namespace acl::coordinator

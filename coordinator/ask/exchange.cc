@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "coordinator/ask/exchange_facts.h"
+#include "coordinator/ask/proposals.h"
 #include "shared/aegis/compile.h"
 #include "shared/aegis/rebuild.h"
 #include "shared/base/canonical_json.h"
@@ -16,7 +18,6 @@ namespace acl::coordinator {
 
 namespace {
 
-constexpr std::chrono::seconds kRecordMargin{60};  // behind the call's own time, until it is UNCERTAIN
 constexpr std::string_view kMarkerLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 std::string Sha(std::string_view text) { return "sha256:" + ToHex(Sha256(text)); }
@@ -30,84 +31,6 @@ std::string MarkerFrom(Random& random) {
   std::string marker;
   while (marker.size() < 24) marker += kMarkerLetters[std::size_t(random.Next() % kMarkerLetters.size())];
   return marker;
-}
-
-std::vector<aegis::DeclaredTool> ToolsOf(const aegis::Kernel& kernel) {
-  std::vector<aegis::DeclaredTool> tools;
-  for (const auto& tool : kernel.observational) tools.push_back({tool.name, true, tool.from_tier <= kernel.tier, tool.verbs});
-  for (const auto& tool : kernel.actuation) tools.push_back({tool.name, false, false, tool.verbs});  // people and policy dispose
-  return tools;
-}
-
-std::vector<aegis::SightOf> SightIn(const Json& bundle) {
-  std::vector<aegis::SightOf> all;
-  const Json sight = bundle.value("sight", Json::object());  // outlives the loop: items() refers to it
-  for (const auto& [tool, entry] : sight.items()) {
-    aegis::SightOf one;
-    one.tool = tool;
-    one.available = entry.value("available", false);
-    one.values = entry.value("values", Json::object());
-    one.reason = TextIn(entry, "reason");
-    for (const Json& unknown : entry.value("unknowns", Json::array())) {
-      if (unknown.is_string()) one.unknowns.push_back(unknown);
-    }
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
-aegis::ValidationInput InputOf(const aegis::Kernel& kernel, const aegis::CompiledBundle& bundle, const std::string& question,
-                               const aegis::ModelAnswer& answer) {
-  aegis::ValidationInput input;
-  input.response = answer.text;
-  input.user_input = question;
-  for (const aegis::BundleEntry& entry : aegis::EntriesOf(bundle.json()))
-    input.sources.push_back({entry.id, entry.text, entry.trust == aegis::Trust::kTrusted});
-  input.sight = SightIn(bundle.json());
-  input.tools = ToolsOf(kernel);
-  input.permitted_verbs = kernel.permits;
-  for (const aegis::ToolCall& call : answer.tool_calls) {
-    auto arguments = ParseJson(call.arguments);
-    input.tool_calls.push_back({call.name, arguments ? std::move(*arguments) : Json()});
-  }
-  return input;
-}
-
-Json UsageJson(const aegis::ModelAnswer& answer) {
-  return {{"prompt", answer.usage.prompt},
-          {"completion", answer.usage.completion},
-          {"cached", answer.usage.cached},
-          {"missing", answer.usage_missing}};
-}
-
-Json AnswerFacts(const aegis::ModelAnswer& answer) {
-  Json proposed = Json::array();
-  for (const aegis::ToolCall& call : answer.tool_calls)
-    proposed.push_back({{"name", call.name}, {"arguments_bytes", call.arguments.size()}});
-  return {{"provider", answer.provider},
-          {"model", answer.model},
-          {"finish_reason", answer.finish_reason},
-          {"system_fingerprint", answer.system_fingerprint},
-          {"answer_id", answer.answer_id},
-          {"request_id", answer.request_id},
-          {"request_digest", answer.request_digest},
-          {"usage", UsageJson(answer)},
-          {"latency_ms", answer.latency.count()},
-          {"attempts", answer.attempts},
-          {"proposed", std::move(proposed)}};
-}
-
-Json RefsOf(const aegis::CompiledBundle& bundle, Uuid7Maker& ids) {
-  Json refs = Json::array();
-  for (const aegis::IncludedArtifact& one : bundle.included()) {
-    Json ref = {
-        {"ref_id", ids.Make().ToString()}, {"type", one.type}, {"id", one.id}, {"reason", one.reason}, {"freshness_s", one.freshness_s}};
-    ref["hash"] = one.hash.empty() ? Json() : Json(one.hash);
-    if (one.observed_at != WallTime{}) ref["observed_at"] = FormatWallTime(one.observed_at);
-    if (!one.risk_flags.empty()) ref["risk_flags"] = DumpJson(Json(one.risk_flags));
-    refs.push_back(std::move(ref));
-  }
-  return refs;
 }
 
 }  // namespace
@@ -127,16 +50,19 @@ void AskDesk::Exchange::End(std::string code, std::string message, int status, J
 }
 
 void AskDesk::Exchange::EndFor(const Error& error, const std::string& what) const {
-  if (error.code == Code::kNotFound) End("not-found", what + ": " + error.message, 404);
-  if (error.code == Code::kInvalid) End("invalid-request", what + ": " + error.message, 422);
-  if (error.code == Code::kCorrupt) End("quarantined", what + ": " + error.message, 409);
-  End("unavailable", what + ": " + error.message, 503);
+  // A database that refuses a row quotes it behind the first line: prompt and answer with it.
+  const std::string message = what + ": " + error.message.substr(0, error.message.find('\n'));
+  if (error.code == Code::kNotFound) End("not-found", message, 404);
+  if (error.code == Code::kInvalid) End("invalid-request", message, 422);
+  if (error.code == Code::kCorrupt) End("quarantined", message, 409);
+  End("unavailable", message, 503);
 }
 
 std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
   try {
     question_ = Clean(asked_.question, "the question");
     intent_ = Clean(asked_.intent, "the intent");
+    CheckStepHolds();
     if (const auto before = AskedBefore()) return AnsweredBefore(*before);
     SessionOpenOrResume();
     aegis::CompiledBundle bundle = Compile();
@@ -144,18 +70,43 @@ std::variant<Json, AskRefusal> AskDesk::Exchange::Run() {
     Prepare(prompt);
     aegis::Invoked invoked = Invoke(std::move(prompt));
     auto receipt = Write(Scan(std::move(invoked)));
-    if (!receipt)
+    if (!receipt) {
+      SettleWith(cost_);
       End("not-recorded",
-          fmt::format(
-              "the model answered, but exchange {} could not be put on record, so its answer is not shown ({}); what it cost counts. "
-              "Ask again",
-              exchange_id_, receipt.message()),
-          503, {{"exchange_id", exchange_id_}});
+          fmt::format("the model answered, but exchange {} could not be put on record, so its answer is not shown; what it cost counts. "
+                      "The coordinator's log says why; ask again, under another key",
+                      exchange_id_),
+          409, {{"exchange_id", exchange_id_}});
+    }
     const aegis::Shown shown(std::move(*receipt));
     return OnRecord(shown.exchange_id());
   } catch (Ended& ended) {
     return std::move(ended.why);
+  } catch (const std::exception& thrown) {
+    return Broken(thrown.what());
   }
+}
+
+// Something threw that nobody foresaw. What was promised gets an outcome, and what was set aside is settled: by what it cost, if that is
+// known. The words of the error may be the prompt's or the answer's: the log has their length only.
+AskRefusal AskDesk::Exchange::Broken(std::string_view what) {
+  static const Logger log("ask");
+  log.Error("an ask failed within", {{"exchange", exchange_id_}, {"error_bytes", what.size()}, {"prepared", prepared_}});
+  try {
+    if (prepared_) {
+      const std::string message = "the coordinator failed within while it asked; nothing of the answer is kept";
+      (void)Execute({{"name", "lose"}, {"exchange_id", exchange_id_}, {"message", message}});
+    }
+    SettleWith(!prepared_ ? 0 : answered_ ? cost_ : reserved_);
+  } catch (...) {  // at their deadlines it is UNCERTAIN, and the money spent
+  }
+  if (!prepared_) return {"failed-within", "the coordinator failed within before a model was asked; its log has the exchange", 500};
+  return {
+      "uncertain",
+      fmt::format("the coordinator failed within while it asked: exchange {} is UNCERTAIN and may be billed; ask again under another key",
+                  exchange_id_),
+      409,
+      {{"exchange_id", exchange_id_}}};
 }
 
 std::string AskDesk::Exchange::Clean(std::string_view text, const char* what) const {
@@ -164,20 +115,51 @@ std::string AskDesk::Exchange::Clean(std::string_view text, const char* what) co
   return std::move(clean->text);
 }
 
+// Whoever lost the run asks nothing more for it: another worker goes on with it, under the same key.
+void AskDesk::Exchange::CheckStepHolds() {
+  if (!asked_.asking) return;
+  const AskingStep& asking = *asked_.asking;
+  bool holds = false;
+  if (asking.dispatched) {
+    auto tasks = desk_.parts_.queries.Tasks(asking.run);
+    if (!tasks) EndFor(tasks.error(), "the task that asks");
+    holds = std::any_of(tasks->begin(), tasks->end(), [&](const TaskView& task) {
+      return task.step_id == asking.step && task.token == asking.token && task.state == "started";
+    });
+  } else {
+    auto run = desk_.parts_.queries.GetSubject(asking.run);
+    if (!run) EndFor(run.error(), "the run that asks");
+    holds = run->holder && run->token == asking.token;
+  }
+  if (!holds)
+    End("lease-lost",
+        fmt::format("step {} of run {} is not held by token {}: another worker goes on with it", asking.step, asking.run.ToString(),
+                    asking.token.value),
+        409);
+}
+
 std::optional<std::string> AskDesk::Exchange::AskedBefore() {
   if (!asked_.key) return std::nullopt;
   auto before = desk_.parts_.rows.ExchangeOfKey(asked_.project, asked_.by, *asked_.key);
   if (!before) EndFor(before.error(), "what was asked under this key");
-  return std::move(*before);
+  if (!*before || !asked_.asking) return std::move(*before);
+  auto row = desk_.parts_.rows.Exchange(asked_.project, **before);
+  if (!row) EndFor(row.error(), "exchange " + **before);
+  // The key of a step is the same for all its attempts: one that cost nothing and gave nothing does not stand for those after it.
+  const bool never_ran = TextIn(*row, "status") == "FAILED" && NumberIn(*row, "cost_micros") == 0;
+  return never_ran ? std::nullopt : std::move(*before);
 }
 
 Json AskDesk::Exchange::AnsweredBefore(const std::string& exchange_id) {
   auto row = desk_.parts_.rows.Exchange(asked_.project, exchange_id);
   if (!row) EndFor(row.error(), "exchange " + exchange_id);
-  for (const Json& turn : row->at("turns")) {
-    if (TextIn(turn, "speaker") == "user" && TextIn(turn, "content") != question_)
-      End("key-reused", "this Idempotency-Key was used for another question: take a new one for each question", 422);
-  }
+  bool same = !asked_.session || TextIn(*row, "session_id") == asked_.session->ToString();
+  for (const Json& turn : row->at("turns")) same = same && (TextIn(turn, "speaker") != "user" || TextIn(turn, "content") == question_);
+  // The intent that was declared with it, if it went into the bundle.
+  const auto bundle = ParseJson(TextIn(*row, "context_bundle"), kStoredJson);
+  for (const Json& entry : bundle ? bundle->value("intent", Json::array()) : Json::array())
+    same = same && (!entry.contains("id") || TextIn(entry, "intent") == intent_);
+  if (!same) End("key-reused", "this Idempotency-Key was used for another question: take a new one for each question", 422);
   return OnRecord(exchange_id);
 }
 
@@ -195,7 +177,7 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
         fmt::format("nobody knows what became of exchange {}: it may have been answered and billed; ask again under another key",
                     exchange_id),
         409, {{"exchange_id", exchange_id}});
-  if (status == "FAILED") End(row->value("code", "model-failed"), row->value("message", ""), 502, {{"exchange_id", exchange_id}});
+  if (status == "FAILED") End(WordOf(TextIn(*row, "code")), TextIn(*row, "message"), 502, {{"exchange_id", exchange_id}});
   const Json answer = row->value("answer", Json::object());
   const bool withheld = answer.is_object() && answer.value("withheld", false);
   const std::string text = TextIn(*row, "response");
@@ -203,6 +185,8 @@ Json AskDesk::Exchange::OnRecord(const std::string& exchange_id) {
     row->erase("response");
     for (Json& turn : row->at("turns"))
       if (TextIn(turn, "speaker") == "aurora") turn.erase("content");
+    if (const auto proposed = (*row)["answer"].find("proposed"); proposed != (*row)["answer"].end())
+      for (Json& call : *proposed) call.erase("arguments");
   }
   Json told = {{"exchange", std::move(*row)}, {"withheld", withheld}, {"text", withheld ? "" : text}};
   return told;
@@ -308,6 +292,7 @@ aegis::ModelRequest AskDesk::Exchange::RequestOf(const aegis::RenderedPrompt& pr
   request.max_tokens = kernel_.model.max_tokens;
   request.temperature = kernel_.model.temperature;
   request.seed = kernel_.model.seed;
+  request.tools = ToolsToOffer(kernel_);
   return request;
 }
 
@@ -317,38 +302,6 @@ Json AskDesk::Exchange::Said(const std::string& turn_id, const std::string& clea
           {"content_hash", Sha(clean)},
           {"said_digest", "hmac-sha256:" + setup_.sanitizer.key().Digest(original)},
           {"rules", setup_.sanitizer.rules_name()}};
-}
-
-// Of the project's budget, before the call: who comes at once with others waits for nobody and overspends nothing.
-void AskDesk::Exchange::Reserve() {
-  if (Status there = desk_.EnsureLedger(asked_.project, asked_.by); !there) EndFor(there.error(), "the project's ledger");
-  const WallTime expires = desk_.parts_.clock.Wall() + setup_.model->provider().total_timeout + 2 * kRecordMargin;
-  auto told =
-      desk_.Ledger(asked_.project,
-                   {{"name", "reserve"}, {"call_id", call_id_}, {"micros", reserved_}, {"expires", FormatWallTime(expires)}}, std::nullopt);
-  if (!told) EndFor(told.error(), "the project's ledger");
-  if (told->refused && told->refused->reason == "EXISTS")
-    End("under-way", "an ask under this key is under way: ask again in a moment, under the same key", 409);
-  if (told->refused) End("budget", told->refused->message, 409, told->refused->details);
-  holds_ = true;
-}
-
-void AskDesk::Exchange::SettleWith(aegis::Micros cost) {
-  static const Logger log("ask");
-  if (!std::exchange(holds_, false)) return;
-  auto told = desk_.Ledger(asked_.project, {{"name", "settle"}, {"call_id", call_id_}, {"micros", cost}}, std::nullopt);
-  if (!told)
-    log.Warn("what a call cost could not be settled; it counts as spent when it expires",
-             {{"exchange", exchange_id_}, {"error", told.message()}});
-}
-
-// What costs nobody knows how much is not asked on somebody's budget.
-bool AskDesk::Exchange::IsBounded() {
-  if (opened_.limit_micros > 0) return true;
-  auto ledger = desk_.ReadLedger(asked_.project);
-  if (!ledger) EndFor(ledger.error(), "the project's ledger");
-  const auto there = ledger::FindLedger(*ledger);
-  return there && there->account.limit_micros > 0;
 }
 
 void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
@@ -389,6 +342,7 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
   if (asked_.key) command["request_key"] = *asked_.key;
   CommandAnswer told;
   try {
+    CheckStepHolds();
     if (const auto before = AskedBefore())
       End("under-way", "an ask under this key was answered meanwhile: ask again, under the same key", 409);
     FailPoint("ask.before_prepared");
@@ -398,38 +352,21 @@ void AskDesk::Exchange::Prepare(const aegis::RenderedPrompt& prompt) {
     throw;
   }
   FailPoint("ask.prepared");
-  if (!told.refused) return;
+  prepared_ = !told.refused;
+  if (prepared_) return;
   SettleWith(0);
   End(told.refused->reason == "BUDGET" ? "budget" : "session", told.refused->message, 409, told.refused->details);
-}
-
-// A call that surely did not run costs nothing; of one that may have, nobody knows.
-void AskDesk::Exchange::CallFailed(const aegis::ModelFailure& failure) {
-  const std::string message = Describe(failure);
-  const aegis::Settlement cost = aegis::SettlementOf(failure, estimate_, price_);
-  Json command = {{"exchange_id", exchange_id_}, {"message", message}};
-  if (failure.ran == aegis::Ran::kMaybe) {
-    command["name"] = "lose";
-  } else {
-    command["name"] = "fail";
-    command["code"] = NameOf(failure.code);
-    command["cost_micros"] = cost.cost;
-  }
-  const CommandAnswer told = Execute(std::move(command));
-  SettleWith(failure.ran == aegis::Ran::kNo ? 0 : std::max(cost.cost, failure.ran == aegis::Ran::kMaybe ? reserved_ : aegis::Micros(0)));
-  if (told.refused) End("session", told.refused->message, 409, {{"exchange_id", exchange_id_}});
-  if (failure.ran == aegis::Ran::kMaybe)
-    End("uncertain", fmt::format("nobody knows what became of exchange {}: {}", exchange_id_, message), 502,
-        {{"exchange_id", exchange_id_}});
-  std::string code(NameOf(failure.code));
-  std::replace(code.begin(), code.end(), '_', '-');
-  End(code, message, 502, {{"exchange_id", exchange_id_}});
 }
 
 aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   aegis::ModelHooks hooks;
   hooks.deadline = desk_.parts_.clock.Steady() + setup_.model->provider().total_timeout;
-  aegis::ModelResult result = setup_.model->Invoke(RequestOf(prompt), hooks);
+  hooks.cancelled = [&desk = desk_] { return desk.stopping_.load(); };
+  const aegis::ModelRequest request = RequestOf(prompt);
+  ModelCallSeen seen{asked_.caller, desk_.parts_.clock.Wall(), {}, exchange_id_, session_.ToString(), prompt.prompt_hash()};
+  aegis::ModelResult result = setup_.model->Invoke(request, hooks);
+  seen.ended = desk_.parts_.clock.Wall();
+  if (desk_.parts_.telemetry != nullptr) desk_.parts_.telemetry->Called(setup_.model->provider(), request, result, seen);
   FailPoint("ask.invoked");
   if (!result) CallFailed(result.failure());
   if (result->text.size() > ask::kMostText) {
@@ -442,6 +379,7 @@ aegis::Invoked AskDesk::Exchange::Invoke(aegis::RenderedPrompt prompt) {
   answer_ = std::move(*result);
   const aegis::Settlement cost = aegis::SettlementOf(answer_, estimate_, price_);
   cost_ = cost.cost;
+  answered_ = true;
   return aegis::Invoked(std::move(prompt), {answer_.text, AnswerFacts(answer_)});
 }
 
@@ -476,6 +414,8 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
   auto details = setup_.sanitizer.SanitizeJson(scanned.invoked().answer().details);  // some of it are the provider's words
   Json answer = details ? std::move(details->value) : Json::object();
   answer["withheld"] = withheld;
+  Proposals proposals = ReadProposals(kernel_, answer_, summary_, withheld, setup_.sanitizer);
+  answer["proposed"] = std::move(proposals.recorded);
   Json command = {{"name", "record"},
                   {"exchange_id", exchange_id_},
                   {"aurora", std::move(aurora)},
@@ -483,12 +423,15 @@ Result<aegis::WriteReceipt> AskDesk::Exchange::Write(aegis::Scanned scanned) {
                   {"validator_summary", scanned.validation().summary},
                   {"findings", std::move(findings)},
                   {"answer", std::move(answer)},
+                  {"intents", std::move(proposals.intents)},
                   {"cost_micros", cost_}};
   FailPoint("ask.before_recorded");
   CommandAnswer told;
   try {
     told = Execute(std::move(command));
   } catch (Ended& ended) {
+    static const Logger log("ask");
+    log.Error("an answer could not be put on record", {{"exchange", exchange_id_}, {"error", ended.why.message}});
     return Error{Code::kUnavailable, ended.why.message};
   }
   FailPoint("ask.recorded");

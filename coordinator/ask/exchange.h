@@ -30,6 +30,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   aegis::Scanned Scan(aegis::Invoked invoked);
   Result<aegis::WriteReceipt> Write(aegis::Scanned scanned) override;
 
+  void CheckStepHolds();
   std::optional<std::string> AskedBefore();
   Json AnsweredBefore(const std::string& exchange_id);
   Json OnRecord(const std::string& exchange_id);
@@ -39,6 +40,7 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   void SettleWith(aegis::Micros cost);
   void CallFailed(const aegis::ModelFailure& failure);
   aegis::ModelRequest RequestOf(const aegis::RenderedPrompt& prompt) const;
+  AskRefusal Broken(std::string_view what);
   CommandAnswer Execute(Json command);
   std::string Clean(std::string_view text, const char* what) const;
   Json Said(const std::string& turn_id, const std::string& clean, std::string_view original) const;
@@ -55,7 +57,8 @@ class AskDesk::Exchange : private aegis::AuditWriter {
   aegis::TokenPrice price_;
   aegis::SpendEstimate estimate_;
   aegis::Micros reserved_ = 0, cost_ = 0;
-  bool holds_ = false;  // something is set aside in the ledger
+  bool holds_ = false;                        // something is set aside in the ledger
+  bool prepared_ = false, answered_ = false;  // on record; the model answered, and cost_ is what it cost
   aegis::ModelAnswer answer_;
   aegis::ValidationSummary summary_;
 };

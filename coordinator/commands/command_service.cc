@@ -6,6 +6,7 @@
 
 #include "shared/base/limits.h"
 #include "shared/capability/inbox_inputs.h"
+#include "shared/journal/segment.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/kernel/subject_part.h"
 #include "shared/telemetry/log.h"
@@ -128,8 +129,10 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
   std::optional<Sent> sent;
   std::string why = "it changes all the time";
   for (int tries = 0; tries < kTries; ++tries) {
-    if (!known) {
-      auto read = ReadOn(subject, nullptr);
+    // A journal is closed by a snapshot of its head: what others did since is read first, else two coordinators in turn would each have one
+    // of before it, for ever.
+    if (!known || JournalEnds(known->restored.head_seq, known->journal_first)) {
+      auto read = ReadOn(subject, known);
       if (!read) return read.error();
       known = std::move(*read);
     }
@@ -160,7 +163,9 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
         }
       }
       InboxRead inbox = ReadInbox(view.claimed.inbox);
-      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid);
+      const Head& head = view.claimed.head;
+      const bool ends = *snapshot && (**snapshot).last_event_seq == head.seq && JournalEnds(head.seq, head.journal_first);
+      auto decided = DecideRound(kind_, view, std::move(inbox.inputs), working, asked, aid, ends ? *snapshot : std::optional<Snapshot>());
       if (!decided) return decided.error();
       round = std::move(*decided);
       if (round.item && *snapshot) round.item->item.snapshot = **snapshot;
@@ -210,7 +215,10 @@ Result<std::vector<Reply>> CommandService::Transact(const SubjectId& subject, st
 // Its chunks are stored when this returns.
 Result<std::optional<Snapshot>> CommandService::SnapshotOf(const Known& known) {
   const Restored& restored = known.restored;
-  if (!SnapshotDue(restored.replayed, restored.delta_bytes_since_snapshot, restored.state.stored_bytes())) return std::optional<Snapshot>();
+  const bool stored = known.newest && known.newest->last_event_seq == restored.head_seq;
+  const bool due = (JournalEnds(restored.head_seq, known.journal_first) && !stored) ||
+                   SnapshotDue(restored.replayed, restored.delta_bytes_since_snapshot, restored.state.stored_bytes());
+  if (!due) return std::optional<Snapshot>();
   EncodedSnapshot encoded = EncodeSnapshot(restored.state, restored.head_seq, restored.chain, known.newest ? &*known.newest : nullptr);
   if (Status put = store_.PutContents(encoded.contents); !put) return put.error();
   encoded.snapshot.id = ids_.Make();
@@ -276,6 +284,7 @@ Result<std::shared_ptr<const Known>> CommandService::ReadOn(const SubjectId& sub
     }
     return Unsettled(subject, "its journal changed while it was read");
   }
+  next.journal_first = head->head.journal_first;
   return std::make_shared<const Known>(std::move(next));
 }
 
@@ -312,19 +321,39 @@ Result<CommandService::View> CommandService::Read(const SubjectId& subject) {
   return view;
 }
 
+// From where a state of before is made again. None: from the beginning.
+Result<std::optional<Snapshot>> CommandService::SnapshotBefore(const SubjectId& subject, std::int64_t seq, WallTime time) {
+  if (time == WallTime::max()) return queries_.SnapshotUpTo(subject, seq);
+  auto oldest = queries_.Events(subject, 0, 1);
+  if (!oldest) return oldest.error();
+  if (oldest->empty() || oldest->front().seq == 1) return std::optional<Snapshot>();
+  const std::int64_t first = oldest->front().seq;
+  auto before = queries_.SnapshotUpTo(subject, first - 1);
+  if (before && (!*before || (**before).created_at > time))
+    return Error{Code::kInvalid,
+                 fmt::format("what it was at {} is not known any more: {}", FormatWallTime(time), DroppedText(subject, 0, first))};
+  return before;
+}
+
 Result<CommandService::View> CommandService::ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time) {
   auto head = Look(subject);
   if (!head) return head.error();
   if (seq < 1 || seq > head->head.seq)
     return Error{Code::kInvalid, fmt::format("event {} is not there: {} has events 1 to {}", seq, subject.ToString(), head->head.seq)};
-  Restored restored;
-  restored.chain = ChainStart(subject);
-  WallTime at;
+  auto from = SnapshotBefore(subject, seq, time);
+  if (!from) return from.error();
+  const std::vector<Event> none;
+  auto begun = Restore(subject, *from, none, ReaderOf(store_, *from, none));
+  if (!begun) return begun.error();
+  Restored restored = std::move(*begun);
+  WallTime at = *from ? (**from).created_at : WallTime{};
   bool later = false;
   while (restored.head_seq < seq && !later) {
     auto page =
         queries_.Events(subject, restored.head_seq, int(std::min<std::int64_t>(kPage, seq - restored.head_seq)), limits::kPageBytes);
     if (!page) return page.error();
+    if (!page->empty() && page->front().seq > restored.head_seq + 1)
+      return Error{Code::kInvalid, DroppedText(subject, restored.head_seq, page->front().seq)};
     const auto first_later = std::find_if(page->begin(), page->end(), [&](const Event& event) { return event.timestamp > time; });
     later = first_later != page->end();
     page->erase(first_later, page->end());

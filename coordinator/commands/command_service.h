@@ -13,6 +13,7 @@
 #include "coordinator/commands/commanded.h"
 #include "shared/base/uuid7.h"
 #include "shared/kernel/queries.h"
+#include "shared/kernel/roll.h"
 #include "shared/kernel/store.h"
 
 namespace acl::coordinator {
@@ -22,6 +23,7 @@ class CommandService {
   struct Options {
     std::size_t most_at_once = 64;                               // commands of one subject in a transaction
     std::size_t most_remembered_bytes = std::size_t(256) << 20;  // of states; what was not asked for the longest goes first
+    std::int64_t segment_events = kSegmentEvents;                // of a journal; then the next one begins (shared/kernel/roll.h)
   };
   CommandService(KernelStore& store, Queries& queries, const CommandKind& kind, Uuid7Maker& ids, Options options);
   CommandService(KernelStore& store, Queries& queries, const CommandKind& kind, Uuid7Maker& ids)
@@ -43,7 +45,7 @@ class CommandService {
   // As it is now. Errors as of Execute.
   Result<View> Read(const SubjectId& subject);
   // As it was after that event, or after the last that is not later than `time`. kInvalid if it was not there yet, or what led to it was
-  // removed. Reads the journal from its beginning.
+  // removed or dropped. Reads the journal from the newest snapshot before it on; by a time, from its oldest event.
   Result<View> ReadAt(const SubjectId& subject, std::int64_t seq, WallTime time = WallTime::max());
 
  private:
@@ -78,9 +80,13 @@ class CommandService {
   Result<std::vector<Reply>> Transact(const SubjectId& subject, std::shared_ptr<const Known>& known, std::span<const CommandAsked> asked,
                                       Aid* aid);
   Result<std::optional<Snapshot>> SnapshotOf(const Known& known);
+  bool JournalEnds(std::int64_t head_seq, std::int64_t journal_first) const {
+    return RollDue(head_seq, journal_first, options_.segment_events);
+  }
   Result<std::shared_ptr<const Known>> ReadOn(const SubjectId& subject, std::shared_ptr<const Known> known);
   Error QuarantineFor(const SubjectId& subject, std::int64_t head_seq, const Error& damage);
   Result<SubjectView> Look(const SubjectId& subject);
+  Result<std::optional<Snapshot>> SnapshotBefore(const SubjectId& subject, std::int64_t seq, WallTime time);
 
   KernelStore& store_;
   Queries& queries_;

@@ -34,6 +34,7 @@ Status GoOn(const SubjectId& subject, const std::vector<Event>& events, const Ch
 
 Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& known) {
   const Claimed& claimed = view.claimed;
+  known.journal_first = claimed.head.journal_first;
   if (claimed.sticky) {
     Status more = GoOn(claimed.subject, claimed.events, read_chunk, known);
     if (more) more = MatchesHead(known.restored, claimed.head.seq, claimed.head.chain, claimed.head.state_root);
@@ -44,6 +45,7 @@ Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& kn
   auto restored = Restore(claimed.subject, claimed.snapshot, claimed.events, read_chunk);
   if (!restored) return restored.error();
   known = Known{};
+  known.journal_first = claimed.head.journal_first;
   known.restored = std::move(*restored);
   known.head_at = claimed.head.last_timestamp;
   known.newest = claimed.snapshot;
@@ -52,9 +54,10 @@ Status CatchUp(const CommandView& view, const ChunkReader& read_chunk, Known& kn
 }
 
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
-                          std::span<const CommandAsked> asked, Aid* aid) {
+                          std::span<const CommandAsked> asked, Aid* aid, const std::optional<Snapshot>& closing) {
   const WallTime now = std::max(view.claimed.db_now, view.claimed.head.last_timestamp);
   ItemBuilder made(kind, BaseOf(view.claimed, SessionId{}), known.restored.state);
+  if (closing) made.Roll(*closing, now);
   for (InboxInput& one : inbox) {
     made.item.consumed_inbox.push_back(one.id);
     const Input input = std::move(one);
@@ -77,9 +80,10 @@ Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std:
     item.answers.push_back(given.back());
   }
   made.Finish(now);
-  if (made.item.events.empty() && made.item.consumed_inbox.empty() && item.answers.empty()) return round;
+  if (made.drafts() == 0 && made.item.consumed_inbox.empty() && item.answers.empty()) return round;
 
   round.after = known;
+  if (closing) round.after.journal_first = made.item.base_seq + 1;
   Restored& after = round.after.restored;
   for (const std::string& entry : Difference(known.restored.state, made.state)) {
     const Document& shown = Mutant("shown_a_command_late") ? known.restored.state : made.state;

@@ -17,6 +17,7 @@ struct Known {
   Restored restored;               // state, sequence and chain; `replayed`: events since the newest snapshot
   WallTime head_at;                // of the last event
   std::optional<Snapshot> newest;  // snapshot that is stored, without its text
+  std::int64_t journal_first = 1;  // the event that its journal begins with
 };
 
 // Brings it to the view's head. kConflict: what was remembered is not what this journal says (a failover lost the end of it): forget it and
@@ -42,8 +43,9 @@ struct Round {
   Known after;                      // if the item lands
 };
 
-// First what is unread, then each command in turn on what the one before left. `inbox`: the view's, read. kInternal: a bug of the kind.
+// First what is unread, then each command in turn on what the one before left. `inbox`: the view's, read. `closing`: a snapshot of the
+// view's head, which ends the journal: what is written begins the next (shared/kernel/roll.h). kInternal: a bug of the kind.
 Result<Round> DecideRound(const CommandKind& kind, const CommandView& view, std::vector<InboxInput> inbox, const Known& known,
-                          std::span<const CommandAsked> asked, Aid* aid = nullptr);
+                          std::span<const CommandAsked> asked, Aid* aid = nullptr, const std::optional<Snapshot>& closing = std::nullopt);
 
 }  // namespace acl::coordinator

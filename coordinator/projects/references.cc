@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "shared/journal/segment.h"
 #include "shared/kinds/project/forms.h"
 
 namespace acl::coordinator {
@@ -36,7 +37,8 @@ CheckedReference CheckEvent(Queries& queries, const ProjectId& project, std::str
   }
   auto found = queries.Events(*subject, seq - 1, 1);
   if (!found) return {"", "unchecked", found.message()};
-  if (found->empty() || found->front().seq != seq) return {"", "gone", "there is no such event"};
+  if (!found->empty() && found->front().seq > seq) return {"", "stale", DroppedText(*subject, seq - 1, found->front().seq)};
+  if (found->empty()) return {"", "gone", "there is no such event"};
   if (!found->front().payload && !found->front().apart) return {"", "stale", "its content was removed"};
   return {"", "ok", "it is " + found->front().type};
 }

@@ -73,8 +73,9 @@ const project::Work& ProjectView::work() const {
   return *work_;
 }
 
-StoreDesk::StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids)
-    : store_(store), queries_(queries), names_(names), kind_(kind), ids_(ids), commands_(store, queries, kind, ids) {}
+StoreDesk::StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids,
+                     CommandService::Options options)
+    : store_(store), queries_(queries), names_(names), kind_(kind), ids_(ids), commands_(store, queries, kind, ids, options) {}
 
 Result<std::vector<ProjectDesk::Listed>> StoreDesk::List(const std::string& after, int max) {
   auto names = names_.List(after, max);

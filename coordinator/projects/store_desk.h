@@ -9,7 +9,8 @@ namespace acl::coordinator {
 
 class StoreDesk final : public ProjectDesk {
  public:
-  StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids);
+  StoreDesk(KernelStore& store, Queries& queries, ProjectNames& names, const CommandKind& kind, Uuid7Maker& ids,
+            CommandService::Options options = {});
 
   Result<std::vector<Listed>> List(const std::string& after, int max) override;
   Result<Listed> Find(const std::string& id_or_name) override;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "shared/base/limits.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/fold.h"
 #include "shared/kernel/item_builder.h"
@@ -15,7 +16,7 @@
 namespace acl::coordinator {
 namespace {
 
-constexpr int kPage = 1'000, kTries = 5;
+constexpr int kTransferPage = 1'000, kTransferTries = 5;
 constexpr const char *kRequestKey = "request_key", *kDigest = "export_digest";
 
 project::Refusal Exists(const ProjectName& name) {
@@ -76,12 +77,15 @@ Result<std::string> ProjectTransfer::Export(const std::string& id_or_name, const
   restored.chain = ChainStart(subject);
   std::string lines;
   while (restored.head_seq < head.seq) {
-    const auto most = int(std::min<std::int64_t>(kPage, head.seq - restored.head_seq));
+    const auto most = int(std::min<std::int64_t>(kTransferPage, head.seq - restored.head_seq));
     auto page = queries_.Events(subject, restored.head_seq, most, limits::kPageBytes);
     if (!page) return page.error();
     if (page->empty())
       return Error{Code::kCorrupt,
                    fmt::format("project {}: its journal ends at event {}, its head says {}", name->name, restored.head_seq, head.seq)};
+    if (page->front().seq > restored.head_seq + 1)
+      return Error{Code::kInvalid, fmt::format("project {} cannot be exported: {}; a whole journal is what an import can check", name->name,
+                                               DroppedText(subject, restored.head_seq, page->front().seq))};
     for (Event& event : *page) {
       if (event.payload || !event.apart) continue;
       auto payload = store_.GetContent(event.content_hash);
@@ -201,7 +205,7 @@ Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported
   request.subject = subject;
   std::int64_t known = 1;
   Error last{Code::kUnavailable, ""};
-  for (int tries = 0; tries < kTries; ++tries) {
+  for (int tries = 0; tries < kTransferTries; ++tries) {
     request.known_seq = known;
     bool done = false;
     auto outcome = store_.Command(request, [&](const CommandView& view) -> Result<std::optional<CommandItem>> {
@@ -227,6 +231,7 @@ Status ProjectTransfer::Append(const SubjectId& subject, const project::Exported
         event.subject = subject;
         event.seq = claimed.head.seq + std::int64_t(item.item.events.size()) + 1;
         event.journal = claimed.head.journal;
+        if (event.type == kJournalRolled) event.type = project::kOriginRolled;
         event.token = claimed.token;
         event.timestamp = now;
         event.chain = ChainNext(item.item.events.empty() ? claimed.head.chain : item.item.events.back().chain, event);

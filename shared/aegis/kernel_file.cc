@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kDriftClasses = {"authority", "evidence", "tone", "schema", "completeness"};
 constexpr std::int64_t kMostTokens = 1'000'000, kMostBytes = 4 << 20;
+constexpr std::size_t kMostWorkflow = 64u << 10;
 
 // The three of document 004, with what a model is told about them.
 const std::map<std::string_view, std::string_view>& KnownConstraints() {
@@ -156,7 +157,20 @@ class KernelReader {
     }
   }
 
-  void ReadToolList(const SourceNode* node, const std::string& what, std::vector<ToolRule>* tools) {
+  // What a tool that acts has besides: how it is proposed, who is asked, what runs then.
+  void ReadProposal(Fields& fields, const SourceNode& owner, ToolRule* tool) {
+    if (const SourceNode* node = fields.Get("workflow"))
+      if (auto text = reader_.String(*node, fields.What("workflow"))) tool->workflow = std::move(*text);
+    if (tool->workflow.size() > kMostWorkflow)
+      reader_.Error(owner.mark, "workflow-too-large", fields.What("workflow") + " has more than 64 KiB; call a smaller one");
+    if (const SourceNode* node = fields.Get("parameters"); node && reader_.IsMap(*node, fields.What("parameters")))
+      tool->parameters = ToJson(*node);
+    if (const SourceNode* node = fields.Get("approvers"); node && reader_.IsList(*node, fields.What("approvers")))
+      for (const SourceNode& item : node->items) ReadLine(item, "one of " + fields.What("approvers"), &tool->approvers.emplace_back());
+    fields.Boolean("allow_requester", &tool->allow_requester);
+  }
+
+  void ReadToolList(const SourceNode* node, const std::string& what, bool acts, std::vector<ToolRule>* tools) {
     if (!node || !reader_.IsMap(*node, what)) return;
     for (const SourceEntry& entry : node->entries) {
       ToolRule tool;
@@ -166,11 +180,18 @@ class KernelReader {
       name.scalar = entry.key;
       ReadName(name, "the name of a tool", &tool.name);
       if (!reader_.IsMap(entry.value, "the tool '" + entry.key.substr(0, 80) + "'")) continue;
-      Fields fields(&reader_, entry.value, "the tool '" + entry.key.substr(0, 80) + "'", {"from_tier", "about", "verbs"});
+      Fields fields(&reader_, entry.value, "the tool '" + entry.key.substr(0, 80) + "'",
+                    {"from_tier", "about", "verbs", "workflow", "parameters", "approvers", "allow_requester"});
       if (const SourceNode* tier = Need(fields, entry.value, "from_tier", "from_tier: 1"))
         ReadTier(*tier, fields.What("from_tier"), &tool.from_tier);
       if (const SourceNode* about = fields.Get("about")) ReadLine(*about, fields.What("about"), &tool.about);
       ReadVerbs(fields, "verbs", &tool.verbs);
+      ReadProposal(fields, entry.value, &tool);
+      if (!acts && (!tool.workflow.empty() || !tool.parameters.empty() || !tool.approvers.empty()))
+        reader_.Error(entry.value.mark, "workflow-of-sight",
+                      "the tool '" + tool.name +
+                          "' only reads, and runs by itself: it has no workflow, "
+                          "parameters or approvers; move it to 'actuation' if it changes something");
       tools->push_back(std::move(tool));
     }
     std::sort(tools->begin(), tools->end(), [](const ToolRule& a, const ToolRule& b) { return a.name < b.name; });
@@ -179,8 +200,8 @@ class KernelReader {
   void ReadTools(const SourceNode* node, Kernel* kernel) {
     if (!node || !reader_.IsMap(*node, "'tools'")) return;
     Fields fields(&reader_, *node, "'tools'", {"observational", "actuation"});
-    ReadToolList(fields.Get("observational"), fields.What("observational"), &kernel->observational);
-    ReadToolList(fields.Get("actuation"), fields.What("actuation"), &kernel->actuation);
+    ReadToolList(fields.Get("observational"), fields.What("observational"), false, &kernel->observational);
+    ReadToolList(fields.Get("actuation"), fields.What("actuation"), true, &kernel->actuation);
     for (const ToolRule& tool : kernel->actuation)
       if (kernel->Observational(tool.name))
         reader_.Error(

@@ -27,6 +27,13 @@ struct ToolRule {
   int from_tier = kLowestTier;
   std::string about;               // a line for the model
   std::vector<std::string> verbs;  // what it does, as people say it ("restart"): by these the validator knows an act that is claimed
+  // Of a tool that acts, and that models may propose: the workflow that does it once people have approved, as its file; empty: none may.
+  std::string workflow;
+  Json parameters = Json::object();    // JSON Schema of its arguments, which are the workflow's inputs
+  std::vector<std::string> approvers;  // names, or "role:NAME"; empty: anybody
+  bool allow_requester = true;         // who asked the model may approve what it proposed
+  // Under a kernel of that tier.
+  bool MayBeProposed(int tier) const { return !workflow.empty() && from_tier <= tier; }
 };
 
 struct RuleText {

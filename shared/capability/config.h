@@ -57,9 +57,17 @@ struct HttpConfig {
   std::shared_ptr<const webhook::Keyring> webhook_keys;  // what `sign_with` names; null: none
 };
 
+// Where llm.ask asks: coordinators, which ask the model (docs/aegis-guide.md).
+struct AskConfig {
+  std::vector<std::string> urls;  // empty: nowhere
+  std::string api_key;            // secret; empty: none is sent
+  std::string ca_file;            // empty = the system's
+};
+
 struct CapabilityConfig {
   ExecConfig exec;
   HttpConfig http;
+  AskConfig ask;
   FileLimits files;
   // Environment variables of the worker that sys.info.get_env_var may show.
   std::vector<std::string> readable_env{"PATH", "HOME", "USER",   "LANG",           "LC_ALL",      "SHELL",

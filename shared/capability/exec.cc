@@ -118,7 +118,8 @@ std::chrono::steady_clock::time_point DeadlineOf(double seconds, const CallConte
   return steady_clock::now() + std::min<steady_clock::duration>(own, context.timeout);
 }
 
-constexpr int kMostSeconds = 7 * 86'400;
+constexpr int kMostExecSeconds = 7 * 86'400;
+constexpr std::size_t kMostInput = 1u << 20;
 
 StepResult Run(const CapabilityConfig& config, Places& places, const Json& parameters, CallContext& context) {
   auto words = Words(parameters);
@@ -126,7 +127,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   auto program = FindProgram(config.exec, words->front());
   if (!program) return Failed(program.error());
   const double seconds = NumberOf(parameters, "timeout", 0);
-  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= kMostSeconds))
+  if (parameters.contains("timeout") && !(seconds > 0 && seconds <= kMostExecSeconds))
     return Failed("timeout must be more than 0 and at most 604800 seconds");
   std::size_t size = 0;
   for (const auto& word : *words) {
@@ -137,6 +138,9 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
     return Failed(fmt::format("args have {} bytes, {} are allowed; hand large input over in a file", size, config.exec.max_argument_bytes));
   }
 
+  std::string input = StringOf(parameters, "stdin");
+  if (input.size() > kMostInput)
+    return Failed(fmt::format("stdin has {} bytes, {} are allowed; hand large input over in a file", input.size(), kMostInput));
   const auto stopped = [&] { return context.stop.stopped(); };
   const auto place = places.Take(stopped, [&] { context.stop.Wait(); });
   if (!place) return Ended(Outcome::kNotStarted, "stopped before it began");
@@ -152,6 +156,7 @@ StepResult Run(const CapabilityConfig& config, Places& places, const Json& param
   for (auto& argument : request.arguments) ToReal(argument, root);
   request.environment = Environment(config.exec, context, **layout);
   request.folder = root;
+  request.input = std::move(input);
   request.max_output_bytes = config.exec.max_output_bytes;
   request.max_memory_bytes = config.exec.max_memory_bytes;
   request.max_file_bytes = config.files.max_file_bytes;
@@ -219,7 +224,8 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       "its program: put `--` before it where the program knows that. The program "
       "sees the run's files in its working directory, a clean environment with IDEMPOTENCY_KEY, "
       "FENCING_TOKEN, "
-      "FENCING_SCOPE and TRACEPARENT, and nothing on stdin. In arguments `/workspace` is replaced by that directory wherever a path begins "
+      "FENCING_SCOPE and TRACEPARENT, and on its standard input what `stdin` says. In arguments `/workspace` is replaced by that directory "
+      "wherever a path begins "
       "with it: at the "
       "start of "
       "an argument, after a one-letter option (`-I/workspace/x`) or after a character that no name has (`--out=/workspace/x`, a quote, a "
@@ -237,6 +243,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
        .description = "program name, or the whole line if there are no args; values stay one word",
        .required = true},
       {.name = "args", .type = "array", .description = "arguments, each a string", .check_literal = BadArguments},
+      {.name = "stdin", .type = "string", .description = "what the program reads on its standard input, at most 1 MiB; nothing without it"},
       {.name = "check",
        .type = "boolean",
        .description = "an exit code other than 0 is a failed attempt, which is tried again as the step says, and its files are dropped",
@@ -244,7 +251,7 @@ void AddExec(CapabilityRegistry& registry, const ConfigPtr& config) {
       {.name = "timeout",
        .type = "float",
        .description = "seconds, if less than the step's `timeout_seconds`",
-       .check_literal = BadSeconds<kMostSeconds>}};
+       .check_literal = BadSeconds<kMostExecSeconds>}};
   exec.results = {Out("stdout", "string", "at most 1 MiB of it"),
                   Out("stderr", "string", "at most 1 MiB of it"),
                   Out("exit_code", "integer", "128 + n if signal n ended it"),

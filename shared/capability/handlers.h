@@ -24,6 +24,8 @@ void AddJson(CapabilityRegistry& registry);                              // json
 void AddText(CapabilityRegistry& registry);                              // text.cc
 void AddTestHelpers(CapabilityRegistry& registry);                       // test_capabilities.cc
 void AddApproval(CapabilityRegistry& registry);                          // approval.cc
+void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config);      // llm.cc
+void AddProjects(CapabilityRegistry& registry, const ConfigPtr& config);  // projects.cc
 
 // ---- results
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,9 +126,26 @@ int EndGuard(pid_t guard, bool has_ended) {
   return nothing_left ? 0 : 1;
 }
 
+// A file that is nowhere, with the text in it: nobody need write while the program reads. None for no text.
+Result<Fd> InputOf(const std::string& text) {
+  if (text.empty()) return Fd();
+  Fd file(::memfd_create("stdin", MFD_CLOEXEC));
+  if (!file.ok()) return SystemError("memory for stdin", errno);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return SystemError("memory for stdin", errno);
+    done += std::size_t(written);
+  }
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) return SystemError("memory for stdin", errno);
+  return file;
+}
+
 }  // namespace
 
 Result<ProcessResult> RunProcess(const ProcessRequest& request) {
+  auto input = InputOf(request.input);
+  if (!input) return input.error();
   auto folder = OpenFolder(request.folder);
   if (!folder) return folder.error();
   Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -146,6 +164,7 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   plan.envp = envp.data();
   plan.folder = folder->get();
   plan.null = null.get();
+  plan.input = request.input.empty() ? null.get() : input->get();
   plan.out = out->write.get();
   plan.err = err->write.get();
   plan.control = control->read.get();

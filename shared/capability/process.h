@@ -1,6 +1,6 @@
 #pragma once
-// Runs one program: no shell, an argument list, a clean environment, its own process group, capped output, resource limits, nothing on
-// stdin, no file descriptor of ours but its three. It ends with everything it started:
+// Runs one program: no shell, an argument list, a clean environment, its own process group, capped output, resource limits, no file
+// descriptor of ours but its three. It ends with everything it started:
 //
 //   worker --fork--> guard --fork--> program --> ... children, also those that became daemons
 //
@@ -27,6 +27,7 @@ struct ProcessRequest {
   std::string name;                         // argv[0]
   std::vector<std::string> environment;     // "NAME=value", all of it
   std::string folder;                       // working directory
+  std::string input;                        // on stdin, then its end
   std::size_t max_output_bytes = 1u << 20;  // of each stream; the rest is read and dropped
   std::int64_t max_memory_bytes = 0;        // address space; 0 = no limit
   std::int64_t max_file_bytes = 0;          // of a file it writes; 0 = no limit

@@ -49,7 +49,7 @@ void DefaultSignals() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::setpgid(0, 0);
   DefaultSignals();
-  bool ready = ::fchdir(plan.folder) == 0 && ::dup2(plan.null, 0) == 0 && ::dup2(plan.out, 1) == 1 && ::dup2(plan.err, 2) == 2;
+  bool ready = ::fchdir(plan.folder) == 0 && ::dup2(plan.input, 0) == 0 && ::dup2(plan.out, 1) == 1 && ::dup2(plan.err, 2) == 2;
   // The status pipe stays open until exec has worked; close-on-exec closes it then, with everything else.
   ready = ready && ::syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0;
   if (ready) {

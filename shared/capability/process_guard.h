@@ -15,6 +15,7 @@ struct GuardPlan {
   char* const* envp = nullptr;
   int folder = -1;         // working directory
   int null = -1;           // /dev/null
+  int input = -1;          // what the program reads on stdin
   int out = -1, err = -1;  // write ends
   int control = -1;        // read end: a byte or its end means stop
   int status = -1;         // write end: one GuardReport, perhaps two

@@ -17,6 +17,8 @@ void RegisterStandardCapabilities(CapabilityRegistry& registry, const Capability
   AddText(registry);
   AddTestHelpers(registry);
   AddApproval(registry);
+  AddLlm(registry, shared);
+  AddProjects(registry, shared);
 }
 
 }  // namespace acl

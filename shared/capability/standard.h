@@ -1,5 +1,5 @@
 #pragma once
-// The standard capabilities (notes/compat.md section 2): io.fs.*, sys.*, net.http.*, data.json.*, text.*, test.*, human.approve.
+// The standard capabilities (notes/compat.md section 2): io.fs.*, sys.*, net.http.*, data.json.*, text.*, test.*, human.approve, llm.ask.
 // What each takes and gives: docs/capabilities.md, which a test compares with the registry.
 
 #include "shared/capability/capability.h"

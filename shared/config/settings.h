@@ -55,7 +55,8 @@ struct Settings {
   std::chrono::milliseconds ready_poll{1'000};
   std::chrono::milliseconds session_retention{std::chrono::hours(7 * 24)};
   std::chrono::milliseconds request_key_retention{std::chrono::hours(30 * 24)};
-  std::string jaeger_url;  // without a slash at its end; empty: no links to traces
+  std::chrono::milliseconds journal_retention{0};  // 0: for ever
+  std::string jaeger_url;                          // without a slash at its end; empty: no links to traces
   std::chrono::milliseconds content_grace{std::chrono::hours(24)};
   std::string create_api_key;
   bool health = false;                               // of workers too: ask the running process, and end
@@ -82,6 +83,8 @@ struct Settings {
   std::string kafka_group;                       // empty: PREFIX.workers
   std::chrono::milliseconds queue_late{30'000};
   bool local_continuation = true;
+  std::vector<std::string> aegis_urls;            // coordinators that llm.ask asks; empty: none
+  std::string aegis_api_key_file, aegis_ca_file;  // empty: no key is sent; the system's
   std::string work_dir = "acl-work";
   std::vector<std::string> allowed_programs;  // empty: the standard list
   bool allow_private_networks = false;

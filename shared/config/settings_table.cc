@@ -82,13 +82,13 @@ SettingRow Millis(std::string name, unsigned programs, milliseconds Settings::*m
 
 constexpr milliseconds kDay{86'400'000};
 
-SettingRow Days(std::string name, unsigned programs, milliseconds Settings::*member, std::string doc) {
+SettingRow Days(std::string name, unsigned programs, milliseconds Settings::*member, std::string doc, int least = 1) {
   return {std::move(name),
           programs,
           "DAYS",
           std::move(doc),
-          [member](Settings& s, std::string_view v) -> Status {
-            auto number = ReadNumber(v, 1, 36'500);
+          [member, least](Settings& s, std::string_view v) -> Status {
+            auto number = ReadNumber(v, least, 36'500);
             if (!number) return number.error();
             s.*member = *number * kDay;
             return {};
@@ -278,6 +278,8 @@ const std::vector<SettingRow>& SettingsTable() {
            "how long ended worker sessions and ended tasks of dispatched steps stay in the lists"),
       Days("request_key_retention_days", kCoordinator, &Settings::request_key_retention,
            "how long a repeated Idempotency-Key gives the first answer"),
+      Days("journal_retention_days", kCoordinator, &Settings::journal_retention,
+           "how long the journals of a subject stay after the next of them began; 0 = for ever (docs/operations.md)", 0),
       Text("jaeger_url", kCoordinator, &Settings::jaeger_url, "URL",
            "where people open Jaeger: a run's status links to its trace there (what is sent to it: docs/operations.md, Traces)"),
       Millis("content_grace_ms", kCoordinator, &Settings::content_grace, 3'600'000, 8'640'000'000,
@@ -328,6 +330,12 @@ const std::vector<SettingRow>& SettingsTable() {
              "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),
       Switch("local_continuation", kWorker, &Settings::local_continuation,
              "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
+      List("aegis_urls", kWorker, &Settings::aegis_urls, true,
+           "coordinators that ask language models for llm.ask, as in https://HOST:8733 (docs/aegis-guide.md); empty = llm.ask fails"),
+      Text("aegis_api_key_file", kWorker, &Settings::aegis_api_key_file, "FILE",
+           "API key for them, on one line; only its reader may read the file; empty = none is sent"),
+      Text("aegis_ca_file", kWorker, &Settings::aegis_ca_file, "FILE",
+           "certificates that theirs are verified with; the system's unless set"),
       Text("work_dir", kWorker, &Settings::work_dir, "DIR", "where files of running steps are laid out"),
       List("allowed_programs", kWorker, &Settings::allowed_programs, true,
            "programs that sys.exec.run may start; empty = ls cat echo pwd whoami grep wc head tail, of which none starts others; @dev "

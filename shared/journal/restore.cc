@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shared/journal/known_entries.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 
 namespace acl {
@@ -36,8 +37,8 @@ Status Replay(const Event& event, Json& payload, Document& state) {
   return {};
 }
 
-// The event's seal holds.
-Status ReadAndReplay(const Event& event, Document& state) {
+// The event's seal holds on `chain_before`.
+Status ReadAndReplay(const Event& event, const Hash256& chain_before, Document& state) {
   static KnownEntries known;
   const bool first = event.seq == 1;
   if (auto after = first ? known.Replay(event, state) : std::nullopt) {
@@ -47,6 +48,9 @@ Status ReadAndReplay(const Event& event, Document& state) {
   auto payload = ParseAndCheck(event);
   if (!payload) return payload.error();
   if (!*payload) return Corrupt(event, "its content was removed and no later snapshot is there: the state cannot be rebuilt");
+  if (event.type == kJournalRolled) {
+    if (Status starts = CheckSegmentStart(**payload, event.seq, chain_before); !starts) return Corrupt(event, starts.message());
+  }
   if (auto replayed = Replay(event, **payload, state); !replayed) return replayed.error();
   if (first) known.Learn(event, state);
   return {};
@@ -82,7 +86,7 @@ Status GoOnRestoring(const SubjectId& subject, const std::vector<Event>& events,
     const Event& event = fetched ? *fetched : given;
     if (auto place = CheckPlace(event, subject, restored.head_seq + 1, restored.last_token); !place) return place;
     if (Status sealed = VerifySeal(event, restored.chain); !sealed) return sealed;
-    if (Status replayed = ReadAndReplay(event, restored.state); !replayed) return replayed;
+    if (Status replayed = ReadAndReplay(event, restored.chain, restored.state); !replayed) return replayed;
     restored.head_seq = event.seq;
     restored.chain = event.chain;
     restored.delta_bytes_since_snapshot += event.payload->size();

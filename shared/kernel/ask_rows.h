@@ -25,12 +25,18 @@ class AskRows {
   virtual Result<std::vector<Json>> Exchanges(const ProjectId& project, const SubjectId& session, const std::string& before, int limit) = 0;
   // One whole: what was promised, what became of it, both turns, refs, drift. kNotFound.
   virtual Result<Json> Exchange(const ProjectId& project, const std::string& exchange_id) = 0;
-  // The exchange that was asked for under this key; nullopt: none.
+  // The exchange that was asked for under this key, the last if there are several; nullopt: none.
   virtual Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) = 0;
-  // DriftWatch events, newest first; `status` empty: all.
+  // DriftWatch events, newest first, each with the turn that it was found in; `status` empty: all.
   virtual Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) = 0;
+  // One of them, open or closed; nullopt: there is none.
+  virtual Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) = 0;
+  // Sessions in whose exchanges something was proposed that people were asked about, newest first.
+  virtual Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) = 0;
   // The last turns of the project, newest first; of a long one its beginning.
   virtual Result<std::vector<Json>> Turns(const ProjectId& project, int limit) = 0;
+  // The same of one session.
+  virtual Result<std::vector<Json>> TurnsOf(const SubjectId& session, int limit) = 0;
 };
 
 }  // namespace acl

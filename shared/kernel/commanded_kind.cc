@@ -15,6 +15,7 @@ Decision DecisionOf(CommandDecided decided) {
   decision.events = std::move(decided.events);
   decision.timers_set = std::move(decided.timers_set);
   decision.timers_cleared = std::move(decided.timers_cleared);
+  decision.outbox = std::move(decided.outbox);
   return decision;
 }
 
@@ -98,9 +99,10 @@ Decision TimedCommandKind::Decide(const Document& state, const Input& input, Wal
   const auto* said = std::get_if<InboxInput>(&input);
   if (said == nullptr) return {};
   if (said->kind == "timer") return DecisionOf(DecideTimer(state, said->payload.value("timer_id", ""), now));
+  if (said->kind != "quarantine_released") return DecisionOf(DecidePost(state, said->kind, said->payload, now));
   Decision decision;
-  if (said->kind == "quarantine_released" && state.size() > 0) decision.events.push_back(ReleasedBy(ReleasedEvent(), said->payload, now));
-  return decision;  // all else is read, and of no meaning here
+  if (state.size() > 0) decision.events.push_back(ReleasedBy(ReleasedEvent(), said->payload, now));
+  return decision;
 }
 
 Answered TimedCommandKind::Answer(const Document& state, const Json& command, WallTime now, Aid*) const {

@@ -29,6 +29,7 @@ struct CommandDecided {
   std::vector<EventDraft> events;
   std::vector<TimerRow> timers_set;
   std::vector<std::string> timers_cleared;
+  std::vector<OutboxRow> outbox;
   Json answer = Json::object();
   std::optional<CommandRefusal> refused;
 };
@@ -88,6 +89,8 @@ class TimedCommandKind : public CommandKind {
   virtual CommandDecided DecideCommand(const Document& state, const Json& command, WallTime now) const = 0;
   virtual CommandDecided DecideTimer(const Document& state, const std::string& timer_id, WallTime now) const = 0;
   virtual std::string_view ReleasedEvent() const = 0;
+  // What was said to it (post.h): read, and of no meaning unless the kind listens.
+  virtual CommandDecided DecidePost(const Document&, const std::string& /*kind*/, const Json& /*payload*/, WallTime) const { return {}; }
 };
 
 }  // namespace acl

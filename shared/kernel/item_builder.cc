@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "shared/base/mutant.h"
+#include "shared/journal/segment.h"
+
 namespace acl {
 
 namespace {
@@ -100,6 +103,19 @@ void ItemBuilder::Finish(WallTime now) {
     const auto change = timer_changes_.find(id);
     return change != timer_changes_.end() && change->second.has_value();
   });
+}
+
+void ItemBuilder::Roll(Snapshot closing, WallTime now) {
+  ACL_CHECK(item.events.empty() && !open_, "a journal begins with the first event of an item");
+  ACL_CHECK(closing.last_event_seq == item.base_seq && closing.chain == item.chain, "a journal is closed by a snapshot of its last event");
+  SegmentStart stands_on{journal_, item.chain, item.base_seq, closing.state_root};
+  if (Mutant("journal_on_another_chain")) stands_on.chain = ChainStart(item.subject);
+  if (Mutant("journal_on_another_root")) stands_on.state_root = Hash256{};
+  Event start = MakeSegmentEvent(stands_on);
+  journal_ = JournalIdAt(item.subject, item.base_seq + 1);
+  item.begins_journal = journal_;
+  item.snapshot = std::move(closing);
+  Seal(std::move(start), now);
 }
 
 void ItemBuilder::Seal(Event event, WallTime now) {

@@ -60,6 +60,9 @@ class ItemBuilder {
   // Asks the kind and takes what it decides. kInternal: the kind contradicts itself; quarantine the subject.
   Result<Stops> Decide(const Input& input, WallTime now);
   Result<Stops> Take(Decision decision, WallTime now);  // what it decided already
+  // The first of all: what follows stands in the next journal of the subject (roll.h). `closing` is of the state before, and goes with the
+  // item.
+  void Roll(Snapshot closing, WallTime now);
   // Nothing follows: seals the last event, says the state's root.
   void Finish(WallTime now);
   // Numbers and chains an event with type, payload and the payload's hashes.

@@ -136,10 +136,12 @@ Result<std::vector<Event>> MemoryQueries::Events(const SubjectId& id, std::int64
   return page;
 }
 
-Result<std::optional<Snapshot>> MemoryQueries::NewestSnapshot(const SubjectId& id) {
+Result<std::optional<Snapshot>> MemoryQueries::SnapshotUpTo(const SubjectId& id, std::int64_t seq) {
   auto subject = Get(id);
   if (!subject) return subject.error();
-  return subject->snapshots.empty() ? std::optional<Snapshot>() : std::optional<Snapshot>(subject->snapshots.back());
+  const auto newest = std::find_if(subject->snapshots.rbegin(), subject->snapshots.rend(),
+                                   [&](const Snapshot& snapshot) { return snapshot.last_event_seq <= seq; });
+  return newest == subject->snapshots.rend() ? std::optional<Snapshot>() : std::optional<Snapshot>(*newest);
 }
 
 Result<std::vector<AttemptView>> MemoryQueries::Attempts(const SubjectId& id) {

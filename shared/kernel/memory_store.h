@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "shared/kernel/queries.h"
+#include "shared/kernel/roll.h"
 #include "shared/kernel/store.h"
 #include "shared/kernel/suspicion.h"
 
@@ -44,8 +45,15 @@ struct MemorySubject {
   std::optional<Waiting> waiting;  // of the last release; gone with the next grant
   WallTime waiting_since;
   // everything else
-  std::vector<Event> events;
-  std::vector<Snapshot> snapshots;  // the last two, oldest first
+  std::vector<Event> events;        // of the journals that are kept
+  std::vector<Event> dropped;       // those before: for checkers alone
+  std::vector<Snapshot> snapshots;  // the last two and those that close journals, oldest first
+  struct Segment {
+    std::int64_t first_seq = 0;
+    JournalId journal;
+    WallTime began_at;
+  };
+  std::vector<Segment> segments;  // journals but the first, of those whose beginning is kept
   std::vector<AttemptRow> attempts;
   std::map<std::string, CompletionRow> completions;
   std::map<std::string, WallTime> timers;
@@ -67,6 +75,11 @@ struct MemorySubject {
   std::vector<QuarantineView> quarantines;
   LeaseEnd ended = LeaseEnd::kOwnWill;  // the last lease
 
+  std::vector<Event> AllEvents() const {
+    std::vector<Event> all = dropped;
+    all.insert(all.end(), events.begin(), events.end());
+    return all;
+  }
   bool quarantined() const { return !quarantines.empty() && !quarantines.back().released_at; }
 };
 
@@ -94,6 +107,7 @@ class MemoryStore : public KernelStore {
     bool stale_claim = false;             // a takeover reads the subject as it was before the old holder's last commit
     bool no_wake_check_at_close = false;  // release and close do not look at the wake-up counter
     bool no_task_compare = false;         // a task's result is taken whatever became of the task
+    bool closing_snapshot_lost = false;   // a snapshot that closes a journal goes when two newer ones are there
   };
 
   explicit MemoryStore(const Clock& clock) : MemoryStore(clock, Mutants{}) {}
@@ -130,11 +144,14 @@ class MemoryStore : public KernelStore {
   Result<std::string> GetContent(const Hash256& hash) override;
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
 
   // ---- for simulator and checkers
 
+  // Journals may be dropped this soon after they ended: virtual time is short.
+  void SetLeastJournalRetention(milliseconds least) { least_journal_retention_ = least; }
   // A failover of the database: tokens minted from now on are of this epoch.
   void SetEpoch(std::int64_t epoch);
   // As if another transaction had the lease row locked: commits are busy, claims, reaps and timers pass it by.
@@ -233,6 +250,9 @@ class MemoryStore : public KernelStore {
   CommitOutcome CommitOne(const CommitItem& item);
   void Apply(MemorySubject& subject, const CommitItem& item);
   void KeepSnapshot(MemorySubject& subject, const Snapshot& snapshot);
+  // Removes the snapshots for which `goes` holds; what only they had of the content store is released.
+  void RemoveSnapshots(MemorySubject& subject, const std::function<bool(const Snapshot&)>& goes);
+  static bool Closes(const MemorySubject& subject, const Snapshot& snapshot);
   std::optional<std::string> MissingContent(const std::vector<Hash256>& hashes) const;
   CommitOutcome ReadBackOne(const CommitItem& item);
   void PutInbox(MemorySubject& subject, InboxRow row);
@@ -243,6 +263,7 @@ class MemoryStore : public KernelStore {
   const Mutants mutants_;
   mutable std::mutex mutex_;
   std::int64_t epoch_ = 1;
+  milliseconds least_journal_retention_ = kLeastJournalRetention;
   std::uint64_t ids_ = 0;
   std::map<SessionId, Session> sessions_;
   std::map<SubjectId, MemorySubject> subjects_;

@@ -6,6 +6,7 @@
 
 #include "shared/base/mutant.h"
 #include "shared/kernel/memory_store.h"
+#include "shared/kernel/roll.h"
 #include "shared/kernel/subject_part.h"
 
 namespace acl {
@@ -29,6 +30,7 @@ std::optional<std::string> WhatIsWrong(const MemorySubject& subject, const Commi
     last = event.timestamp;
   }
   if (item.chain != chain) return "chain of the item is not that of its last event";
+  if (auto wrong = WrongRoll(item)) return wrong;
   std::set<std::pair<std::string, int>> attempts;
   for (const AttemptRow& row : subject.attempts) attempts.insert({row.step_id, row.attempt_id});
   for (const AttemptRow& row : item.attempts) {
@@ -151,6 +153,11 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
     if (item.listing->started_at) subject.started_at = item.listing->started_at;
     if (item.listing->completed_at) subject.completed_at = item.listing->completed_at;
   }
+  if (item.begins_journal) {
+    subject.head.journal = *item.begins_journal;
+    subject.head.journal_first = item.base_seq + 1;
+    subject.segments.push_back({item.base_seq + 1, *item.begins_journal, Now()});
+  }
   if (item.snapshot) KeepSnapshot(subject, *item.snapshot);
   if (item.disposition == Disposition::kKeep) return;
   subject.holder.reset();
@@ -170,13 +177,28 @@ void MemoryStore::Apply(MemorySubject& subject, const CommitItem& item) {
     PutReady(subject, item.not_before ? std::max(*item.not_before, Now()) : Now(), HasBegun(subject));
 }
 
-// And the one before; what only older ones had of the content store is released.
+bool MemoryStore::Closes(const MemorySubject& subject, const Snapshot& snapshot) {
+  return std::any_of(subject.segments.begin(), subject.segments.end(),
+                     [&](const MemorySubject::Segment& segment) { return segment.first_seq == snapshot.last_event_seq + 1; });
+}
+
+// And the one before, and those that close journals.
 void MemoryStore::KeepSnapshot(MemorySubject& subject, const Snapshot& snapshot) {
   for (const Hash256& hash : snapshot.chunks) contents_.at(hash).snapshots.insert(subject.id);
   subject.snapshots.push_back(snapshot);
   if (subject.snapshots.size() <= 2) return;
-  const std::vector<Hash256> before = std::move(subject.snapshots.front().chunks);
-  subject.snapshots.erase(subject.snapshots.begin());
+  const std::int64_t before = subject.snapshots[subject.snapshots.size() - 2].last_event_seq;
+  RemoveSnapshots(subject, [&](const Snapshot& old) {
+    return old.last_event_seq < before && (mutants_.closing_snapshot_lost || !Closes(subject, old));
+  });
+}
+
+void MemoryStore::RemoveSnapshots(MemorySubject& subject, const std::function<bool(const Snapshot&)>& goes) {
+  std::vector<Hash256> before;
+  for (const Snapshot& one : subject.snapshots) {
+    if (goes(one)) before.insert(before.end(), one.chunks.begin(), one.chunks.end());
+  }
+  std::erase_if(subject.snapshots, goes);
   std::set<Hash256> kept;
   for (const Snapshot& one : subject.snapshots) kept.insert(one.chunks.begin(), one.chunks.end());
   for (const Hash256& hash : before) {
@@ -199,8 +221,9 @@ CommitOutcome MemoryStore::ReadBackOne(const CommitItem& item) {
   bool mine = subject->holder == item.session && subject->token == item.token;
   bool landed;
   if (!item.events.empty()) {
-    std::size_t last = std::size_t(item.base_seq) + item.events.size();  // events are gapless from 1
-    landed = subject->events.size() >= last && subject->events[last - 1].chain == item.events.back().chain;
+    const Event& last = item.events.back();
+    landed = std::any_of(subject->events.rbegin(), subject->events.rend(),
+                         [&](const Event& event) { return event.seq == last.seq && event.chain == last.chain; });
   } else if (!item.attempts.empty()) {
     // Without events the attempt's row tells.
     const AttemptRow& wrote = item.attempts.front();
@@ -239,7 +262,8 @@ Result<CommitOutcome> MemoryStore::Command(const CommandRequest& request, const 
     claimed.sticky = true;
     claimed.snapshot.reset();
     claimed.attempts.clear();
-    claimed.events.assign(subject->events.end() - std::ptrdiff_t(subject->head.seq - request.known_seq), subject->events.end());
+    const auto behind = std::min(std::ptrdiff_t(subject->head.seq - request.known_seq), std::ptrdiff_t(subject->events.size()));
+    claimed.events.assign(subject->events.end() - behind, subject->events.end());
   }
   for (const std::string& key : request.keys) {
     if (const auto given = subject->answers.find(key); given != subject->answers.end()) view.answered.push_back(given->second);

@@ -306,6 +306,35 @@ Result<RetainAnswer> MemoryStore::Retain(milliseconds sessions, milliseconds req
   return answer;
 }
 
+Result<DropAnswer> MemoryStore::DropSegments(milliseconds keep, int max) {
+  if (keep < least_journal_retention_) return TooYoungToDrop(keep);
+  std::lock_guard lock(mutex_);
+  DropAnswer answer;
+  for (auto& [id, subject] : subjects_) {
+    if (subject.quarantined() || Locked(id)) continue;
+    // What is dropped is behind the newest beginning that is old enough.
+    for (const MemorySubject::Segment segment : std::vector(subject.segments)) {
+      const auto closing = std::find_if(subject.snapshots.begin(), subject.snapshots.end(),
+                                        [&](const Snapshot& one) { return one.last_event_seq == segment.first_seq - 1; });
+      const bool first = subject.events.front().seq == segment.first_seq;  // what was before it is gone
+      if (first || segment.began_at >= Now() - keep || (closing == subject.snapshots.end() && !mutants_.closing_snapshot_lost)) continue;
+      if (answer.segments == max) {
+        answer.more = true;
+        return answer;
+      }
+      ++answer.segments;
+      const auto kept =
+          std::find_if(subject.events.begin(), subject.events.end(), [&](const Event& event) { return event.seq == segment.first_seq; });
+      answer.events += kept - subject.events.begin();
+      subject.dropped.insert(subject.dropped.end(), subject.events.begin(), kept);
+      subject.events.erase(subject.events.begin(), kept);
+      std::erase_if(subject.segments, [&](const MemorySubject::Segment& old) { return old.first_seq < segment.first_seq; });
+      RemoveSnapshots(subject, [&](const Snapshot& one) { return one.last_event_seq < segment.first_seq - 1; });
+    }
+  }
+  return answer;
+}
+
 Result<std::vector<std::optional<LoopLease>>> MemoryStore::HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                                      milliseconds ttl) {
   std::lock_guard lock(mutex_);

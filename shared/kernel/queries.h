@@ -3,6 +3,7 @@
 // anything about leases.
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -136,12 +137,17 @@ class Queries {
   virtual Result<std::vector<SubjectView>> List(const ListFilter& filter) = 0;
   // Of those that exist; in no order.
   virtual Result<std::vector<EndView>> Ends(std::span<const SubjectId> subjects) = 0;
-  // At most `limit`, and none behind the one whose payload goes beyond so many bytes in all: a page may be short of both.
+  // From the oldest that is kept on (segment.h, DroppedText). At most `limit`, and none behind the one whose payload goes beyond so many
+  // bytes in all: a page may be short of both.
   virtual Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit, std::size_t most_bytes) = 0;
   Result<std::vector<Event>> Events(const SubjectId& subject, std::int64_t after_seq, int limit) {
     return Events(subject, after_seq, limit, kAnyBytes);
   }
-  virtual Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) = 0;
+  // The newest of an event up to that one: of the last two that were taken, and those that end journals.
+  virtual Result<std::optional<Snapshot>> SnapshotUpTo(const SubjectId& subject, std::int64_t seq) = 0;
+  Result<std::optional<Snapshot>> NewestSnapshot(const SubjectId& subject) {
+    return SnapshotUpTo(subject, std::numeric_limits<std::int64_t>::max());
+  }
   virtual Result<std::vector<AttemptView>> Attempts(const SubjectId& subject) = 0;
   virtual Result<std::vector<TaskView>> Tasks(const SubjectId& subject) = 0;  // in the order of their offering
   virtual Result<std::vector<CompensationRow>> Compensations(const SubjectId& subject) = 0;

@@ -124,6 +124,10 @@ class KernelStore {
   // (the same key is a new request from then on).
   virtual Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) = 0;
 
+  // Drops journals that ended longer ago than `keep` (kInvalid below an hour), the oldest first, at most `max` of them: their events go,
+  // what they completed and attempted stays. Never a subject's last journal, one without the snapshot that closes it, or one in quarantine.
+  virtual Result<DropAnswer> DropSegments(milliseconds keep, int max) = 0;
+
   // -- duties of a coordinator
   // Takes or renews each; one answer per name, in their order: nullopt if another process has it. Tokens only grow.
   virtual Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,

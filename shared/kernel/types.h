@@ -231,6 +231,7 @@ struct Head {
   Hash256 chain{}, state_root{};
   JournalId journal;
   WallTime last_timestamp;
+  std::int64_t journal_first = 1;  // the sequence number that `journal` begins with
 };
 
 // Everything a new holder needs, read after the token was raised.
@@ -301,6 +302,7 @@ struct CommitItem {
   std::vector<Hash256> contents;  // that the events name: stored already, and kept from now on (the snapshot's chunks are too)
   std::optional<ListingChange> listing;
   std::optional<Snapshot> snapshot;
+  std::optional<JournalId> begins_journal;  // with its first event (roll.h)
   Disposition disposition = Disposition::kKeep;
   std::int64_t expected_wake = 0;  // release and close: compare-and-set against the wake-up counter
   bool requeue = false;            // release only: put a ready row (drain), from `not_before` on
@@ -382,6 +384,12 @@ struct CollectAnswer {
   std::int64_t contents = 0, objects = 0;  // removed; objects: of the object store
   ContentMark next;                        // from where to go on
   bool more = false;                       // the pass is not over
+};
+
+// Which journals retention dropped (KernelStore::DropSegments).
+struct DropAnswer {
+  std::int64_t segments = 0, events = 0;
+  bool more = false;  // call again
 };
 
 // What retention removed: sessions long dead, request keys nobody repeats any more, tasks that ended long ago.

@@ -69,6 +69,7 @@ void ReadHead(const Rows& rows, int i, Claimed& claimed) {
   claimed.head.chain = rows.Hash(i, kB1);
   claimed.head.state_root = rows.Hash(i, kB2);
   claimed.head.last_timestamp = rows.Time(i, kAt1);
+  if (rows.columns() > kN5 && !rows.IsNull(i, kT4)) claimed.head.journal_first = pg::DecodeInt(rows.View(i, kT4));
 }
 
 // t2 is "queue\npayload".

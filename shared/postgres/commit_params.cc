@@ -266,6 +266,16 @@ void BindSnapshots(std::span<const CommitItem> items, Params& params) {
   params.List("s_chain", s_chain).List("s_state", s_state).List("s_chunks", s_chunks).List("s_at", s_at);
 }
 
+void BindSegments(std::span<const CommitItem> items, Params& params) {
+  Array j_item(Oid::kInt4), j_id(Oid::kUuid), j_at(Oid::kTimestamptz);
+  int n = 0;
+  for (const CommitItem& item : items) {
+    ++n;
+    if (item.begins_journal) j_item.Int32(n), j_id.Id(item.begins_journal->uuid), j_at.Time(item.events.front().timestamp);
+  }
+  params.List("j_item", j_item).List("j_id", j_id).List("j_at", j_at);
+}
+
 }  // namespace
 
 std::vector<EventRoom> RoomInEvents(const CommitItem& item) {
@@ -319,6 +329,7 @@ Params BindCommit(std::span<const CommitItem> items, CommitForm form, bool direc
   BindTasksAndOutbox(items, params);
   BindSnapshots(items, params);
   BindContents(items, params);
+  if (form == CommitForm::kRolled) BindSegments(items, params);
   return params;
 }
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "shared/base/mutant.h"
+#include "shared/kernel/roll.h"
 #include "shared/postgres/claim_rows.h"
 
 namespace acl::pg {
@@ -60,8 +61,16 @@ proved AS (
 constexpr const char* kMoved = R"(
 moved AS (
   UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at)
-  FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),
+  FROM proved p WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),)";
+constexpr const char* kDone = R"(
 done AS MATERIALIZED (SELECT bit_or(set_bit($none::varbit, n, 1)) AS ok FROM moved),)";
+// The same, of items some of which begin a journal: the head moves into it.
+constexpr const char* kMovedOn = R"(
+moved AS (
+  UPDATE subject_head h SET head_seq = p.head, chain = p.chain, state_root = p.root, last_timestamp = greatest(h.last_timestamp, p.at),
+    journal_id = coalesce(p.journal, h.journal_id), journal_first = CASE WHEN p.journal IS NULL THEN h.journal_first ELSE p.base + 1 END
+  FROM (SELECT q.*, (SELECT j.id FROM unnest($j_item::int[], $j_id::uuid[]) AS j(item, id) WHERE j.item = q.n) AS journal FROM proved q) p
+  WHERE h.subject_id = p.subject AND h.head_seq = p.base RETURNING p.n),)";
 
 // `from`: rows of packed_entry. `landed`: whether the item of one was moved.
 std::string Events(const std::string& from, const std::string& landed) {
@@ -102,7 +111,8 @@ w_listing AS (
   WHERE l.subject_id = y.subject AND )" +
          landed + ")";
 }
-const std::string kWrites = kMoved + Events("unnest($events::packed_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
+const std::string kItsRows = kDone + Events("unnest($events::packed_entry[])", "get_bit((SELECT ok FROM done), e.item) = 1");
+const std::string kWrites = kMoved + kItsRows;
 
 // One item, as values instead of arrays of rows: the commits of a run that nobody runs beside. The same proofs and the same writes for a
 // fifth to a quarter less CPU.
@@ -165,7 +175,8 @@ w_completions AS (
               ELSE coalesce((SELECT r.begun_attempt FROM journal_rows r
                              WHERE r.subject_id = c.subject AND r.begun = c.step AND r.begun_attempt = c.attempt),
                             (SELECT r.attempt_id FROM other_attempts r
-                             WHERE r.subject_id = c.subject AND r.step_id = c.step AND r.attempt_id = c.attempt), 0) END,
+                             WHERE r.subject_id = c.subject AND r.step_id = c.step AND r.attempt_id = c.attempt),
+                            attempt_beside(c.subject, c.step, c.attempt), 0) END,
          c.token, c.seq, c.at, c.checksum
   FROM unnest($completions::commit_completion[]) AS c WHERE get_bit((SELECT ok FROM done), c.item) = 1))";
 
@@ -191,7 +202,9 @@ w_ready AS (
   FROM unnest($r_item::int[], $r_begun::boolean[]) AS r(item, begun) JOIN subjects s ON s.subject_id = ($subject::uuid[])[r.item] JOIN leases l ON l.subject_id = s.subject_id
   WHERE get_bit((SELECT ok FROM done), r.item) = 1 ON CONFLICT DO NOTHING))";
 
-constexpr const char* kOtherWrites = R"(,
+// `closing`: whether a snapshot is one that ends a journal.
+std::string OtherWrites(const std::string& closing) {
+  return R"(,
 w_inbox AS (
   DELETE FROM inbox i
   WHERE i.subject_id = ANY ($subject::uuid[]) AND i.inbox_id = ANY ($i_id::uuid[])
@@ -227,8 +240,9 @@ w_compensations AS (
     AS u(item, step, capability, inputs, status, error, at)
   WHERE get_bit((SELECT ok FROM done), u.item) = 1),
 w_snapshots AS (
-  INSERT INTO snapshot_rows (subject_id, last_event_seq, snapshot_id, schema_version, token, state_root, chain, inline_state, chunks, created_at)
-  SELECT ($subject::uuid[])[s.item], s.seq, s.id, s.schema, ($token::bigint[])[s.item], s.root, s.chain, s.state, s.chunks, s.at
+  INSERT INTO snapshot_rows (subject_id, last_event_seq, snapshot_id, schema_version, token, state_root, chain, inline_state, chunks, created_at, closing)
+  SELECT ($subject::uuid[])[s.item], s.seq, s.id, s.schema, ($token::bigint[])[s.item], s.root, s.chain, s.state, s.chunks, s.at, )" +
+         closing + R"(
   FROM unnest($s_item::int[], $s_seq::bigint[], $s_id::uuid[], $s_schema::int[], $s_root::bytea[], $s_chain::bytea[], $s_state::text[],
               $s_chunks::bytea[], $s_at::timestamptz[]) AS s(item, seq, id, schema, root, chain, state, chunks, at)
   WHERE get_bit((SELECT ok FROM done), s.item) = 1),
@@ -237,10 +251,29 @@ w_refs AS (  -- the foreign key: what was collected meanwhile refuses the item
   SELECT DISTINCT x.hash, ($subject::uuid[])[x.item], x.snapshot
   FROM unnest($x_item::int[], $x_hash::bytea[], $x_snapshot::boolean[]) AS x(item, hash, snapshot)
   WHERE get_bit((SELECT ok FROM done), x.item) = 1 ORDER BY x.hash ON CONFLICT DO NOTHING),
-w_old_snapshots AS (  -- the newest of before and the new one stay; the others' chunks are released with them
+w_old_snapshots AS (  -- the newest of before and the new one stay, and those that end journals; the others' chunks are released with them
   DELETE FROM snapshot_rows o USING unnest($s_item::int[]) AS s(item)
-  WHERE o.subject_id = ($subject::uuid[])[s.item] AND get_bit((SELECT ok FROM done), s.item) = 1
-    AND o.last_event_seq < (SELECT max(n.last_event_seq) FROM snapshot_rows n WHERE n.subject_id = o.subject_id)))";
+  WHERE o.subject_id = ($subject::uuid[])[s.item] AND NOT o.closing AND get_bit((SELECT ok FROM done), s.item) = 1
+    AND o.last_event_seq = (SELECT n.last_event_seq FROM snapshot_rows n WHERE n.subject_id = ($subject::uuid[])[s.item]
+                            ORDER BY n.last_event_seq DESC OFFSET 1 LIMIT 1)))";
+}
+
+// Each journal that begins, with the attempts that are open then, and its own hold on the chunks of the snapshot that it begins behind.
+constexpr const char* kSegments = R"(,
+w_segments AS (
+  INSERT INTO journal_segments (subject_id, first_seq, journal_id, token, began_at, open_steps, open_attempts, open_tokens, open_since)
+  SELECT i.subject, i.base + 1, j.id, i.token, j.at, coalesce(o.steps, '{}'), coalesce(o.attempts, '{}'), coalesce(o.tokens, '{}'), coalesce(o.since, '{}')
+  FROM unnest($j_item::int[], $j_id::uuid[], $j_at::timestamptz[]) AS j(item, id, at) JOIN item i ON i.n = j.item
+  CROSS JOIN LATERAL (
+    SELECT array_agg(a.step_id) AS steps, array_agg(a.attempt_id) AS attempts, array_agg(a.token) AS tokens, array_agg(a.started_at) AS since
+    FROM open_attempts(i.subject) a WHERE NOT a.beside) o
+  WHERE get_bit((SELECT ok FROM done), j.item) = 1),
+w_segment_refs AS (
+  INSERT INTO segment_refs (hash, subject_id, first_seq)
+  SELECT DISTINCT x.hash, i.subject, i.base + 1
+  FROM unnest($x_item::int[], $x_hash::bytea[], $x_snapshot::boolean[]) AS x(item, hash, snapshot)
+    JOIN unnest($j_item::int[]) AS j(item) ON j.item = x.item JOIN item i ON i.n = x.item
+  WHERE x.snapshot AND get_bit((SELECT ok FROM done), x.item) = 1 ORDER BY x.hash))";
 
 // An item whose lease row is not among those that were locked is said with whether there is such a row.
 // With ready rows it says their time.
@@ -268,9 +301,13 @@ std::string Text(std::string text) {
 }
 
 const Statement kCommitFull("commit.full", Statement::Kind::kWrite,
-                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + kOtherWrites +
+                            Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + OtherWrites("false") +
                                  Answer("held", true)),
                             true);
+const Statement kCommitRolled("commit.rolled", Statement::Kind::kWrite,
+                              Text(std::string(kItems) + kGive + kMovedOn + kItsRows + kUsualWrites + kReady + kOtherRows +
+                                   OtherWrites("s.item = ANY ($j_item::int[])") + kSegments + Answer("held", true)),
+                              true);
 const Statement kCommitRows("commit.rows", Statement::Kind::kWrite,
                             Text(std::string(kItems) + kGive + kWrites + kUsualWrites + kReady + kOtherRows + Answer("held", true)), true);
 const Statement kCommitReady("commit.ready", Statement::Kind::kWrite,
@@ -305,6 +342,7 @@ const Statement& CommitStatement(CommitForm form) {
     case CommitForm::kRun: return kCommitRun;
     case CommitForm::kReady: return kCommitReady;
     case CommitForm::kRows: return kCommitRows;
+    case CommitForm::kRolled: return kCommitRolled;
     case CommitForm::kFull: break;
   }
   return kCommitFull;
@@ -313,9 +351,12 @@ const Statement& CommitStatement(CommitForm form) {
 CommitForm FormOf(std::span<const CommitItem> items) {
   CommitForm form = CommitForm::kKeep;
   for (const CommitItem& i : items) {
+    if (i.begins_journal) return CommitForm::kRolled;
+    if (form == CommitForm::kFull) continue;
     if (!i.tasks.empty() || !i.tasks_cancelled.empty() || !i.outbox.empty() || !i.compensations.empty() || !i.consumed_inbox.empty() ||
         i.snapshot || !i.contents.empty() || std::any_of(i.events.begin(), i.events.end(), [](const Event& e) { return e.apart; })) {
-      return CommitForm::kFull;
+      form = CommitForm::kFull;
+      continue;
     }
     const bool run = i.disposition != Disposition::kKeep || !i.timers_set.empty() || !i.timers_cleared.empty() || i.listing;
     form = std::max(form, !AllInEvents(i) ? CommitForm::kRows : i.requeue ? CommitForm::kReady : run ? CommitForm::kRun : form);
@@ -344,7 +385,7 @@ std::optional<std::string> WhatIsWrong(const CommitItem& item) {
     if (std::any_of(std::next(c), completions.end(), same)) return "a completion of '" + c->step_id + "' twice";
   }
   if (!item.events.empty() && item.events.back().chain != item.chain) return "the chain of the item is not that of its last event";
-  return std::nullopt;
+  return WrongRoll(item);
 }
 
 std::vector<CommitOutcome> DecodeCommit(const Rows& rows, std::span<const CommitItem> items) {

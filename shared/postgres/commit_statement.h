@@ -11,14 +11,15 @@ namespace acl::pg {
 
 // What a batch needs decides the statement: plan nodes that find nothing to do are set up for every batch all the same.
 enum class CommitForm {
-  kOne,    // one item that keeps its lease and writes one event, with the completion and the attempt that stand in its row
-  kFirst,  // ... and sets timers or changes the listing: as a run starts
-  kLast,   // one item that closes, with any number of such events: as a run ends
-  kKeep,   // any number of items that keep theirs, of any number of such events
-  kRun,    // leases given back or closed, timers and listings besides: how most runs start and end
-  kReady,  // ready rows besides: given back to whoever claims next
-  kRows,   // attempts and completions besides that have rows of their own
-  kFull,   // everything
+  kOne,     // one item that keeps its lease and writes one event, with the completion and the attempt that stand in its row
+  kFirst,   // ... and sets timers or changes the listing: as a run starts
+  kLast,    // one item that closes, with any number of such events: as a run ends
+  kKeep,    // any number of items that keep theirs, of any number of such events
+  kRun,     // leases given back or closed, timers and listings besides: how most runs start and end
+  kReady,   // ready rows besides: given back to whoever claims next
+  kRows,    // attempts and completions besides that have rows of their own
+  kFull,    // everything but
+  kRolled,  // journals that begin
 };
 const Statement& CommitStatement(CommitForm form);
 CommitForm FormOf(std::span<const CommitItem> items);

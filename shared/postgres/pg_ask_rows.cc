@@ -45,20 +45,33 @@ SELECT jsonb_build_object('exchange_id', p.exchange_id, 'session_id', p.session_
                                       ORDER BY d.driftwatch_id), '[]')
             FROM driftwatch d WHERE d.session_id = p.session_id AND d.exchange_id = p.exchange_id))::text
 FROM ask_prepared p JOIN subjects s ON s.subject_id = p.session_id LEFT JOIN ask_outcome o ON o.exchange_id = p.exchange_id
-WHERE s.project_id = $project::uuid AND p.exchange_id::text = $exchange::text)");
+WHERE s.project_id = $project::uuid AND p.exchange_id = $exchange::uuid)");
 const Statement kOfKey("ask.of_key", Statement::Kind::kRead, R"(
 SELECT p.exchange_id::text FROM ask_prepared p JOIN subjects s ON s.subject_id = p.session_id
-WHERE p.request_key = $key::text AND p.asked_by = $by::text AND s.project_id = $project::uuid ORDER BY p.prepared_at LIMIT 1)");
+WHERE p.request_key = $key::text AND p.asked_by = $by::text AND s.project_id = $project::uuid ORDER BY p.prepared_at DESC, p.exchange_id DESC LIMIT 1)");
 const Statement kDrift("ask.drift", Statement::Kind::kRead, R"(
-SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'closed_at', utc_text(d.closed_at)))::text
-FROM driftwatch d JOIN subjects s ON s.subject_id = d.session_id
+SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'closed_at', utc_text(d.closed_at),
+                                          'turn_aurora_id', o.turn_aurora_id))::text
+FROM driftwatch d JOIN subjects s ON s.subject_id = d.session_id LEFT JOIN ask_outcome o ON o.exchange_id = d.exchange_id
 WHERE s.project_id = $project::uuid AND ($status::text = '' OR d.status = $status::text)
 ORDER BY d.opened_at DESC, d.driftwatch_id DESC LIMIT $limit::int)");
+// Ids are distinct within a session; of several the open one.
+const Statement kOneDrift("ask.one_drift", Statement::Kind::kRead, R"(
+SELECT (to_jsonb(d) || jsonb_build_object('opened_at', utc_text(d.opened_at), 'closed_at', utc_text(d.closed_at)))::text
+FROM driftwatch d JOIN subjects s ON s.subject_id = d.session_id
+WHERE s.project_id = $project::uuid AND d.driftwatch_id = $drift::text ORDER BY d.status = 'open' DESC, d.opened_at DESC LIMIT 1)");
+const Statement kIntents("ask.intents", Statement::Kind::kRead, R"(
+SELECT o.session_id FROM ask_outcome o JOIN subjects s ON s.subject_id = o.session_id
+WHERE s.project_id = $project::uuid AND o.answer LIKE '%"intents":["%' GROUP BY o.session_id ORDER BY max(o.ended_at) DESC LIMIT $limit::int)");
 // What is longer is no artifact anyway (aegis::kEvidenceBytes).
 const Statement kTurns("ask.turns", Statement::Kind::kRead, R"(
 SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 'content', left(t.content, 10000)))::text
 FROM chat_turn t JOIN subjects s ON s.subject_id = t.session_id WHERE s.project_id = $project::uuid
 ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $limit::int)");
+
+const Statement kTurnsOf("ask.turns_of", Statement::Kind::kRead, R"(
+SELECT (to_jsonb(t) || jsonb_build_object('created_at', utc_text(t.created_at), 'content', left(t.content, 10000)))::text
+FROM chat_turn t WHERE t.session_id = $session::uuid ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $limit::int)");
 
 Result<std::vector<Json>> ReadJson(const char* what, const Result<Rows>& rows) {
   if (!rows) return rows.error();
@@ -94,7 +107,9 @@ Result<std::vector<Json>> PgAskRows::Exchanges(const ProjectId& project, const S
 
 Result<Json> PgAskRows::Exchange(const ProjectId& project, const std::string& exchange_id) {
   Params params;
-  auto all = ReadJson("ask_prepared", pg::RunOne(pool_, kExchange, params.Id("project", project).Text("exchange", exchange_id)));
+  const auto id = SubjectId::Parse(exchange_id);
+  auto all = id ? ReadJson("ask_prepared", pg::RunOne(pool_, kExchange, params.Id("project", project).Id("exchange", *id)))
+                : Result<std::vector<Json>>(std::vector<Json>());
   if (!all) return all.error();
   if (all->empty()) return Error{Code::kNotFound, "there is no exchange " + exchange_id.substr(0, 100) + " in this project"};
   return std::move(all->front());
@@ -113,9 +128,30 @@ Result<std::vector<Json>> PgAskRows::Drift(const ProjectId& project, const std::
   return ReadJson("driftwatch", pg::RunOne(pool_, kDrift, params.Id("project", project).Text("status", status).Int32("limit", limit)));
 }
 
+Result<std::optional<Json>> PgAskRows::OneDrift(const ProjectId& project, const std::string& id) {
+  Params params;
+  auto all = ReadJson("driftwatch", pg::RunOne(pool_, kOneDrift, params.Id("project", project).Text("drift", id)));
+  if (!all) return all.error();
+  return all->empty() ? std::optional<Json>() : std::optional(std::move(all->front()));
+}
+
+Result<std::vector<SubjectId>> PgAskRows::SessionsWithIntents(const ProjectId& project, int limit) {
+  Params params;
+  auto rows = pg::RunOne(pool_, kIntents, params.Id("project", project).Int32("limit", limit));
+  if (!rows) return rows.error();
+  std::vector<SubjectId> all;
+  for (int i = 0; i < rows->size(); ++i) all.push_back(SubjectId{rows->Id(i, 0)});
+  return all;
+}
+
 Result<std::vector<Json>> PgAskRows::Turns(const ProjectId& project, int limit) {
   Params params;
   return ReadJson("chat_turn", pg::RunOne(pool_, kTurns, params.Id("project", project).Int32("limit", limit)));
+}
+
+Result<std::vector<Json>> PgAskRows::TurnsOf(const SubjectId& session, int limit) {
+  Params params;
+  return ReadJson("chat_turn", pg::RunOne(pool_, kTurnsOf, params.Id("session", session).Int32("limit", limit)));
 }
 
 }  // namespace acl

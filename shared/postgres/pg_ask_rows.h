@@ -16,7 +16,10 @@ class PgAskRows final : public AskRows {
   Result<Json> Exchange(const ProjectId& project, const std::string& exchange_id) override;
   Result<std::optional<std::string>> ExchangeOfKey(const ProjectId& project, const std::string& by, const std::string& key) override;
   Result<std::vector<Json>> Drift(const ProjectId& project, const std::string& status, int limit) override;
+  Result<std::optional<Json>> OneDrift(const ProjectId& project, const std::string& id) override;
+  Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId& project, int limit) override;
   Result<std::vector<Json>> Turns(const ProjectId& project, int limit) override;
+  Result<std::vector<Json>> TurnsOf(const SubjectId& session, int limit) override;
 
  private:
   pg::Pool& pool_;

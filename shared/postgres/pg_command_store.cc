@@ -132,8 +132,8 @@ Result<std::optional<CommitOutcome>> PgStore::CommandOnce(const CommandRequest& 
   pg::SqlError details;
   auto types = connection.SentTypes();
   if (!types) return types.error();
-  auto rows =
-      connection.Run(pg::CommitStatement(pg::CommitForm::kFull), pg::BindCommit(one, pg::CommitForm::kFull, true, **types), &details);
+  const pg::CommitForm form = stored->item.begins_journal ? pg::CommitForm::kRolled : pg::CommitForm::kFull;
+  auto rows = connection.Run(pg::CommitStatement(form), pg::BindCommit(one, form, true, **types), &details);
   if (!rows) {
     auto rejected = Rejected(details, rows.error());
     if (!rejected) return rejected.error();

@@ -20,7 +20,7 @@ FROM event_rows WHERE subject_id = $subject::uuid AND seq > $after::bigint ORDER
                         true);
 const Statement kSnapshot("query.snapshot", kRead, R"(
 SELECT snapshot_id, last_event_seq, schema_version, state_root, chain, inline_state, chunks, created_at
-FROM snapshot_rows WHERE subject_id = $subject::uuid ORDER BY last_event_seq DESC LIMIT 1)",
+FROM snapshot_rows WHERE subject_id = $subject::uuid AND last_event_seq <= $seq::bigint ORDER BY last_event_seq DESC LIMIT 1)",
                           true);
 const Statement kAttempts("query.attempts", kRead, R"(
 -- Put together by sorting, not by a join: with the plans that sessions have a join of two views is a loop in a loop.
@@ -136,8 +136,8 @@ Result<std::vector<Event>> PgQueries::Events(const SubjectId& subject, std::int6
   return page;
 }
 
-Result<std::optional<Snapshot>> PgQueries::NewestSnapshot(const SubjectId& subject) {
-  auto found = ReadAll<Snapshot>(pool_, kSnapshot, Of(subject), [](const Rows& r, int i) {
+Result<std::optional<Snapshot>> PgQueries::SnapshotUpTo(const SubjectId& subject, std::int64_t seq) {
+  auto found = ReadAll<Snapshot>(pool_, kSnapshot, Of(subject).Int64("seq", seq), [](const Rows& r, int i) {
     Snapshot snapshot;
     snapshot.id = r.Id(i, 0);
     snapshot.last_event_seq = r.Int(i, 1);

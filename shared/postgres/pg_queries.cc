@@ -24,7 +24,8 @@ SELECT s.subject_id, s.project_id, s.kind, s.queue, s.band, y.name, y.version, y
        (SELECT q.at FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
        CASE WHEN l.session_id IS NOT NULL THEN l.deaths
             ELSE coalesce((SELECT max(r.deaths) FROM ready r WHERE r.queue = s.queue AND r.band = s.band AND r.shard = ready_shard(s.subject_id)
-                                                               AND r.subject_id = s.subject_id), 0) END
+                                                               AND r.subject_id = s.subject_id), 0) END,
+       coalesce(h.journal_first, 1)
 FROM subjects s JOIN leases l USING (subject_id) JOIN subject_head h USING (subject_id)
 LEFT JOIN listings y ON y.subject_id = s.subject_id LEFT JOIN worker_sessions w ON w.session_id = l.session_id
 LEFT JOIN spec_texts x ON x.hash = s.spec_hash
@@ -61,7 +62,8 @@ enum Column {
   kNextWake,
   kReadyAt,
   kQuarantinedAt,
-  kDeaths
+  kDeaths,
+  kJournalFirst
 };
 
 const Statement kGet("query.subject", Statement::Kind::kRead, std::string(kView) + "WHERE s.subject_id = $subject::uuid", true);
@@ -148,8 +150,8 @@ SubjectView ReadView(const Rows& rows, int i) {
   view.updated_at = rows.MaybeTime(i, kUpdated);
   view.started_at = rows.MaybeTime(i, kStarted);
   view.completed_at = rows.MaybeTime(i, kCompleted);
-  view.head =
-      Head{rows.Int(i, kHeadSeq), rows.Hash(i, kChain), rows.Hash(i, kRoot), JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt)};
+  view.head = Head{rows.Int(i, kHeadSeq),           rows.Hash(i, kChain),  rows.Hash(i, kRoot),
+                   JournalId{rows.Id(i, kJournal)}, rows.Time(i, kLastAt), rows.Int(i, kJournalFirst)};
   view.token = Token{rows.Int(i, kToken)};
   if (!rows.IsNull(i, kSession)) view.holder = SessionId{rows.Id(i, kSession)};
   view.holder_name = rows.MaybeText(i, kWorker).value_or("");

@@ -77,6 +77,7 @@ class PgStore final : public KernelStore {
   Result<std::map<Hash256, std::string>> GetContents(std::span<const Hash256> hashes) override;
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
 

@@ -1,5 +1,6 @@
 // Reap, reconciliation, quarantine (migrations/0160_suspicion.sql).
 #include "shared/base/fail_point.h"
+#include "shared/kernel/roll.h"
 #include "shared/postgres/pg_store.h"
 #include "shared/postgres/store_calls.h"
 
@@ -31,6 +32,8 @@ const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
 const Statement kRetain("retain", Statement::Kind::kWrite,
                         "SELECT r.sessions, r.keys, retain_tasks($sessions_ms::bigint, $max::int)\n"
                         "FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int) r");
+const Statement kDropSegments("journals.drop", Statement::Kind::kWrite,
+                              "SELECT d.segments, d.events, d.more FROM drop_segments($keep_ms::bigint, $max::int) d");
 const Statement kReleaseQuarantine("quarantine.release", Statement::Kind::kWrite, "SELECT release_quarantine($subject::uuid, $by::text)");
 
 }  // namespace
@@ -87,6 +90,14 @@ Result<RetainAnswer> PgStore::Retain(milliseconds sessions, milliseconds request
   auto rows = pg::RunOne(*pool_, kRetain, params);
   if (!rows) return rows.error();
   return pg::Decoded<RetainAnswer>("retain", [&] { return RetainAnswer{rows->Int(0, 0), rows->Int(0, 1), rows->Int(0, 2)}; });
+}
+
+Result<DropAnswer> PgStore::DropSegments(milliseconds keep, int max) {
+  if (keep < kLeastJournalRetention) return TooYoungToDrop(keep);
+  Params params;
+  auto rows = pg::RunOne(*pool_, kDropSegments, params.Int64("keep_ms", keep.count()).Int32("max", max));
+  if (!rows) return rows.error();
+  return pg::Decoded<DropAnswer>("journals.drop", [&] { return DropAnswer{rows->Int(0, 0), rows->Int(0, 1), rows->Bool(0, 2)}; });
 }
 
 Status PgStore::Quarantine(const SubjectId& subject, const SessionId& session, Token token, const std::string& reason,

@@ -31,6 +31,13 @@ inline const MetricDef kFenceRefusals{"acl_fence_refusals_total", "items refused
 inline const MetricDef kReaps{"acl_reaps_total", "leases freed because their session was dead"};
 inline const MetricDef kSessionsDied{"acl_sessions_died_total", "worker sessions marked dead by this process"};
 inline const MetricDef kLeaseLosses{"acl_lease_losses_total", "leases a worker held and lost, or gave up at its margin"};
+// By OpenTelemetry's conventions for generative AI, in Prometheus' form.
+inline const MetricDef kModelTime{"gen_ai_client_operation_duration_seconds",
+                                  "time of one call of a language model with all its attempts, seconds, by provider, model and error",
+                                  {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}};
+inline const MetricDef kModelTokens{"gen_ai_client_token_usage",
+                                    "tokens of one call of a language model, as its provider counts them, by type: input output",
+                                    {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}};
 inline const MetricDef kReadyDepth{
     "acl_ready_depth", "runs and tasks that wait for a worker to take them, by queue (beyond 50 without a worker and 200 with one: other)"};
 inline const MetricDef kReadyRows{"acl_ready_rows",
@@ -97,6 +104,7 @@ inline const MetricDef kRelayTold{"acl_relay_told_total",
 inline const MetricDef kRelayOut{"acl_relay_rows_out", "ready rows sent and not seen claimed yet, by shard"};
 inline const MetricDef kContentsCollected{"acl_contents_collected_total",
                                           "contents that no run referred to, and their objects, by kind: content object"};
+inline const MetricDef kJournalsDropped{"acl_journals_dropped_total", "journals that were older than journal_retention_days"};
 inline const MetricDef kBuildInfo{"acl_build_info", "always 1; version, commit and component as labels"};
 
 // -- of the process, by the names that Prometheus' client libraries have for them
@@ -123,6 +131,8 @@ inline std::vector<const MetricDef*> All() {
           &kReaps,
           &kSessionsDied,
           &kLeaseLosses,
+          &kModelTime,
+          &kModelTokens,
           &kReadyDepth,
           &kReadyRows,
           &kReadyUnserved,
@@ -167,6 +177,7 @@ inline std::vector<const MetricDef*> All() {
           &kRelayTold,
           &kRelayOut,
           &kContentsCollected,
+          &kJournalsDropped,
           &kBuildInfo,
           &kProcessCpu,
           &kProcessResident,

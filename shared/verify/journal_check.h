@@ -2,6 +2,7 @@
 // Sequence, hashes, chain, state roots, snapshots and head of one subject: everything that a replay shows.
 
 #include <map>
+#include <set>
 
 #include "shared/verify/subject_check.h"
 
@@ -20,7 +21,10 @@ class JournalWalk {
  private:
   std::string Key(std::int64_t seq) const;
   void Begin(std::int64_t first);
-  void Segment(const Event& event);
+  // `payload`: as read; null if it was removed or does not verify. `chain_before`: of the event before.
+  void Segment(const Event& event, const Json* payload, const Hash256& chain_before);
+  void BeginsSegment(const Event& event, const Json* payload, const Hash256& chain_before);
+  const SegmentRow* SegmentAt(std::int64_t first_seq) const;
   void Replay(const Event& event, const Json& payload);
   void Compare(const Event& event);
 
@@ -34,6 +38,9 @@ class JournalWalk {
   std::optional<Document> state_;
   WallTime last_timestamp_ = WallTime::min();
   std::vector<JournalId> journals_;  // segments in the order met
+  std::int64_t first_ = 1;           // event that is kept
+  std::int64_t last_start_ = 1;      // the first event of the last of them
+  std::set<std::int64_t> starts_;    // of those that are not the first
 };
 
 }  // namespace acl::verify

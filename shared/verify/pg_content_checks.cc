@@ -35,7 +35,8 @@ SELECT r.hash, r.subject_id FROM content_refs r WHERE NOT EXISTS (SELECT FROM co
 const Statement kSnapshotRefs("verify.snapshot_refs", Statement::Kind::kRead, R"(
 SELECT coalesce(c.hash, r.hash), coalesce(c.subject_id, r.subject_id), c.hash IS NULL
 FROM (SELECT DISTINCT s.subject_id, chunk_hashes(s.chunks) AS hash FROM snapshot_rows s WHERE s.chunks IS NOT NULL) c
-FULL JOIN (SELECT DISTINCT x.subject_id, x.hash, bool_or(x.snapshot) OVER (PARTITION BY x.subject_id, x.hash) AS snapshot FROM content_refs x) r
+FULL JOIN (SELECT DISTINCT x.subject_id, x.hash, bool_or(x.snapshot) OVER (PARTITION BY x.subject_id, x.hash) AS snapshot
+           FROM (SELECT subject_id, hash, snapshot FROM content_refs UNION ALL SELECT subject_id, hash, true FROM segment_refs) x) r
   ON r.subject_id = c.subject_id AND r.hash = c.hash
 WHERE c.hash IS NULL AND r.snapshot
    OR r.hash IS NULL AND EXISTS (SELECT FROM contents h WHERE h.hash = c.hash AND h.used_at IS NOT NULL)

@@ -32,7 +32,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 // A view must show every row of the table it stands for.
 const Statement kShown("verify.views_show_all", Statement::Kind::kRead, R"(
 SELECT 'events', (SELECT count(*) FROM event_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM events)
-UNION ALL SELECT 'attempt_rows', (SELECT count(*) FROM other_attempts) + (SELECT count(begun) FROM event_rows), (SELECT count(*) FROM attempt_rows)
+UNION ALL SELECT 'attempt_rows', (SELECT count(*) FROM other_attempts) + (SELECT count(begun) FROM event_rows) + (SELECT count(*) FROM past_attempts),
+                 (SELECT count(*) FROM attempt_rows)
 UNION ALL SELECT 'completion_rows', (SELECT count(*) FROM other_completions) + (SELECT count(completed) FROM event_rows),
                  (SELECT count(*) FROM completion_rows)
 UNION ALL SELECT 'step_attempts', (SELECT count(*) FROM attempt_rows x JOIN subjects USING (subject_id)), (SELECT count(*) FROM step_attempts)
@@ -112,9 +113,10 @@ constexpr Column kDocumented[] = {
 };
 
 // Written once: no right to change them, and a trigger as the second line.
-constexpr const char* kImmutable[] = {"journal_rows",      "spec_texts",    "other_attempts",
-                                      "other_completions", "lease_history", "compensation_rows"};
-constexpr const char* kUnderALease[] = {"journal_rows", "other_attempts", "other_completions"};  // only with the token of the lease
+constexpr const char* kImmutable[] = {"journal_rows",  "spec_texts",        "other_attempts", "other_completions",
+                                      "lease_history", "compensation_rows", "past_attempts",  "journal_segments"};
+constexpr const char* kUnderALease[] = {"journal_rows", "other_attempts", "other_completions",
+                                        "journal_segments"};  // only with the token of the lease
 constexpr const char* kImmutableViews[] = {"event_rows", "attempt_rows", "completion_rows"};
 constexpr const char* kWrittenOnce[] = {"snapshot_rows", "contents", "content_chunks",
                                         "content_refs"};  // not changed; removed when nobody needs them
@@ -172,6 +174,7 @@ Status CheckGuards(PgVerifyStore& store, Report& report) {
   for (const char* table : kWrittenOnce) guarded(table, "immutable"), guarded(table, "not_truncated"), names.insert(table);
   for (const char* table : kNotEmptied) guarded(table, "not_truncated");
   guarded("subjects", "immutable");
+  guarded("segment_refs", "immutable"), guarded("segment_refs", "not_truncated"), guarded("snapshot_rows", "closing_stays");
   guarded("leases", "lease_stays"), guarded("leases", "token_grows");
   auto rights = store.Run(kRights, NamesOf(names));
   if (!rights) return rights.error();

@@ -101,7 +101,8 @@ const TableCheck kTaskSession("task.session", "tasks", "verify.task_session", "S
 const TableCheck kTaskClosed("task.closed", "tasks", "verify.task_closed", "SELECT count(*) FROM tasks", R"(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, 'an end: its subject is closed', x.state FROM tasks x JOIN leases l USING (subject_id)
   WHERE l.state = 1 AND x.state IN ('queued', 'started'))");
-// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose payloads are all there.
+// The end of a task is an unread input or an event, once; before its end it is neither. Of subjects whose events and payloads are all
+// there.
 const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELECT count(*) FROM tasks", R"sql(
   x.subject_id || '/' || x.step_id || '/' || x.attempt_id, CASE WHEN x.state IN ('queued', 'started') THEN 'no result' ELSE 'one result' END, x.told || ' (it is ' || x.state || ')' FROM (
     SELECT t.subject_id, t.step_id, t.attempt_id, t.state,
@@ -110,7 +111,8 @@ const TableCheck kTaskResult("task.result", "tasks", "verify.task_result", "SELE
       SELECT r.subject_id, (regexp_match(r.payload, '"inbox_id": ?"([0-9a-f-]{36})"'))[1] AS id, count(*) AS times FROM event_rows r
       WHERE r.subject_id IN (SELECT subject_id FROM tasks) AND r.payload LIKE '%"inbox_id"%' GROUP BY 1, 2) e
       ON e.subject_id = t.subject_id AND e.id = t.task_id::text
-    WHERE NOT EXISTS (SELECT FROM event_rows g WHERE g.subject_id = t.subject_id AND g.payload IS NULL)) x
+    WHERE NOT EXISTS (SELECT FROM event_rows g WHERE g.subject_id = t.subject_id AND g.payload IS NULL)
+      AND NOT EXISTS (SELECT FROM journal_segments g WHERE g.subject_id = t.subject_id AND g.dropped_at IS NOT NULL)) x
   WHERE x.told <> CASE WHEN x.state IN ('queued', 'started') THEN 0 ELSE 1 END)sql");
 // Tokens are minted in the epoch of now or of before. A standby does not know its epoch.
 const TableCheck kEpoch("token.epoch", "leases", "verify.epoch", "SELECT count(*) FROM leases", R"(

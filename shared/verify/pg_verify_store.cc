@@ -36,7 +36,7 @@ SELECT s.subject_id, s.kind, h.head_seq, h.chain, h.state_root, h.journal_id, h.
        (SELECT count(*) FROM timers t WHERE t.subject_id = s.subject_id), (SELECT count(*) FROM inbox i WHERE i.subject_id = s.subject_id),
        (SELECT count(*) FROM tasks k WHERE k.subject_id = s.subject_id AND k.state IN ('queued', 'started')),
        (SELECT count(*) FROM quarantine q WHERE q.subject_id = s.subject_id AND q.released_at IS NULL),
-       (SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id)
+       (SELECT min(t.fire_at) FROM timers t WHERE t.subject_id = s.subject_id), coalesce(h.journal_first, 1)
 FROM subjects s LEFT JOIN subject_head h USING (subject_id) LEFT JOIN leases l USING (subject_id) LEFT JOIN listings y USING (subject_id)
 WHERE s.subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY s.subject_id)");
 // Those that a claim would find: in the queue, band and shard of the subject.
@@ -56,6 +56,9 @@ WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, token
 const Statement kSnapshots("verify.snapshots", kRead, R"(
 SELECT subject_id, snapshot_id, last_event_seq, schema_version, state_root, chain, inline_state, chunks, created_at, token FROM snapshot_rows
 WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, last_event_seq)");
+const Statement kSegments("verify.segments", kRead, R"(
+SELECT subject_id, first_seq, journal_id, token, dropped_at IS NOT NULL FROM journal_segments
+WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, first_seq)");
 const Statement kCompensations("verify.compensations", kRead, R"(
 SELECT subject_id, step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at FROM compensation_rows
 WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, compensation_id)");
@@ -79,7 +82,7 @@ SubjectRows ReadSubject(const Rows& r, int i) {
   SubjectRows rows;
   rows.subject = SubjectId{r.Id(i, 0)};
   rows.kind = r.Text(i, 1);
-  if (!r.IsNull(i, 2)) rows.head = Head{r.Int(i, 2), r.Hash(i, 3), r.Hash(i, 4), JournalId{r.Id(i, 5)}, r.Time(i, 6)};
+  if (!r.IsNull(i, 2)) rows.head = Head{r.Int(i, 2), r.Hash(i, 3), r.Hash(i, 4), JournalId{r.Id(i, 5)}, r.Time(i, 6), r.Int(i, 19)};
   if (!r.IsNull(i, 7)) {
     LeaseRow lease;
     lease.token = Token{r.Int(i, 7)};
@@ -217,6 +220,10 @@ Status PgVerifyStore::ReadSide(const SubjectId& first, const SubjectId& last, st
       s.grants.push_back(grant);
     });
   if (ok) ok = each(kSnapshots, [](const Rows& r, int i, SubjectRows& s) { ReadSnapshot(r, i, s); });
+  if (ok)
+    ok = each(kSegments, [](const Rows& r, int i, SubjectRows& s) {
+      s.segments.push_back({r.Int(i, 1), JournalId{r.Id(i, 2)}, Token{r.Int(i, 3)}, r.Bool(i, 4)});
+    });
   if (ok)
     ok = each(kCompensations, [](const Rows& r, int i, SubjectRows& s) {
       s.compensations.push_back({r.Text(i, 1), r.Text(i, 2), r.Text(i, 3), r.Text(i, 4), r.Text(i, 5), r.Time(i, 6)});

@@ -17,6 +17,11 @@ void Report::Add(Violation violation) {
   if (violations.size() < kKept) violations.push_back(std::move(violation));
 }
 
+void Report::Note(std::string note) {
+  ++noted;
+  if (notes.size() < kNotes) notes.push_back(std::move(note));
+}
+
 Json ToJson(const Report& report) {
   Json json = {{"clean", report.clean()}, {"checked", Json::object()}, {"violations_found", report.found}, {"violations", Json::array()}};
   for (const auto& [check, count] : report.checked) json["checked"][check] = count;
@@ -24,6 +29,8 @@ Json ToJson(const Report& report) {
     json["violations"].push_back(
         {{"table", one.table}, {"key", one.key}, {"check", one.check}, {"expected", one.expected}, {"found", one.found}});
   }
+  json["notes"] = report.notes;
+  json["noted"] = report.noted;
   return json;
 }
 
@@ -44,6 +51,10 @@ std::string ToText(const Report& report) {
   if (report.found > std::int64_t(report.violations.size())) {
     text += fmt::format("\n... and {} violations more\n", report.found - std::int64_t(report.violations.size()));
   }
+  if (!report.notes.empty()) text += "\n";
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  if (report.noted > std::int64_t(report.notes.size()))
+    text += fmt::format("... and {} notes more\n", report.noted - std::int64_t(report.notes.size()));
   return text + fmt::format("\n{} checks, {} {}\n", sum, report.found, report.found == 1 ? "violation" : "violations");
 }
 

@@ -20,6 +20,10 @@ struct Report {
   std::vector<Violation> violations;            // the first kKept of them
   std::int64_t found = 0;                       // all of them
 
+  std::vector<std::string> notes;  // what is not wrong and bounds what was checked: the first kNotes
+  std::int64_t noted = 0;          // all of them
+
+  static constexpr std::size_t kNotes = 100;
   static constexpr std::size_t kKept = 10'000;  // a database that is broken all over must not fill the memory
 
   bool clean() const { return found == 0; }
@@ -27,9 +31,11 @@ struct Report {
   void Check(const std::string& check, bool holds, const std::string& table, const std::string& key, const std::string& expected,
              const std::string& found_there);
   void Add(Violation violation);
+  void Note(std::string note);
 };
 
-// {"clean": bool, "checked": {...}, "violations_found": n, "violations": [{"table","key","check","expected","found"}]}
+// {"clean": bool, "checked": {...}, "violations_found": n, "violations": [{"table","key","check","expected","found"}], "notes": [...],
+// "noted": n}
 Json ToJson(const Report& report);
 // For people: a line per check with its count, then each violation with its row, what was expected and what was found, then the sum.
 std::string ToText(const Report& report);

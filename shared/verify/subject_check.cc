@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shared/journal/segment.h"
 #include "shared/verify/journal_check.h"
 #include "shared/verify/row_checks.h"
 
@@ -17,6 +18,7 @@ struct SubjectCheck::Parts {
   JournalWalk walk;
   std::vector<EventFact> facts;
   std::int64_t ended_at = 0;  // the event that ends the subject; 0: none so far
+  std::int64_t oldest = 0;    // event that is kept
   SaidRows event_rows{};      // rows that the events make
 
   void FollowEnd(std::int64_t seq, std::string_view type);
@@ -25,11 +27,15 @@ struct SubjectCheck::Parts {
 };
 
 SubjectCheck::SubjectCheck(const SubjectRows& rows, const ContentSource& contents, const KindChecks* kind, Report& report)
-    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0, {}}) {}
+    : parts_(new Parts{rows, contents, kind, report, JournalWalk(rows, contents.read, report), {}, 0, 0, {}}) {}
 
 SubjectCheck::~SubjectCheck() = default;
 
 void SubjectCheck::Feed(const Event& event) {
+  if (parts_->oldest == 0) {
+    parts_->oldest = event.seq;
+    parts_->event_rows.whole = event.seq == 1;  // what dropped events said is shown, and nothing here says it
+  }
   const std::optional<Json> payload = parts_->walk.Step(event);
   for (EventFact& fact : FactsOf(event, payload)) parts_->facts.push_back(std::move(fact));
   parts_->FollowEnd(event.seq, event.type);
@@ -45,7 +51,7 @@ void SubjectCheck::Feed(const Event& event) {
 
 // A subject ends once. An input that came too late is refused behind the end; nothing else may happen there.
 void SubjectCheck::Parts::FollowEnd(std::int64_t seq, std::string_view type) {
-  if (kind == nullptr || !kind->ends || !kind->may_follow_the_end) return;
+  if (kind == nullptr || !kind->ends || !kind->may_follow_the_end || type == kJournalRolled) return;
   if (ended_at > 0) {
     report.Check("journal.end", kind->may_follow_the_end(type), "event_rows", fmt::format("{}/{}", rows.subject.ToString(), seq),
                  fmt::format("nothing behind event {}, which ends the subject", ended_at), std::string(type));
@@ -57,7 +63,7 @@ void SubjectCheck::Parts::FollowEnd(std::int64_t seq, std::string_view type) {
 void SubjectCheck::Parts::CheckEnd() {
   if (kind == nullptr || !kind->ends || !rows.lease || rows.lease->state != LeaseRow::State::kClosed) return;
   const bool readable = std::all_of(facts.begin(), facts.end(), [](const EventFact& fact) { return fact.readable; });
-  if (!readable) return;  // the end may be what joined an event whose content was removed
+  if (!readable || (ended_at == 0 && oldest > 1)) return;  // the end may be what joined an event whose content was removed, or was dropped
   report.Check("journal.end", ended_at > 0, "event_rows", rows.subject.ToString(), "an event that ends the subject", "closed without one");
 }
 

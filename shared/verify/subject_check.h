@@ -35,6 +35,13 @@ struct LeaseRow {
   std::int64_t wake = 0;              // every inbox row raised it
 };
 
+struct SegmentRow {  // of a journal that is not the subject's first
+  std::int64_t first_seq = 0;
+  JournalId journal;
+  Token token;
+  bool dropped = false;  // what was before it is gone
+};
+
 struct SubjectRows {
   SubjectId subject;
   std::string kind;
@@ -43,6 +50,7 @@ struct SubjectRows {
   std::vector<Event> events;           // by seq, from the oldest kept journal on; empty if they are fed one by one
   std::vector<Snapshot> snapshots;     // by last_event_seq
   std::vector<Token> snapshot_tokens;  // of each
+  std::vector<SegmentRow> segments;    // by first_seq
   std::vector<AttemptRow> attempts;
   std::vector<CompletedRow> completions;
   std::vector<CompensationRow> compensations;  // in the order written

@@ -38,9 +38,6 @@ std::vector<std::string> RequestersOf(const Json* run);
 // itself, those of items not counted.
 bool WaitsForApproval(const Document& state, int steps, const RunRecord& run, const Progress& progress);
 
-// What a commit says of approvals to whoever lists them (migrations/0201_approvals.sql): an outbox row that becomes a row of `approvals` in
-// the same transaction. Its payload is the request.
-inline constexpr std::string_view kApprovalTopic = "approval/shown";
 // The event of the webhook that asks, and of the one that asks again (docs/webhooks.md).
 inline constexpr std::string_view kApprovalRequired = "approval_required", kApprovalReminder = "approval_reminder";
 

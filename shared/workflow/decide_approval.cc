@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "shared/approval/decision_json.h"
 #include "shared/base/json_object.h"
-#include "shared/base/utf8.h"
 #include "shared/kernel/publish.h"
 #include "shared/workflow/approval_message.h"
 #include "shared/workflow/approvals.h"
@@ -23,49 +23,6 @@ using approval::Request;
 using approval::Verdict;
 
 std::string ApprovalTimerOf(const std::string& step_id) { return std::string(kApprovalTimerPrefix) + step_id; }
-
-approval::Decision DecisionFrom(const Json& payload) {
-  approval::Decision out;
-  out.decision = TextOf(&payload, "decision");
-  out.by = TextOf(&payload, "by");
-  out.assurance = TextOf(&payload, "assurance");
-  if (out.by.empty()) out.by = TextOf(&payload, "approver");
-  out.roles = ListOf(&payload, "roles");
-  out.channel = TextOf(&payload, "channel");
-  out.comment = TextOf(&payload, "comment");
-  out.digest = TextOf(&payload, "digest");
-  out.shown_digest = TextOf(&payload, "shown_digest");
-  return out;
-}
-
-// Everything that is known of who decided, and how.
-void AddDecision(const approval::Decision& decision, Json& facts) {
-  facts["decision"] = decision.decision;
-  facts["digest"] = decision.digest;
-  facts["decided_by"] = decision.by;
-  for (const auto& [key, text] : {std::pair<const char*, const std::string&>{"assurance", decision.assurance},
-                                  {"channel", decision.channel},
-                                  {"comment", decision.comment},
-                                  {"shown_digest", decision.shown_digest}})
-    if (!text.empty()) facts[key] = text;
-}
-
-// Whatever was said is on record, and no more of it than a decision may have.
-approval::Decision CutTo(approval::Decision said) {
-  const auto cut = [](std::string& text, std::size_t most) {
-    if (text.size() > most) text = StorableText(text.substr(0, most));
-  };
-  cut(said.comment, approval::kLongestComment);
-  for (std::string* text : {&said.decision, &said.by, &said.assurance, &said.channel, &said.digest, &said.shown_digest})
-    cut(*text, approval::kLongestName);
-  return said;
-}
-
-Json VoteOf(const approval::Decision& decision, WallTime now) {
-  Json vote = {{"by", decision.by}, {"at", FormatWallTime(now)}, {"assurance", decision.assurance}, {"channel", decision.channel}};
-  if (!decision.comment.empty()) vote["comment"] = decision.comment;
-  return vote;
-}
 
 Json OutputsOfApproval(const approval::Decision& decision, WallTime now) {
   return {{"decision", approval::kApproved},
@@ -194,13 +151,13 @@ void Decider::RefuseDecision(const InboxInput& input, const approval::Decision& 
   facts["reason"] = why;
   facts["code"] = code;
   facts["approval_id"] = TextOf(&input.payload, "approval_id").substr(0, 1'000);
-  AddDecision(CutTo(decision), facts);
+  approval::AddDecision(approval::CutTo(decision), facts);
   if (request && !request->pending()) facts["winner"] = approval::OutcomeText(*request);
   Emit(event::kInputRefused, std::move(facts));
 }
 
 void Decider::DecideApproval(const InboxInput& input) {
-  const approval::Decision decision = DecisionFrom(input.payload);
+  const approval::Decision decision = approval::DecisionFrom(input.payload);
   const std::string approval_id = TextOf(&input.payload, "approval_id");
   const auto name = ParseApprovalId(approval_id);
   const auto instance = name && name->run_id == Run().run_id ? spec_.Find(name->step_id) : std::nullopt;
@@ -218,8 +175,8 @@ void Decider::DecideApproval(const InboxInput& input) {
   Json facts = StepFacts(*instance, vote ? 0 : 1);
   facts.update(InboxFacts(input));
   facts["approval_id"] = request->approval_id;
-  AddDecision(decision, facts);
-  if (verdict.kind != Verdict::Kind::kRejects) facts["vote"] = VoteOf(decision, now_);
+  approval::AddDecision(decision, facts);
+  if (verdict.kind != Verdict::Kind::kRejects) facts["vote"] = approval::VoteOf(decision, now_);
   if (vote) return Emit(event::kApprovalVote, std::move(facts));
   if (Run().status == RunStatus::kRunning) StartClock(facts, 1);
   ClearTimer(ApprovalTimerOf(instance->step_id));
@@ -265,7 +222,7 @@ void Decider::ShowApprovals() {
     auto request = ReadApproval(State(), step_id);
     if (!request) return;
     if (!open && request->pending()) request->state = approval::kCancelled;
-    decision_.outbox.push_back({std::string(kApprovalTopic), request->approval_id, DumpJson(approval::ToJson(*request))});
+    decision_.outbox.push_back({std::string(approval::kShownTopic), request->approval_id, DumpJson(approval::ToJson(*request))});
   };
   for (const std::string& step_id : before)
     if (!holds(after, step_id)) show(step_id, false);

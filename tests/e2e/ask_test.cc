@@ -4,70 +4,10 @@
 
 #include "shared/base/sha256.h"
 #include "shared/postgres/chaos_mark.h"
-#include "tests/support/fleet.h"
-#include "tests/support/model_scripts.h"
+#include "tests/e2e/ask_fixture.h"
 
 namespace acl::test {
 namespace {
-
-constexpr const char* kKernel = R"(
-kernel: aegis/1
-phase: beta
-tier: 2
-host_role: brain
-authority: {rules: [A person approves every change before it runs.]}
-constraints: [read_only_default, evidence_first, unknowns_are_risk]
-tools:
-  actuation: {systemctl_restart: {from_tier: 3, about: restarts a service, verbs: [restart, stop]}}
-caps: {ring0: {tokens: 800, bytes: 6144}, ring1: {tokens: 3000, bytes: 24576}, ring2: {tokens: 1500, bytes: 12288}}
-drift:
-  authority: [{tiers: [1, 2, 3], severity: critical, action: fail_closed}]
-  evidence: [{tiers: [1, 2, 3], severity: high, action: mark}]
-  completeness: [{tiers: [1, 2, 3], severity: high, action: mark}]
-  schema: [{tiers: [1, 2, 3], severity: medium, action: mark}]
-  tone: [{tiers: [1, 2, 3], severity: low, action: mark}]
-model: {provider: local, api: openai_compatible, model: tiny, max_tokens: 100}
-pricing: {}
-budgets: {}
-)";
-
-// The answer that the test wants next; what is asked is kept.
-class Asks : public ::testing::Test {
- protected:
-  void SetUp() override { Start("1"); }
-  // `price`: of a million tokens; empty: the model has none.
-  void Start(const std::string& price) {
-    WriteFile(folder / "kernel.yaml", kKernel);
-    const std::string row = R"({"model": "tiny", "from": "2020-01-01T00:00:00Z", "prompt": ")" + price + R"(", "completion": "2"})";
-    WriteFile(folder / "providers.json", R"({"providers": [{"name": "local", "kind": "openai", "model": "tiny", "base_url": ")" +
-                                             model.BaseUrl() + R"(", "prices": [)" + (price.empty() ? "" : row) + "]}]}");
-    WriteFile(folder / "key", "0123456789abcdef0123456789abcdef");
-    std::filesystem::permissions(folder / "key", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-    FleetOptions options;
-    options.environment = {{"ACL_AEGIS_KERNEL_FILE", folder / "kernel.yaml"},
-                           {"ACL_AEGIS_PROVIDERS_FILE", folder / "providers.json"},
-                           {"ACL_AEGIS_KEY_FILE", folder / "key"}};
-    fleet.emplace(options);
-    fleet->StartCoordinator();
-    ASSERT_TRUE(fleet->AwaitReady());
-  }
-
-  HttpAnswer Ask(const std::string& question, Json more = Json::object(), std::map<std::string, std::string> headers = {}) {
-    more["question"] = question;
-    more["by"] = "ann";
-    return fleet->Api("POST", "/v1/ask", more, std::move(headers));
-  }
-  std::string Sql(const std::string& query) { return Psql(fleet->database_url(), query); }
-
-  TestFolder folder;
-  std::mutex mutex;
-  std::string says = "The next task is to write the report.";
-  ScriptedModel model{[this](const ModelAsked& asked) {
-    std::lock_guard lock(mutex);
-    return TurnOf(asked, {says});
-  }};
-  std::optional<Fleet> fleet;
-};
 
 TEST_F(Asks, EveryAnswerHasABundleARecordAndTheSameHashAgain) {
   const HttpAnswer answer = Ask("What is next?");
@@ -107,6 +47,12 @@ TEST_F(Asks, AKeyAsksOnce) {
   const auto other = Ask("What is the weather?", Json::object(), {{"Idempotency-Key", "k1"}});
   EXPECT_EQ(other.status, 422) << other.body;
   EXPECT_NE(other.body.find("key-reused"), std::string::npos);
+  const auto elsewhere = Ask("What is next?", {{"session_id", "01890000-0000-7000-8000-000000000001"}}, {{"Idempotency-Key", "k1"}});
+  EXPECT_EQ(elsewhere.status, 422) << "in another session: " << elsewhere.body;
+  ASSERT_EQ(Ask("What is next?", {{"intent", "planning"}}, {{"Idempotency-Key", "k2"}}).status, 200);
+  EXPECT_EQ(Ask("What is next?", {{"intent", "planning"}}, {{"Idempotency-Key", "k2"}}).status, 200);
+  const auto purpose = Ask("What is next?", {{"intent", "spying"}}, {{"Idempotency-Key", "k2"}});
+  EXPECT_EQ(purpose.status, 422) << "for something else: " << purpose.body;
 }
 
 TEST_F(Asks, LongAnswersAreWholeAndTooLongOnesAreNone) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/journal/segment.h"
 #include "tests/sim/world.h"
 
 namespace acl::test {
@@ -32,6 +33,41 @@ void SimWorld::CheckAll() {
   }
 }
 
+// 1: a journal is a run of events that begins behind a snapshot, on the chain and root of what was before; what is kept can be read alone.
+void SimWorld::CheckJournals(const MemorySubject& subject, const std::vector<Event>& all) {
+  const auto violated = [&](std::int64_t seq, const std::string& what) {
+    report_.violations.push_back(fmt::format("{}: journals: event {}: {}", subject.id.ToString(), seq, what));
+  };
+  const std::int64_t kept_from = subject.events.front().seq;
+  std::set<JournalId> met;
+  std::int64_t begins_at = 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Event& event = all[i];
+    const bool begins = i > 0 && event.journal != all[i - 1].journal;
+    if (begins != (event.type == kJournalRolled)) violated(event.seq, begins ? "a journal begins without a word" : "no journal begins");
+    if ((begins || i == 0) && !met.insert(event.journal).second) violated(event.seq, "its journal was there before");
+    if (!begins) continue;
+    ++report_.rolls;
+    begins_at = event.seq;
+    const auto payload = ParsePayload(event);
+    const auto start = payload ? ParseSegmentStart(*payload) : Result<SegmentStart>(payload.error());
+    if (!start || start->chain != all[i - 1].chain || start->last_seq != all[i - 1].seq || start->closed != all[i - 1].journal)
+      violated(event.seq, "it stands on something else");
+    const auto closing = std::find_if(subject.snapshots.begin(), subject.snapshots.end(),
+                                      [&](const Snapshot& snapshot) { return snapshot.last_event_seq == event.seq - 1; });
+    if (event.seq < kept_from) continue;
+    if (closing == subject.snapshots.end()) {
+      violated(event.seq, "the snapshot that ends the journal before it is gone");
+    } else if (start && start->state_root != closing->state_root) {
+      violated(event.seq, "it names another root than the snapshot before it");
+    }
+  }
+  if (subject.head.journal != all.back().journal || subject.head.journal_first != begins_at)
+    violated(begins_at, "the head names another journal");
+  const bool starts = kept_from == 1 || subject.events.front().type == kJournalRolled;
+  if (!starts) violated(kept_from, "what is kept begins in the middle of a journal");
+}
+
 void SimWorld::CheckSubject(const MemorySubject& subject) {
   auto violated = [&](const std::string& what) { report_.violations.push_back(subject.id.ToString() + ": " + what); };
   if (!subject.closed && !(subject.quarantined() && load_.MayEndQuarantined(subject.id))) {
@@ -49,7 +85,10 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
   std::map<std::string, int> inbox_events, completions;
   Document state;
   std::int64_t expected = 0;
-  for (const Event& event : subject.events) {
+  std::vector<Event> all = subject.AllEvents();
+  CheckJournals(subject, all);
+  report_.dropped += std::int64_t(subject.dropped.size());
+  for (const Event& event : all) {
     ++report_.events;
     Trace(std::uint64_t(event.checksum[0]) << 8 | event.checksum[1]);
     if (event.seq != ++expected) violated(fmt::format("invariant 1: event {} where {} belongs", event.seq, expected));
@@ -122,7 +161,7 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
   if (subject.closed && !subject.inbox.empty()) violated("closed with unread inbox rows");
   // An effect whose receiver honours no key: once for its completion, once more for each time a person said "again".
   int resolved = 0;
-  for (const Event& event : subject.events) resolved += event.type == "step.resolved";
+  for (const Event& event : all) resolved += event.type == "step.resolved";
   for (const auto& [key, times] : unkeyed_effects_) {
     if (key.first == subject.id && times > 1 + resolved) violated(fmt::format("step {} acted {} times on the outside", key.second, times));
   }
@@ -130,7 +169,9 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
     if (key.first == subject.id && asked.size() > 1)
       violated(fmt::format("step {} asked for its effect under {} keys", key.second, asked.size()));
   }
-  load_.Check(subject, state, report_.violations);
+  MemorySubject whole = subject;
+  whole.events = std::move(all);
+  load_.Check(whole, state, report_.violations);
 }
 
 }  // namespace acl::test

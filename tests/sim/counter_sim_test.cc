@@ -43,6 +43,8 @@ TEST_P(CounterSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   EXPECT_GT(report.direct_commands, 0);
   EXPECT_GT(report.uncertain_resolved, 0);
   EXPECT_GT(report.snapshots, 0);
+  EXPECT_GT(report.rolls, count) << "journals roll";
+  EXPECT_GT(report.dropped, count) << "and old ones are dropped";
   EXPECT_GT(report.by_messages, 0);
   EXPECT_GT(report.messages_lost, 0);
   EXPECT_GT(report.messages_repeated, 0);

@@ -58,6 +58,10 @@ const Mistake kMistakes[] = {
     {"schedule_key_of_the_attempt", Met::kByWorkflows, "of no fire time"},
     {"schedule_moves_first", Met::kByWorkflows, "came to nothing"},
     {"schedule_starts_unsaid", Met::kByWorkflows, "of no fire time"},
+    {"journal_on_another_chain", Met::kByCounters, "stands on something else"},
+    {"journal_on_another_root", Met::kByCounters, "another root than the snapshot"},
+    {"closing_snapshot_lost", Met::kByCounters, "the snapshot that ends the journal before it is gone",
+     [](MemoryStore::Mutants& m) { m.closing_snapshot_lost = true; }},
     {"no_suspicion", Met::kByKillers, "it did no harm and was quarantined"},
 };
 

@@ -37,7 +37,7 @@ TEST_P(ProjectSimSeeds, HoldAndMeetWhatTheyClaimTo) {
   }
   std::cout << "sim: " << all.ToString() << "\n";
   for (const std::int64_t met : {all.refused, all.repeats, all.started, all.taken, all.expired, all.late_refused, all.completed, all.killed,
-                                 all.frozen, all.snapshots, all.together}) {
+                                 all.frozen, all.snapshots, all.together, all.rolls, all.dropped}) {
     EXPECT_GT(met, 0);
   }
 }

@@ -28,7 +28,8 @@ void ProjectReport::Add(const ProjectReport& other) {
   for (auto member :
        {&ProjectReport::commands, &ProjectReport::refused, &ProjectReport::repeats, &ProjectReport::given_up, &ProjectReport::started,
         &ProjectReport::taken, &ProjectReport::expired, &ProjectReport::late_refused, &ProjectReport::completed, &ProjectReport::abandoned,
-        &ProjectReport::killed, &ProjectReport::frozen, &ProjectReport::unknown, &ProjectReport::snapshots, &ProjectReport::together}) {
+        &ProjectReport::killed, &ProjectReport::frozen, &ProjectReport::unknown, &ProjectReport::snapshots, &ProjectReport::together,
+        &ProjectReport::rolls, &ProjectReport::dropped}) {
     this->*member += other.*member;
   }
   violations.insert(violations.end(), other.violations.begin(), other.violations.end());
@@ -38,13 +39,14 @@ std::string ProjectReport::ToString() const {
   return fmt::format(
       "{} commands, {} refused, {} repeats, {} given up, {} started, {} taken, {} expired, {} late holders refused, {} completed, {} "
       "blocked "
-      "as abandoned, {} desks killed, {} frozen, {} outcomes unknown, {} snapshots, {} violations",
+      "as abandoned, {} desks killed, {} frozen, {} outcomes unknown, {} snapshots, {} journals began, {} events dropped, {} violations",
       commands, refused, repeats, given_up, started, taken, expired, late_refused, completed, abandoned, killed, frozen, unknown, snapshots,
-      violations.size());
+      rolls, dropped, violations.size());
 }
 
 ProjectWorld::ProjectWorld(std::uint64_t seed)
     : random_(seed), store_(clock_), queries_(store_, clock_), names_(queries_, clock_), ids_(clock_, random_) {
+  store_.SetLeastJournalRetention(kKeptJournals);
   for (std::size_t n = 0; n < kDesks; ++n) {
     desks_.push_back(std::make_unique<Desk>());
     StartDesk(n);
@@ -67,7 +69,9 @@ void ProjectWorld::StartDesk(std::size_t number) {
   desk.idle = false;
   desk.store = std::make_unique<FaultyStore>(store_, random_.Below(1'000'000'007), faults() ? kBad : FaultyStore::Rates{});
   desk.store->SetHook([this, number](std::string_view, bool) { Suspend(number); });
-  desk.desk = std::make_unique<StoreDesk>(*desk.store, queries_, names_, *kind_, ids_);
+  coordinator::CommandService::Options options;
+  options.segment_events = random_.Below(4) == 0 ? kSegmentEvents : kLeastSegmentEvents + std::int64_t(random_.Below(20));
+  desk.desk = std::make_unique<StoreDesk>(*desk.store, queries_, names_, *kind_, ids_, options);
   desk.fiber = std::make_unique<Fiber>([this, &desk] { Serve(desk); });
   ResumeAfter(number, Ms(0, 5));
 }
@@ -157,6 +161,7 @@ void ProjectWorld::Trouble() {
 // Timers, and what is unread where nobody asks.
 void ProjectWorld::Upkeep() {
   (void)store_.FireTimers(100).ok();
+  (void)store_.DropSegments(kKeptJournals, 10).ok();
   for (const ProjectId& project : projects_) {
     const auto subject = store_.Inspect(SubjectId{project.uuid});
     if (!subject || subject->inbox.empty()) continue;
@@ -300,10 +305,22 @@ void ProjectWorld::CheckAll() {
 }
 
 void ProjectWorld::CheckProject(const ProjectId& project) {
-  const MemorySubject subject = *store_.Inspect(SubjectId{project.uuid});
+  MemorySubject subject = *store_.Inspect(SubjectId{project.uuid});
   const std::string name = project.ToString();
   if (subject.quarantined()) return Violated(name + " is quarantined: " + subject.quarantines.back().detail);
   report_.snapshots += std::int64_t(subject.snapshots.size());
+  report_.rolls += subject.head.journal_first > 1 ? std::int64_t(subject.segments.size()) : 0;
+  report_.dropped += std::int64_t(subject.dropped.size());
+  if (const std::int64_t first = subject.events.front().seq; first > 1) {  // what is kept can be read alone
+    const auto closing = std::find_if(subject.snapshots.begin(), subject.snapshots.end(),
+                                      [&](const Snapshot& snapshot) { return snapshot.last_event_seq == first - 1; });
+    if (closing == subject.snapshots.end()) return Violated(name + ": the snapshot that its journals begin with is gone");
+    auto kept = Restore(subject.id, *closing, subject.events, [this](const Hash256& hash) { return store_.GetContent(hash); });
+    if (!kept) return Violated(name + ": what is kept of it: " + kept.message());
+    if (Status matches = MatchesHead(*kept, subject.head.seq, subject.head.chain, subject.head.state_root); !matches)
+      Violated(name + ": what is kept of it: " + matches.message());
+  }
+  subject.events = subject.AllEvents();
   auto restored = Restore(subject.id, std::nullopt, subject.events, [](const Hash256&) -> Result<std::string> {
     return Error{Code::kNotFound, "nothing lies apart"};
   });

@@ -30,7 +30,8 @@ struct ProjectReport {
   std::int64_t commands = 0, refused = 0, repeats = 0, given_up = 0;
   std::int64_t started = 0, taken = 0, expired = 0, late_refused = 0, completed = 0, abandoned = 0;
   std::int64_t killed = 0, frozen = 0, unknown = 0, snapshots = 0, together = 0;
-  Hash256 end{};  // over the chains of all journals
+  std::int64_t rolls = 0, dropped = 0;  // journals that began; events of journals that were dropped
+  Hash256 end{};                        // over the chains of all journals
   std::vector<std::string> violations;
 
   void Add(const ProjectReport& other);

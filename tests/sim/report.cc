@@ -20,6 +20,8 @@ void SimReport::Add(const SimReport& other) {
   freezes += other.freezes;
   uncertain_resolved += other.uncertain_resolved;
   snapshots += other.snapshots;
+  rolls += other.rolls;
+  dropped += other.dropped;
   effects += other.effects;
   stale_effects_refused += other.stale_effects_refused;
   by_messages += other.by_messages;
@@ -54,16 +56,17 @@ void SimReport::Add(const SimReport& other) {
 std::string SimReport::ToString() const {
   return fmt::format(
       "subjects {} closed {} events {} takeovers {} stale-commits-refused {} unknown-commits {} (landed {}) signals-acked {} "
-      "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} effects {} stale-effects-refused {} "
+      "signals-at-close {} direct {} crashes {} freezes {} uncertain-resolved {} snapshots {} journals {} (events dropped {}) effects {} "
+      "stale-effects-refused {} "
       "claimed-by-message {} messages-lost {} repeated {} dropped {} late-claims {} rows-told {} tasks-offered {} taken {} results {} lost "
       "{} withdrawn "
       "{} "
       "late-results-refused {} results-kept {} turns {} (side by side {}) duties-taken {} stolen {} coordinators-killed {} frozen {} "
       "fire-times {} scheduled-runs {} hints {} granted-as-made {} (unheard {} heard-twice {} to-the-dead {}) violations {}",
       subjects, closed, events, takeovers, stale_commits_refused, unknown_commits, unknown_landed, signals_acked, signals_at_close,
-      direct_commands, crashes, freezes, uncertain_resolved, snapshots, effects, stale_effects_refused, by_messages, messages_lost,
-      messages_repeated, messages_dropped, late_claims, rows_told, tasks_offered, tasks_taken, task_results, tasks_lost, tasks_withdrawn,
-      late_results_refused, task_results_kept, turns, turns_side_by_side, duties_taken, duties_stolen, coordinators_killed,
+      direct_commands, crashes, freezes, uncertain_resolved, snapshots, rolls, dropped, effects, stale_effects_refused, by_messages,
+      messages_lost, messages_repeated, messages_dropped, late_claims, rows_told, tasks_offered, tasks_taken, task_results, tasks_lost,
+      tasks_withdrawn, late_results_refused, task_results_kept, turns, turns_side_by_side, duties_taken, duties_stolen, coordinators_killed,
       coordinators_frozen, fire_times, scheduled_runs, hints, granted_as_made, grants_unheard, grants_heard_twice, grants_to_the_dead,
       violations.size());
 }

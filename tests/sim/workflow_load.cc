@@ -55,8 +55,9 @@ void MakeGate(StepSpec& step, Random& random) {
 
 // What somebody says of something that the run has asked, now or long ago; nothing if it has asked nothing.
 std::optional<std::pair<std::string, Json>> DecisionOf(Random& random, const MemorySubject& subject) {
+  const std::vector<Event> all = subject.AllEvents();
   std::vector<const Event*> asked;
-  for (const Event& event : subject.events)
+  for (const Event& event : all)
     if (event.type == workflow::event::kApprovalRequested) asked.push_back(&event);
   if (asked.empty() || random.Below(3) == 0) return std::nullopt;
   auto about = ParseJson(*asked[random.Below(4) == 0 ? random.Below(asked.size()) : asked.size() - 1]->payload);
@@ -226,7 +227,7 @@ SimLoad::Scheduled WorkflowLoad::MakeSchedules(Random& random, WallTime from, st
 std::pair<std::string, Json> WorkflowLoad::MakeSignal(Random& random, const MemorySubject& subject, bool uncertain) {
   if (uncertain) {
     Document state;
-    for (const Event& event : subject.events) {
+    for (const Event& event : subject.AllEvents()) {
       auto payload = ParseJson(*event.payload);
       if (payload && payload->contains(kDeltaKey)) (void)state.Apply(payload->at(std::string(kDeltaKey))).ok();
     }
@@ -270,7 +271,7 @@ StepResult WorkflowLoad::RunStep(Random& random, const StepCall& call) {
 
 std::optional<std::pair<std::string, Json>> WorkflowLoad::MakeStop(const MemorySubject& subject) {
   if (subject.waiting && subject.waiting->reason == "approval") {
-    SeededRandom people(subject.events.size());
+    SeededRandom people(std::uint64_t(subject.head.seq));
     return DecisionOf(people, subject);
   }
   if (subject.waiting && subject.waiting->reason == "paused") return std::pair<std::string, Json>{"resume", Json{{"by", "sim"}}};

@@ -96,6 +96,7 @@ SimWorld::SimWorld(std::uint64_t seed, SimLoad& load, SimOptions options)
       log_level_(GetLogLevel()) {
   SetLogLevel(LogLevel::kOff);
   report_.seed = seed;
+  store_.SetLeastJournalRetention(kKeptJournals);
   client_store_.SetStrikes(StoreStrikes());
 }
 
@@ -168,6 +169,8 @@ void SimWorld::StartWorker(Worker& worker) {
   if (messages_) config.granted_unheard = 0;
   config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
   config.subject.go_on = (std::uint64_t(worker.name.back()) + worker.incarnation) % 4 != 0;  // a quarter leaves each step to the queue
+  // Mostly journals end every few events, so that whatever happens to a run happens where one ends too.
+  config.subject.segment_events = random_.Below(4) == 0 ? kSegmentEvents : kLeastSegmentEvents + std::int64_t(random_.Below(8));
   ++worker.incarnation;
   const bool several =
       worker.name.back() % 2 == 0;  // half of the workers build their items several at once, as with more than one processor

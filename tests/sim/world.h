@@ -57,6 +57,7 @@ struct SimReport {
   std::int64_t turns = 0, turns_side_by_side = 0, duties_taken = 0, duties_stolen = 0, coordinators_killed = 0, coordinators_frozen = 0;
   std::int64_t fire_times = 0, scheduled_runs = 0, hints = 0;
   std::int64_t granted_as_made = 0, grants_unheard = 0, grants_heard_twice = 0, grants_to_the_dead = 0;  // create and grant
+  std::int64_t rolls = 0, dropped = 0;  // journals that began; events of journals that were dropped
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 
@@ -100,6 +101,9 @@ class SimLoad {
   // Invariants of the kind itself over a finished subject.
   virtual void Check(const MemorySubject& subject, const Document& state, std::vector<std::string>& violations) = 0;
 };
+
+// How long journals stay in the simulator, after the next began.
+inline constexpr milliseconds kKeptJournals{8'000};
 
 struct SimOptions {
   int workers = 3;
@@ -170,6 +174,7 @@ class SimWorld {
   void PostSignal(const SubjectId& subject, const std::string& kind, const Json& payload, std::shared_ptr<InboxId> id, int tries);
   void CheckAll();
   void CheckSubject(const MemorySubject& subject);
+  void CheckJournals(const MemorySubject& subject, const std::vector<Event>& all);
 
   SimLoad& load_;
   const SimOptions options_;

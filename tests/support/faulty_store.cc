@@ -140,6 +140,9 @@ Result<CollectAnswer> FaultyStore::CollectContents(milliseconds grace, const Con
 Result<std::string> FaultyStore::GetContent(const Hash256& hash) {
   return Through<Result<std::string>>("GetContent", false, [&] { return inner_.GetContent(hash); });
 }
+Result<DropAnswer> FaultyStore::DropSegments(milliseconds keep, int max) {
+  return Through<Result<DropAnswer>>("DropSegments", true, [&] { return inner_.DropSegments(keep, max); });
+}
 Result<RetainAnswer> FaultyStore::Retain(milliseconds sessions, milliseconds request_keys, int max) {
   return Through<Result<RetainAnswer>>("Retain", true, [&] { return inner_.Retain(sessions, request_keys, max); });
 }

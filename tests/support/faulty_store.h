@@ -68,6 +68,7 @@ class FaultyStore : public KernelStore {
   Result<std::string> GetContent(const Hash256& hash) override;
   Result<CollectAnswer> CollectContents(milliseconds grace, const ContentMark& from, int max) override;
   Result<RetainAnswer> Retain(milliseconds sessions, milliseconds request_keys, int max) override;
+  Result<DropAnswer> DropSegments(milliseconds keep, int max) override;
   Result<std::vector<std::optional<LoopLease>>> HoldLoops(std::span<const std::string> names, const SessionId& session,
                                                           milliseconds ttl) override;
 

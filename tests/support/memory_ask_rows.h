@@ -21,7 +21,16 @@ class MemoryAskRows final : public AskRows {
     return std::optional<std::string>();
   }
   Result<std::vector<Json>> Drift(const ProjectId&, const std::string&, int) override { return drift; }
+  Result<std::optional<Json>> OneDrift(const ProjectId&, const std::string& id) override {
+    for (const Json& one : drift) {
+      if (one.value("driftwatch_id", "") == id) return std::optional(one);
+    }
+    return std::optional<Json>();
+  }
+  Result<std::vector<SubjectId>> SessionsWithIntents(const ProjectId&, int) override { return std::vector<SubjectId>(); }
   Result<std::vector<Json>> Turns(const ProjectId&, int) override { return std::vector<Json>(); }
+
+  Result<std::vector<Json>> TurnsOf(const SubjectId&, int) override { return std::vector<Json>(); }
 
   std::optional<SubjectId> open;
   std::vector<Json> sessions, exchanges, drift;

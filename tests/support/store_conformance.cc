@@ -4,6 +4,7 @@
 
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
+#include "shared/journal/segment.h"
 #include "shared/kernel/memory_queries.h"
 #include "shared/kernel/memory_store.h"
 #include "tests/support/manual_clock.h"
@@ -66,6 +67,41 @@ Holder::Holder(Claimed claimed, SessionId session)
       chain_(claimed_.head.chain),
       last_(std::max(claimed_.head.last_timestamp, claimed_.db_now)) {}
 
+CommitItem Holder::RollingItem(int events, Disposition disposition) const {
+  CommitItem item = Item(0, disposition);
+  Snapshot closing;
+  closing.id = NewUuid7();
+  closing.last_event_seq = seq_;
+  closing.state_root = item.state_root;
+  closing.chain = chain_;
+  closing.inline_state = "{}";
+  closing.created_at = last_;
+  item.snapshot = closing;
+  item.begins_journal = JournalIdAt(claimed_.subject, seq_ + 1);
+  Append(MakeSegmentEvent({claimed_.head.journal, chain_, seq_, item.state_root}), item);
+  for (int i = 0; i < events; ++i) Append(Happened(seq_ + 2 + i), item);
+  return item;
+}
+
+Event Holder::Happened(std::int64_t seq) {
+  Event event;
+  event.type = "test.happened";
+  event.payload = fmt::format("{{\"n\":{}}}", seq);
+  return event;
+}
+
+void Holder::Append(Event event, CommitItem& item) const {
+  event.subject = claimed_.subject;
+  event.seq = item.base_seq + std::int64_t(item.events.size()) + 1;
+  event.journal = item.begins_journal.value_or(claimed_.head.journal);
+  event.token = claimed_.token;
+  event.timestamp = item.last_timestamp + std::chrono::microseconds(1);
+  Seal(event, item.chain);
+  item.chain = event.chain;
+  item.last_timestamp = event.timestamp;
+  item.events.push_back(std::move(event));
+}
+
 CommitItem Holder::Item(int events, Disposition disposition) const {
   CommitItem item;
   item.subject = claimed_.subject;
@@ -77,20 +113,7 @@ CommitItem Holder::Item(int events, Disposition disposition) const {
   item.last_timestamp = last_;
   item.disposition = disposition;
   item.expected_wake = wake;
-  for (int i = 1; i <= events; ++i) {
-    Event event;
-    event.subject = claimed_.subject;
-    event.seq = seq_ + i;
-    event.journal = claimed_.head.journal;
-    event.type = "test.happened";
-    event.token = claimed_.token;
-    event.timestamp = item.last_timestamp + std::chrono::microseconds(1);
-    event.payload = fmt::format("{{\"n\":{}}}", seq_ + i);
-    Seal(event, item.chain);
-    item.chain = event.chain;
-    item.last_timestamp = event.timestamp;
-    item.events.push_back(std::move(event));
-  }
+  for (int i = 1; i <= events; ++i) Append(Happened(seq_ + i), item);
   return item;
 }
 
@@ -98,6 +121,9 @@ void Holder::Landed(const CommitItem& item) {
   seq_ = item.base_seq + std::int64_t(item.events.size());
   chain_ = item.chain;
   last_ = item.last_timestamp;
+  if (!item.begins_journal) return;
+  claimed_.head.journal = *item.begins_journal;
+  claimed_.head.journal_first = item.base_seq + 1;
 }
 
 // ---- StoreConformance

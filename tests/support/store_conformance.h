@@ -56,10 +56,15 @@ class Holder {
 
   // n events on top of the head, all else empty. Not landed yet.
   CommitItem Item(int events = 1, Disposition disposition = Disposition::kKeep) const;
+  // The same, behind a closing snapshot of the head that goes with it: they stand in the next journal, behind its first event.
+  CommitItem RollingItem(int events = 1, Disposition disposition = Disposition::kKeep) const;
   // The item was committed: the next one goes on top.
   void Landed(const CommitItem& item);
 
  private:
+  static Event Happened(std::int64_t seq);
+  void Append(Event event, CommitItem& item) const;
+
   Claimed claimed_;
   SessionId session_;
   std::int64_t seq_;

@@ -13,6 +13,7 @@ Result<ModelProviders> ModelProviders::Open(const std::string& path, const Clock
     const std::string name = config.name;
     auto key = ReadProviderKey(config);
     if (!key) return Error{key.code(), fmt::format("{}: provider {}: {}", path, name, key.message())};
+    if (!key->empty()) providers.keys_.emplace_back(name, *key);
     auto client = HttpModelClient::Make(std::move(config), std::move(*key), clock, random);
     if (!client) return Error{client.code(), fmt::format("{}: {}", path, client.message())};
     providers.names_.push_back(name);

@@ -280,7 +280,7 @@ void CheckCalls(const ValidationInput& input, const Trust& trust, std::vector<Fi
     const auto tool = std::find_if(input.tools.begin(), input.tools.end(), [&](const DeclaredTool& one) { return one.name == call.name; });
     if (tool == input.tools.end()) {
       AddFinding(findings, DriftClass::kAuthority, "undeclared_tool", place, call.name);
-    } else if (!tool->allowed) {
+    } else if (!tool->allowed && !tool->proposable) {
       AddFinding(findings, DriftClass::kAuthority, "forbidden_tool", place, call.name);
     }
     for (const auto& name : NamesIn(call.arguments.dump())) {

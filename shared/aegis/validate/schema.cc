@@ -80,6 +80,12 @@ class SchemaCheck {
 
 }  // namespace
 
+bool FitsSchema(const Json& schema, const Json& value) {
+  std::vector<Finding> findings;
+  SchemaCheck(findings).Check(schema, value, "json");
+  return findings.empty();
+}
+
 void CheckSchema(const Answer& answer, std::vector<Finding>& findings) {
   const ValidationInput& input = answer.input;
   if (input.tool_call_demanded && input.tool_calls.empty()) AddFinding(findings, DriftClass::kSchema, "no_tool_call", "response@0", "");

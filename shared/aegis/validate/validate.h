@@ -42,7 +42,11 @@ struct DeclaredTool {
   bool observes = true;            // false: it changes something
   bool allowed = false;            // under this tier
   std::vector<std::string> verbs;  // what it does, as people say it: "restart"
+  bool proposable = false;         // it acts: a call of it is a proposal, about which people are asked
 };
+
+// Whether the value fits the schema (ValidationInput::schema says of which words).
+bool FitsSchema(const Json& schema, const Json& value);
 
 struct ProposedCall {
   std::string name;

@@ -1,6 +1,8 @@
 #include "shared/kinds/ask/ask_kind.h"
 
+#include "shared/kernel/create.h"
 #include "shared/kinds/ask/evolve.h"
+#include "shared/kinds/ask/intents.h"
 #include "shared/kinds/ask/shown.h"
 
 namespace acl::ask {
@@ -32,6 +34,9 @@ class AskKind final : public TimedCommandKind {
     return DecideDeadline(state, timer_id, now);
   }
   std::string_view ReleasedEvent() const override { return events::kReleased; }
+  CommandDecided DecidePost(const Document& state, const std::string& kind, const Json& payload, WallTime now) const override {
+    return kind == kChildEndedPost ? IntentNotMade(state, payload, now) : CommandDecided();
+  }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "shared/kinds/ask/evolve.h"
+#include "shared/kinds/ask/intents.h"
 
 namespace acl::ask {
 
@@ -37,6 +38,8 @@ class Decider : private CommandReader {
         CloseDrift();
       } else if (name == "close_session") {
         Close();
+      } else if (name == "decide_intent") {
+        return DecideIntent(state_, command_, now_);
       } else {
         RefuseForm(fmt::format("there is no command \"{}\" of a session", name));
       }
@@ -99,6 +102,12 @@ class Decider : private CommandReader {
     if (FindUnderWay(state_, Text("exchange_id", kMostText)))
       RefuseCommand(Code::kConflict, "EXISTS", "an exchange of this id is under way");
     const WallTime deadline = Time("deadline");
+    if (now_ >= deadline)
+      RefuseCommand(
+          Code::kConflict, "LATE",
+          fmt::format("this call had to be on record before {}, and it is {}: no model was asked; ask again (if it is so each time, "
+                      "the coordinator's clock is behind the database's)",
+                      FormatWallTime(deadline), FormatWallTime(now_)));
     const std::int64_t reserve = Micros("reserved_micros", false);
     const std::int64_t taken = session_.reserved_micros + session_.spent_micros;
     if (session_.limit_micros > 0 && taken + reserve > session_.limit_micros)
@@ -132,7 +141,13 @@ class Decider : private CommandReader {
     std::int64_t number = session_.drifts;
     for (std::size_t i = 0; i < findings.size() && open < kMostOpenDrift; ++i, ++open) ids.push_back(DriftId(++number));
     facts["drift_ids"] = ids;
+    facts.erase("intents");
+    CommandDecided intents;
+    facts["answer"]["intents"] =
+        ProposeIntents(state_, command_.value("intents", Json::array()), exchange, session_.session_id, now_, intents);
     Say(events::kRecorded, std::move(facts));
+    for (EventDraft& proposed : intents.events) decided_.events.push_back(std::move(proposed));
+    decided_.timers_set = std::move(intents.timers_set);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const Json& one = findings[i];
       const Drift drift{ids[i],
@@ -223,6 +238,7 @@ Decided Decide(const Document& state, const Json& command, WallTime now) {
 }
 
 Decided DecideDeadline(const Document& state, const std::string& timer_id, WallTime now) {
+  if (timer_id.starts_with(kIntentPrefix)) return ExpireIntent(state, timer_id.substr(kIntentPrefix.size()), now);
   if (!timer_id.starts_with(kCallTimer)) return {};
   const Json none = Json::object();
   return CaughtCommand([&] { return Decider(state, none, now).Deadline(timer_id.substr(kCallTimer.size())); });

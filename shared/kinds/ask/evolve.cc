@@ -1,6 +1,7 @@
 #include "shared/kinds/ask/evolve.h"
 
 #include "shared/base/json_members.h"
+#include "shared/kinds/ask/intents.h"
 
 namespace acl::ask {
 
@@ -48,6 +49,7 @@ class Evolver {
     if (type == events::kUncertain) return Lose();
     if (type == events::kDriftOpened) return OpenDrift();
     if (type == events::kDriftClosed) return CloseDrift();
+    if (type.starts_with(kIntentPrefix.substr(0, kIntentPrefix.size() - 1))) return ChangeIntent();
     if (type != events::kClosed) return false;
     session_.open = false;
     session_.ended_at = draft_.at;
@@ -113,6 +115,13 @@ class Evolver {
         TextIn(facts_, "drift_id"), TextIn(facts_, "exchange_id"), TextIn(facts_, "drift_class"),   TextIn(facts_, "severity"),
         TextIn(facts_, "summary"),  TextIn(facts_, "prompt_hash"), TextIn(facts_, "response_hash"), draft_.at};
     delta_.Add(DriftKey(drift.id), ToJson(drift));
+    return true;
+  }
+
+  bool ChangeIntent() {
+    const auto intent = IntentAfter(state_, draft_.type, facts_, draft_.at);
+    if (!intent) return false;
+    delta_.Add(IntentKey(intent->request.approval_id), ToJson(*intent));
     return true;
   }
 

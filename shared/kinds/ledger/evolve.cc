@@ -6,6 +6,9 @@ namespace acl::ledger {
 
 namespace {
 
+// What was spent in a longer period says nothing of the shorter one that is in it.
+int LengthOf(std::string_view period) { return period == "day" ? 1 : period == "month" ? 2 : 3; }
+
 class Evolver {
  public:
   Evolver(const Document& state, const EventDraft& draft) : state_(state), draft_(draft), facts_(draft.facts) {}
@@ -38,6 +41,7 @@ class Evolver {
     NewPeriod();
     ledger_.account.limit_micros = NumberIn(facts_, "limit_micros");
     if (const std::string period = TextIn(facts_, "period"); period != ledger_.account.period) {
+      if (LengthOf(period) < LengthOf(ledger_.account.period)) ledger_.account.spent_micros = 0;
       ledger_.account.period = period;
       ledger_.account.since = PeriodStart(period, draft_.at);
     }

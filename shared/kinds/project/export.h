@@ -48,6 +48,8 @@ Result<Exported> ReadExport(std::string_view lines);
 // What the first event of an imported project says of where it comes from. It changes no state: the next events are those of the origin,
 // with their payloads, so that the same work has the same digest.
 inline constexpr std::string_view kImported = "project.imported";
+// What `journal.rolled` of the origin is called here: the origin's journals are not those of the project that was made of them.
+inline constexpr std::string_view kOriginRolled = "origin.journal_rolled";
 Json ImportedFacts(const Exported& origin, const std::string& by);
 
 }  // namespace acl::project

@@ -19,6 +19,7 @@ const std::map<std::string, std::set<std::string>> kDefiners{
     {"new_epoch", {"acl_owner"}},
     {"collect_contents", {"acl_owner", "acl_service"}},
     {"release_chunks", {"acl_owner"}},
+    {"drop_segments", {"acl_owner", "acl_service"}},
 };
 
 TEST_F(GrantsTest, WhatRunsWithItsOwnersRightsIsExecutedByThoseWhoNeedIt) {

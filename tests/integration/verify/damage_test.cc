@@ -36,6 +36,7 @@ class VerifyDamage : public ::testing::Test {
     story.Tell();
     subjects_ = story.subjects();
     good_->Exec("SELECT remove_contents('" + subjects_["erased"].ToString() + "', 3)");
+    test::DropJournals(*good_, subjects_["dropped"]);
   }
   static void TearDownTestSuite() { good_.reset(); }
 
@@ -117,6 +118,35 @@ const Damage kJournalDamages[] = {
 };
 
 TEST_F(VerifyDamage, Journal) { ExpectFound(kJournalDamages); }
+
+// What `journal.rolled` says is sealed with it: other words than the right ones are unit tests (subject_check_test.cc).
+const Damage kSegmentDamages[] = {
+    {"SegmentRowGone", "segment.row", "journal_segments", "rolled", "DELETE FROM journal_segments WHERE subject_id = {subject}"},
+    {"SegmentOfAnotherJournal", "segment.row", "journal_segments", "rolled",
+     "UPDATE journal_segments SET journal_id = subject_id WHERE subject_id = {subject}"},
+    {"SegmentToken", "segment.token", "journal_segments", "rolled", "UPDATE journal_segments SET token = 1 WHERE subject_id = {subject}"},
+    {"SegmentThatNeverBegan", "segment.event", "journal_segments", "rolled",
+     "INSERT INTO journal_segments (subject_id, first_seq, journal_id, token, began_at) VALUES ({subject}, 3, {subject}, 1, now())"},
+    {"ClosingSnapshotGone", "segment.snapshot", "snapshot_rows", "rolled",
+     "DELETE FROM snapshot_rows WHERE subject_id = {subject} AND last_event_seq = (SELECT min(last_event_seq) FROM snapshot_rows WHERE "
+     "subject_id = {subject})"},
+    {"HeadOfAnotherBeginning", "head.journal_first", "subject_head", "rolled",
+     "UPDATE subject_head SET journal_first = journal_first - 1 WHERE subject_id = {subject}"},
+    {"NothingToBeginFrom", "journal.start", "event_rows", "dropped",
+     "DELETE FROM snapshot_rows WHERE subject_id = {subject} AND last_event_seq = (SELECT min(last_event_seq) FROM snapshot_rows WHERE "
+     "subject_id = {subject})"},
+    {"DroppedByNobody", "journal.dropped", "event_rows", "dropped",
+     "UPDATE journal_segments SET dropped_at = NULL WHERE subject_id = {subject}"},
+    {"MoreGoneThanWasDropped", "journal.dropped", "event_rows", "dropped",
+     "DELETE FROM journal_rows WHERE subject_id = {subject} AND seq = (SELECT min(seq) FROM journal_rows WHERE subject_id = {subject})"},
+    {"NeededAndDropped", "journal.dropped", "event_rows", "rolled",
+     "DELETE FROM journal_rows WHERE subject_id = {subject} AND seq < (SELECT max(first_seq) FROM journal_segments WHERE subject_id = "
+     "{subject})"},
+    {"AttemptsOfDroppedEventsGone", "completion.attempt", "completion_rows", "dropped",
+     "DELETE FROM past_attempts WHERE subject_id = {subject}"},
+};
+
+TEST_F(VerifyDamage, Segments) { ExpectFound(kSegmentDamages); }
 
 const Damage kHeadDamages[] = {
     {"HeadSeq", "head.seq", "subject_head", "held", "UPDATE subject_head SET head_seq = head_seq - 1 WHERE subject_id = {subject}"},

@@ -42,6 +42,12 @@ StepResult Fails(const std::string& why, bool retryable) {
 
 }  // namespace
 
+void DropJournals(TestDatabase& database, const SubjectId& subject) {
+  database.Exec(
+      "SET session_replication_role = replica; UPDATE journal_segments SET began_at = began_at - interval '2 hours' WHERE subject_id = '" +
+      subject.ToString() + "'; SET session_replication_role = origin; SELECT * FROM drop_segments(3600000, 100)");
+}
+
 Story::Story(const std::string& conninfo) : store_(OptionsOf(conninfo)), capabilities_(ScriptCapabilities()) {
   workflow_ = workflow::MakeWorkflowKind(capabilities_);
 }
@@ -132,6 +138,7 @@ void Story::RunAs(const SessionId& session, const std::string& name, const Drive
   const SubjectKind& kind = claimed.kind == "counter" ? static_cast<const SubjectKind&>(counter_) : *workflow_;
   SubjectLimits limits;
   limits.hold_wait = milliseconds(0);
+  limits.segment_events = drive.segment_events;
   WallTime now = claimed.db_now;
   SubjectRun run(std::move(claimed), *restored, kind, session, limits);
   for (int items = 0; items < drive.stop_after;) {
@@ -187,6 +194,12 @@ void Story::TellRuns() {
 void Story::TellCounters() {
   CreateCounter("counted", {});
   Run("counted", {Says, 1'000, 4});
+
+  // Journals that roll; of one of them the oldest are dropped (story's user: drop_segments).
+  for (const char* name : {"rolled", "dropped"}) {
+    CreateCounter(name, {20, "pi"});
+    Run(name, {Says, 1'000, 3, 5});
+  }
 
   CreateCounter("ready", {});
   CreateCounter("held", {6, "i"});

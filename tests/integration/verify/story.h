@@ -11,9 +11,13 @@
 #include "shared/postgres/pg_store.h"
 #include "shared/workflow/create_run.h"
 #include "tests/support/counter_kind.h"
+#include "tests/support/test_database.h"
 #include "worker/subject_run.h"
 
 namespace acl::test {
+
+// As the duty of a coordinator would, had the last journal of that subject begun long ago.
+void DropJournals(TestDatabase& database, const SubjectId& subject);
 
 class Story {
  public:
@@ -28,8 +32,9 @@ class Story {
   using Script = std::function<StepResult(const StepCall&)>;
   struct Drive {
     Script script;
-    int stop_after = 1'000;  // items; then the lease is left as it is
-    int snapshot_every = 0;  // items; 0: none
+    int stop_after = 1'000;                        // items; then the lease is left as it is
+    int snapshot_every = 0;                        // items; 0: none
+    std::int64_t segment_events = kSegmentEvents;  // of a journal; it ends behind the next snapshot
   };
 
   SubjectId Create(const std::string& name, CreateItem item);

@@ -29,6 +29,7 @@ class VerifyTest : public test::DatabaseTest {
     story.Tell();
     subjects_ = story.subjects();
     db().Exec("SELECT remove_contents('" + subjects_["erased"].ToString() + "', 3)");
+    test::DropJournals(db(), subjects_["dropped"]);
   }
 
   VerifyOptions options_;
@@ -53,12 +54,18 @@ TEST_F(VerifyTest, AllIsCleanAndEveryCheckMetRows) {
         "inbox.wakes",    "timer.wakes",      "quarantine.row",     "listing.status",     "content.hash",     "content.referred",
         "ready.place",    "subject.exists",   "request.scope",      "view.shape",         "view.rows",        "guard.trigger",
         "guard.rights",   "token.epoch",      "epoch.cluster",      "journal.end",        "shown.row",        "shown.column",
-        "answer.event"}) {
+        "answer.event",   "segment.chain",    "segment.root",       "segment.snapshot",   "segment.row",      "journal.start",
+        "journal.dropped"}) {
     EXPECT_GT(report->checked[check], 0) << check;
   }
   EXPECT_EQ(report->checked["journal.hashes"], db().Count("SELECT count(*) FROM event_rows"));
   EXPECT_EQ(report->checked["head.exists"], db().Count("SELECT count(*) FROM subjects"));
-  EXPECT_EQ(report->checked["completion.event"], db().Count("SELECT count(*) FROM completion_rows"));
+  // Of those whose events were dropped the events cannot be looked at.
+  EXPECT_EQ(report->checked["completion.event"], db().Count("SELECT count(*) FROM completion_rows c WHERE EXISTS (SELECT FROM event_rows e "
+                                                            "WHERE e.subject_id = c.subject_id AND e.seq <= c.event_seq)"));
+  ASSERT_EQ(report->notes.size(), 1u) << "which journals were dropped";
+  EXPECT_NE(report->notes[0].find(subjects_["dropped"].ToString()), std::string::npos) << report->notes[0];
+  EXPECT_GT(db().Count("SELECT count(*) FROM past_attempts"), 0);
   EXPECT_EQ(report->checked["content.size"], db().Count("SELECT count(*) FROM contents"));
   EXPECT_GT(db().Count("SELECT count(*) FROM snapshot_rows WHERE chunks IS NOT NULL"), 0) << "the story must have a snapshot in chunks";
   EXPECT_GT(db().Count("SELECT count(*) FROM snapshot_rows WHERE inline_state IS NOT NULL"), 0);

@@ -46,6 +46,19 @@ TEST(KernelFile, TheExamplesLoad) {
   }
 }
 
+TEST(KernelFile, OnlyWhatActsHasAWorkflowAndOnlyThatIsProposed) {
+  const std::string text = TextOfFile(ACL_SOURCE_DIR "/examples/aegis/beta-tier3.yaml");
+  const Kernel kernel = KernelOf(text);
+  EXPECT_TRUE(kernel.Actuation("file_write")->MayBeProposed(3));
+  EXPECT_FALSE(kernel.Actuation("file_write")->MayBeProposed(2));
+  EXPECT_FALSE(kernel.Actuation("file_write")->allow_requester);
+  EXPECT_EQ(kernel.Actuation("file_write")->parameters["required"], (Json{"path", "content"}));
+  EXPECT_FALSE(kernel.Actuation("systemctl_restart")->MayBeProposed(3)) << "nothing would run";
+  const auto sight = LoadKernel(Replaced(text, "sys_health: {from_tier: 1,", "sys_health: {workflow: 'name: x', from_tier: 1,"));
+  ASSERT_FALSE(sight.kernel.has_value());
+  EXPECT_EQ(sight.findings.at(0).code, "workflow-of-sight");
+}
+
 TEST(KernelFile, SaysWhatItSays) {
   const Kernel kernel = KernelOf(KernelText());
   EXPECT_EQ(kernel.ModelId(), "ollama llama3.1:8b");

@@ -230,6 +230,87 @@ class EndingsTable : public CapabilityTest {
     };
   }
 
+  // What follows if the coordinator answers that. `stop`: once it was asked.
+  StepResult Asked(const std::string& status, const Json& body, std::optional<StopToken> stop = std::nullopt, int timeout_ms = 0) {
+    SmallServer server([&](const std::string&) {
+      if (stop) stop->Stop();
+      return SmallServer::Answer(status, body.dump());
+    });
+    CapabilityConfig config;
+    config.ask.urls = {server.Url("")};
+    Start(config);
+    StepCall call = MakeCall("llm.ask", {{"question", "What is next?"}});
+    call.step.timeout = milliseconds(timeout_ms);
+    return runner_->Call(call, stop.value_or(StopToken()));
+  }
+  Rows Asks() {
+    const auto row = [](const char* how) { return std::pair<std::string, std::string>("llm.ask", how); };
+    const Json answered = {
+        {"text", "The report."}, {"withheld", false}, {"exchange", {{"exchange_id", "e"}, {"session_id", "s"}, {"model", "m"}}}};
+    Json withheld = answered;
+    withheld["withheld"] = true;
+    const Json under_way = {{"code", "under-way"}, {"detail", "no outcome yet"}};
+    return {
+        {row("the worker has no `aegis_urls`"),
+         [this] {
+           return Call("llm.ask", {{"question", "What is next?"}});
+         }},
+        {row("no coordinator is reached for five seconds"),
+         [this] {
+           CapabilityConfig config;
+           config.ask.urls = {"http://127.0.0.1:1"};
+           Start(config);
+           return Call("llm.ask", {{"question", "What is next?"}});
+         }},
+        {row("answered, and on record"), [=, this] { return Asked("200 OK", answered); }},
+        {row("the answer is withheld"), [=, this] { return Asked("200 OK", withheld); }},
+        {row("the model surely did not run: `rate-limited`, `overloaded`, `not-connected`"),
+         [this] {
+           return Asked("502 Bad Gateway", {{"code", "rate-limited"}});
+         }},
+        {row("a budget, the kernel or the provider says no"),
+         [this] {
+           return Asked("409 Conflict", {{"code", "budget"}});
+         }},
+        {row("nobody knows what became of the call: `uncertain`, `not-recorded`"),
+         [this] {
+           return Asked("409 Conflict", {{"code", "uncertain"}});
+         }},
+        {row("its time is over while the coordinator asks"), [=, this] { return Asked("409 Conflict", under_way, std::nullopt, 50); }},
+        {row("stopped while the coordinator asks"), [=, this] { return Asked("409 Conflict", under_way, StopToken()); }},
+    };
+  }
+
+  StepResult OfProject(const std::string& status, const Json& body, int timeout_ms = 20'000) {
+    SmallServer server([&](const std::string&) { return SmallServer::Answer(status, body.dump()); });
+    CapabilityConfig config;
+    config.ask.urls = {server.Url("")};
+    Start(config);
+    StepCall call = MakeCall("project.take", Json::object());
+    call.step.timeout = milliseconds(timeout_ms);
+    return runner_->Call(call, StopToken());
+  }
+  Rows Projects() {
+    const auto row = [](const char* how) { return std::pair<std::string, std::string>("project.*", how); };
+    return {{row("the worker has no `aegis_urls`"), [this] { return Call("project.next", Json::object()); }},
+            {row("no coordinator is reached for five seconds"),
+             [this] {
+               CapabilityConfig config;
+               config.ask.urls = {"http://127.0.0.1:1"};
+               Start(config);
+               return Call("project.next", Json::object());
+             }},
+            {row("the project says yes, or said so under this key before"),
+             [this] {
+               return OfProject("200 OK", {{"event_seq", 7}, {"answer", {{"task_id", "t1"}}}});
+             }},
+            {row("the project says no, and why"),
+             [this] {
+               return OfProject("409 Conflict", {{"reason", "HELD"}, {"detail", "bob holds it"}});
+             }},
+            {row("its time is over"), [this] { return OfProject("503 Service Unavailable", Json::object(), 50); }}};
+  }
+
   static Follows Of(const StepResult& result, bool repeatable) {
     switch (result.outcome) {
       case Outcome::kSucceeded: return Follows::kCompleted;
@@ -263,6 +344,8 @@ TEST_F(EndingsTable, OfPrograms) { Check("sys.exec.run", Programs(), false); }
 TEST_F(EndingsTable, OfPosts) { Check("net.http.post", Posts(), false); }
 TEST_F(EndingsTable, OfGets) { Check("net.http.get, net.http.put", Reads("net.http.get"), true); }
 TEST_F(EndingsTable, OfPuts) { Check("net.http.get, net.http.put", Reads("net.http.put"), true); }
+TEST_F(EndingsTable, OfAsks) { Check("llm.ask", Asks(), true); }
+TEST_F(EndingsTable, OfProjects) { Check("project.*", Projects(), true); }
 TEST_F(EndingsTable, OfEverythingElse) { Check("any other", Others(), true); }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Random steps that run at the same time, merged one after another, beside a real file system on which the same is done in the order in
 // which they complete: the manifest is what lies there, or the merge was refused and says why.
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 

@@ -17,7 +17,9 @@
 #include "shared/base/sha256.h"
 #include "shared/capability/standard.h"
 #include "shared/http/url.h"
+#include "shared/kernel/item_builder.h"
 #include "shared/kernel/memory_queries.h"
+#include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/project/project_kind.h"
 #include "shared/workflow/workflow_kind.h"
 #include "tests/support/manual_clock.h"
@@ -70,6 +72,7 @@ class ApiFixture : public ::testing::Test {
     api_->projects = &projects_;
     api_->transfers = &transfers_;
     api_->asks = &asks_;
+    api_->agent_kind = agent_kind_.get();
     AddApiRoutes(router_, *api_);
     EXPECT_TRUE(creator_.Start());
     EXPECT_TRUE(ends_.Start());
@@ -138,6 +141,29 @@ class ApiFixture : public ::testing::Test {
     return answer.status == 201 ? answer.body["id"] : "";
   }
   // Ends a run as a worker would, without running it.
+  // Its journal ends, and is dropped two hours later: the one that is left begins with the next event.
+  void RollAndDrop(const std::string& id) {
+    auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)});
+    auto claimed = store_.Claim({.session = session->session, .max = 100});
+    ASSERT_TRUE(claimed);
+    for (const auto& one : claimed->claimed) {
+      if (one.subject.ToString() != id) continue;
+      auto restored = Restore(one.subject, one.snapshot, one.events, [&](const Hash256& hash) { return store_.GetContent(hash); });
+      ASSERT_TRUE(restored.ok()) << restored.message();
+      EncodedSnapshot closing = EncodeSnapshot(restored->state, one.head.seq, one.head.chain);
+      ASSERT_TRUE(store_.PutContents(closing.contents));
+      ItemBuilder made(*kind_, BaseOf(one, session->session), restored->state);
+      made.Roll(closing.snapshot, one.db_now);
+      made.Finish(one.db_now);
+      auto outcome = store_.Commit({&made.item, 1});
+      ASSERT_TRUE(outcome);
+      ASSERT_EQ(outcome->front().kind, CommitOutcome::Kind::kCommitted) << outcome->front().error;
+    }
+    clock_.Advance(std::chrono::hours(2));
+    auto dropped = store_.DropSegments(std::chrono::hours(1), 10);
+    ASSERT_TRUE(dropped.ok()) << dropped.message();
+    ASSERT_EQ(dropped->segments, 1);
+  }
   void Close(const std::string& id) {
     auto session = store_.OpenSession({.worker_name = "w", .slots = 8, .queues = {"default"}, .ttl = milliseconds(60'000)});
     auto claimed = store_.Claim({.session = session->session, .max = 100});
@@ -185,6 +211,7 @@ class ApiFixture : public ::testing::Test {
   ProjectTransfer transfers_{store_, queries_, project_names_, *project_kind_, ids_};
   MemoryAskRows ask_rows_;
   std::shared_ptr<const CommandKind> ask_kind_ = ask::MakeAskKind(), ledger_kind_ = ledger::MakeLedgerKind();
+  std::shared_ptr<const SubjectKind> agent_kind_ = agent::MakeAgentKind(registry_);
   AskDesk asks_{{store_, queries_, ask_rows_, *ask_kind_, *ledger_kind_, &projects_, ids_, clock_, random_, {}}, nullptr};
   std::vector<std::string> rung_;
   Bell bell_;

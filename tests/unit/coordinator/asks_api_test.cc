@@ -23,6 +23,13 @@ TEST_F(AsksApi, SaysWhatIsWrongWithAQuestion) {
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"deep_history", "yes"}}).status, 422);
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"session_id", "here"}}).status, 422);
   EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"by", "ann"}, {"project", "nowhere"}}).status, 404);
+  const Answer long_one = Post("/v1/ask", {{"question", std::string(65'537, 'x')}, {"by", "ann"}});
+  EXPECT_EQ(long_one.status, 422) << "before a session is opened for it: " << long_one.text.substr(0, 300);
+  for (const Json& run : {Json(7), Json{{"id", 7}}, Json{{"id", "01890000-0000-7000-8000-000000000001"}, {"step", 7}},
+                          Json{{"id", "01890000-0000-7000-8000-000000000001"}, {"step", "s"}, {"token", "t"}},
+                          Json{{"id", "01890000-0000-7000-8000-000000000001"}, {"step", "s"}, {"token", 1}, {"dispatched", 7}},
+                          Json{{"id", "01890000-0000-7000-8000-000000000001"}, {"step", "s"}, {"token", 1}}})
+    EXPECT_EQ(Post("/v1/ask", {{"question", "x"}, {"run", run}}).status, 422) << run.dump();
   EXPECT_EQ(Ask("GET", "/v1/ask/exchanges?before=x").status, 400);
   EXPECT_EQ(Ask("GET", "/v1/ask/exchanges/01890000-0000-7000-8000-000000000001").status, 404);
 }
@@ -48,6 +55,16 @@ TEST_F(AsksApi, FactsAreProposedRatifiedAndRetractedWithWhoSaidSo) {
 TEST_F(AsksApi, DriftThatIsNotOpenIsNotClosed) {
   EXPECT_EQ(Post("/v1/drift/driftwatch:x-0001/close", {{"reason", "seen"}, {"by", "bob"}}).status, 404);
   EXPECT_EQ(Ask("GET", "/v1/drift?status=maybe").status, 400);
+}
+
+TEST_F(AsksApi, WhatNobodyProposedIsNotDecided) {
+  EXPECT_EQ(Ask("GET", "/v1/ask/intents").body["intents"], Json::array());
+  EXPECT_EQ(Ask("GET", "/v1/ask/intents?state=maybe").status, 400);
+  EXPECT_EQ(Ask("GET", "/v1/ask/intents/e1.1").status, 404);
+  const std::string decide = "/v1/ask/intents/e1.1/decision";
+  EXPECT_EQ(Post(decide, {{"decision", "approve"}, {"digest", "d"}, {"by", "bob"}}).status, 404);
+  EXPECT_EQ(Post(decide, {{"decision", 7}, {"digest", "d"}, {"by", "bob"}}).status, 422);
+  EXPECT_EQ(Post(decide, {{"decision", "approve"}, {"digest", "d"}}).status, 422) << "by whom?";
 }
 
 }  // namespace

@@ -91,6 +91,16 @@ TEST_F(EventFeedTest, GoesOnAfterTheLastEventSeen) {
   EXPECT_EQ(stream->AwaitText("event: end").find("workflow.created"), std::string::npos);
 }
 
+TEST_F(EventFeedTest, WhatWasDroppedIsSaidFirst) {
+  const std::string id = Submit();
+  RollAndDrop(id);
+  auto stream = Follow(id);
+  const auto text = stream->AwaitText("journal.rolled");
+  EXPECT_TRUE(text.starts_with("id: 1\nevent: dropped\ndata: {\"dropped\":{\"first\":1,\"last\":1,")) << text;
+  EXPECT_NE(text.find("id: 2\nevent: journal.rolled"), std::string::npos) << text;
+  EXPECT_EQ(Follow(id, 1)->AwaitText("journal.rolled").find("event: dropped"), std::string::npos) << "it has seen what is gone";
+}
+
 TEST_F(EventFeedTest, ASlowReaderGetsEverythingLater) {
   const std::string id = Submit();
   auto stream = std::make_shared<FakeStream>();

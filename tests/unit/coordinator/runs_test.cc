@@ -131,6 +131,20 @@ TEST_F(RunsTest, ActionsCheckTheirBodies) {
   EXPECT_EQ(not_uncertain.code(), "not-uncertain");
 }
 
+TEST_F(RunsTest, JournalPagesSayWhatWasDropped) {
+  const std::string id = Submit(), events = "/v1/workflows/" + id + "/events";
+  EXPECT_FALSE(Ask("GET", events).body.contains("dropped"));
+  RollAndDrop(id);
+  const auto page = Ask("GET", events);
+  ASSERT_EQ(page.status, 200);
+  EXPECT_EQ(page.body["events"][0]["event_seq"], 2);
+  EXPECT_EQ(page.body["dropped"]["first"], 1);
+  EXPECT_EQ(page.body["dropped"]["last"], 1);
+  EXPECT_EQ(page.body["dropped"]["detail"],
+            "events 1 to 1 of " + id + " were dropped by retention (journal_retention_days): its journal begins with event 2 now");
+  EXPECT_FALSE(Ask("GET", events + "?after_seq=1").body.contains("dropped"));
+}
+
 TEST_F(RunsTest, JournalPages) {
   const std::string id = Submit(), events = "/v1/workflows/" + id + "/events";
   const auto page = Ask("GET", events);

@@ -5,6 +5,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/journal/json_patch.h"
+#include "shared/journal/segment.h"
 
 namespace acl::verify {
 namespace {
@@ -211,12 +212,100 @@ TEST(CheckSubject, AnOpenSubjectNeedsSomethingThatWakesIt) {
   }));
 }
 
-TEST(CheckSubject, AJournalWhoseStartWasDroppedVerifiesFromItsSnapshot) {
+// The same, but event 5 begins a journal behind the snapshot of event 4. `tell` changes what it says, before all that follows is sealed.
+SubjectRows Rolled(const std::function<void(SegmentStart&)>& tell = {}) {
   SubjectRows rows = Good();
+  rows.snapshots.clear();
+  const JournalId first{*Uuid::Parse("0190f5fe-7c00-7a00-8000-00000000000a")}, second = JournalIdAt(rows.subject, 5);
+  Document state;
+  Hash256 chain = ChainStart(rows.subject);
+  for (Event& event : rows.events) {
+    event.journal = event.seq < 5 ? first : second;
+    if (event.seq == 5) {
+      SegmentStart start{first, chain, 4, state.Root()};
+      if (tell) tell(start);
+      const Event said = MakeSegmentEvent(start);
+      event.type = said.type;
+      event.payload = said.payload;
+    } else {
+      Json payload = *ParseJson(*event.payload);
+      EXPECT_TRUE(state.Apply(payload[std::string(kDeltaKey)]).ok());
+      payload[std::string(kRootKey)] = ToHex(state.Root());
+      event.payload = DumpJson(payload);
+    }
+    Seal(event, chain);
+    chain = event.chain;
+    if (event.seq == 4 || event.seq == 7) rows.snapshots.push_back(EncodeSnapshot(state, event.seq, chain).snapshot);
+  }
+  rows.head = Head{8, chain, state.Root(), second, rows.events.back().timestamp, 5};
+  rows.segments = {{5, second, rows.events[4].token, false}};
+  return rows;
+}
+SubjectRows Dropped() {
+  SubjectRows rows = Rolled();
   rows.events.erase(rows.events.begin(), rows.events.begin() + 4);
-  Report report = ReportOf(rows);
+  rows.segments[0].dropped = true;
+  return rows;
+}
+std::vector<std::string> ChecksThatFail(const SubjectRows& rows) {
+  std::vector<std::string> checks;
+  for (const Violation& one : ReportOf(rows).violations) checks.push_back(one.check);
+  return checks;
+}
+
+TEST(CheckSubject, JournalsThatRollAreClean) {
+  Report report = ReportOf(Rolled());
+  EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
+  EXPECT_EQ(report.checked["segment.chain"], 1);
+  EXPECT_EQ(report.checked["segment.root"], 1);
+  EXPECT_TRUE(report.notes.empty());
+}
+
+TEST(CheckSubject, AJournalWhoseStartWasDroppedVerifiesFromItsSnapshotAndSaysSo) {
+  Report report = ReportOf(Dropped());
   EXPECT_TRUE(report.clean()) << DumpJson(ToJson(report));
   EXPECT_EQ(report.checked["state.root"], 4);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_THAT(report.notes[0], ::testing::HasSubstr("events 1 to 4"));
+  EXPECT_THAT(ToText(report), ::testing::HasSubstr("note: events 1 to 4"));
+}
+
+TEST(CheckSubject, AJournalThatBeginsOnSomethingElseIsFound) {
+  using ::testing::Contains;
+  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.chain[0] ^= 1; })), ::testing::ElementsAre("segment.chain"));
+  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.state_root[0] ^= 1; })), Contains("segment.root"));
+  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.last_seq = 3; })), ::testing::ElementsAre("segment.place"));
+  EXPECT_THAT(ChecksThatFail(Rolled([](SegmentStart& start) { start.closed.uuid.bytes[0] ^= 1; })),
+              ::testing::ElementsAre("segment.closed"));
+  const auto failing = [](const std::function<void(SubjectRows&)>& spoil, SubjectRows rows = Rolled()) {
+    spoil(rows);
+    return ChecksThatFail(rows);
+  };
+  EXPECT_THAT(failing([](SubjectRows& r) { r.events[4].type = "test.event"; }), Contains("segment.first"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.events[4].journal = r.events[3].journal; }), Contains("segment.first"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.segments.clear(); }), ::testing::ElementsAre("segment.row"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.segments[0].token = Token{3}; }), ::testing::ElementsAre("segment.token"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.segments.push_back({7, {}, Token{5}, false}); }), ::testing::ElementsAre("segment.event"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.head->journal_first = 4; }), ::testing::ElementsAre("head.journal_first"));
+  EXPECT_THAT(failing([](SubjectRows& r) { r.snapshots.erase(r.snapshots.begin()); }), Contains("segment.snapshot"));
+  EXPECT_THAT(failing([](SubjectRows& r) {
+                for (std::int64_t seq : {5, 6}) r.snapshots.push_back(r.snapshots[1]), r.snapshots.back().last_event_seq = seq;
+              }),
+              Contains("snapshot.kept"));
+}
+
+TEST(CheckSubject, AJournalThatWasDroppedThoughItIsNeededIsFound) {
+  using ::testing::Contains;
+  const auto failing = [](const std::function<void(SubjectRows&)>& spoil) {
+    SubjectRows rows = Dropped();
+    spoil(rows);
+    return ChecksThatFail(rows);
+  };
+  EXPECT_THAT(failing([](SubjectRows& r) { r.snapshots.erase(r.snapshots.begin()); }), Contains("journal.start"))
+      << "nothing to begin from";
+  EXPECT_THAT(failing([](SubjectRows& r) { r.segments[0].dropped = false; }), Contains("journal.dropped")) << "nobody dropped it";
+  EXPECT_THAT(failing([](SubjectRows& r) { r.events.erase(r.events.begin()); }), Contains("journal.dropped")) << "more than is on record";
+  EXPECT_THAT(failing([](SubjectRows& r) { r.attempts.erase(r.attempts.begin()); }), Contains("completion.attempt")) << "what it did";
 }
 
 TEST(CheckSubject, RemovedContentsVerifyByTheirHashes) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "shared/approval/decision_json.h"
 #include "shared/spec/loader.h"
 #include "shared/workflow/approvals.h"
 #include "tests/unit/workflow/run_driver.h"
@@ -54,7 +55,7 @@ inline void GoOn(RunDriver& run) {
 inline Json ShownRow(const RunDriver& run, const std::string& step_id = "gate") {
   Json last;
   for (const OutboxRow& row : run.outbox)
-    if (row.topic == kApprovalTopic && row.key == IdOf(step_id)) last = Json::parse(row.payload);
+    if (row.topic == approval::kShownTopic && row.key == IdOf(step_id)) last = Json::parse(row.payload);
   return last;
 }
 

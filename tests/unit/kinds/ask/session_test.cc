@@ -3,8 +3,10 @@
 
 #include <set>
 
+#include "shared/kernel/create.h"
 #include "shared/kinds/ask/ask_kind.h"
 #include "shared/kinds/ask/evolve.h"
+#include "shared/kinds/ask/intents.h"
 #include "shared/kinds/ask/shown.h"
 
 namespace acl::ask {
@@ -43,6 +45,7 @@ class SessionTest : public ::testing::Test {
     for (const TimerRow& timer : decided.timers_set) timers_.insert(timer.timer_id);
     for (const std::string& timer : decided.timers_cleared) timers_.erase(timer);
     answer_ = decided.answer;
+    outbox_ = decided.outbox;
     return decided.refused ? decided.refused->reason : "";
   }
 
@@ -79,6 +82,31 @@ class SessionTest : public ::testing::Test {
   std::set<std::string> timers_;
   std::map<std::string, std::map<std::string, Json>> rows_;
   Json answer_;
+  std::vector<OutboxRow> outbox_;
+};
+
+// A session in which one call of a tool was proposed.
+class IntentTest : public SessionTest {
+ protected:
+  IntentTest() {
+    EXPECT_EQ(Do(Prepare("e1")), "");
+    Json record = Record("e1");
+    record["intents"] = {{{"tool", "note_write"},
+                          {"about", "writes a note"},
+                          {"arguments", {{"text", "milk"}}},
+                          {"workflow", "name: note"},
+                          {"kernel_hash", "sha256:k"},
+                          {"approvers", Json::array()},
+                          {"allow_requester", false}}};
+    EXPECT_EQ(Do(std::move(record)), "");
+  }
+  Json Say(const std::string& decision, const std::string& by) {
+    return {{"name", "decide_intent"},
+            {"intent_id", "e1.1"},
+            {"decision", decision},
+            {"by", by},
+            {"digest", FindIntent(state_, "e1.1")->request.digest}};
+  }
 };
 
 TEST_F(SessionTest, AnExchangeIsPreparedThenRecorded) {
@@ -99,6 +127,14 @@ TEST_F(SessionTest, AnExchangeIsPreparedThenRecorded) {
   const std::vector<Turn> turns = RecentTurns(state_);
   ASSERT_EQ(turns.size(), 2u);
   EXPECT_EQ(turns[1].content, "task t1");
+}
+
+// Who was paused for so long that its reservation may be another's by now asks nobody.
+TEST_F(SessionTest, NothingIsPreparedBehindItsDeadline) {
+  Json late = Prepare("e1");
+  now_ += std::chrono::minutes(3);
+  EXPECT_EQ(Do(std::move(late)), "LATE");
+  EXPECT_FALSE(FindUnderWay(state_, "e1"));
 }
 
 TEST_F(SessionTest, NothingIsRecordedThatWasNotPrepared) {
@@ -175,6 +211,57 @@ TEST_F(SessionTest, AFormThatIsNoneIsRefusedAndLeavesNoEvent) {
   }
   EXPECT_EQ(Do({{"name", "think"}}), "FORM");
   EXPECT_EQ(types_.size(), before);
+}
+
+TEST_F(IntentTest, OneFunctionSaysWhoMayDecideAndOnlyThenARunIsAskedFor) {
+  EXPECT_TRUE(timers_.contains("intent:e1.1"));
+  EXPECT_TRUE(outbox_.empty());
+  EXPECT_EQ(rows_["ask_outcome"].at("e1").at("answer"), R"({"finish_reason":"stop","intents":["e1.1"]})");
+  EXPECT_EQ(Do(Say("approve", "ann")), "NOT_ALLOWED") << "she asked the model";
+  Json other = Say("approve", "bob");
+  other["digest"] = std::string(64, 'a');
+  EXPECT_EQ(Do(std::move(other)), "DIGEST_MISMATCH");
+  EXPECT_TRUE(outbox_.empty());
+  ASSERT_EQ(Do(Say("approve", "bob")), "");
+  ASSERT_EQ(outbox_.size(), 1u);
+  EXPECT_EQ(outbox_[0].topic, "create/workflow");
+  EXPECT_EQ(outbox_[0].key, answer_["run_id"]);
+  const Json asked = *ParseJson(outbox_[0].payload);
+  EXPECT_EQ(asked["inputs"]["text"], "milk");
+  EXPECT_EQ(asked["file"], "name: note");
+  EXPECT_EQ(asked["requesters"], (Json{"ann", "bob"}));
+  EXPECT_FALSE(timers_.contains("intent:e1.1"));
+  EXPECT_EQ(FindIntent(state_, "e1.1")->request.state, approval::kApproved);
+  EXPECT_EQ(Do(Say("approve", "eve")), "NOT_PENDING");
+  EXPECT_TRUE(outbox_.empty()) << "once";
+}
+
+TEST_F(IntentTest, WhatIsRejectedOrLateRunsNever) {
+  const Json late = Say("approve", "bob");
+  ASSERT_EQ(Do(Say("reject", "ann")), "") << "who asked may always say no";
+  EXPECT_EQ(FindIntent(state_, "e1.1")->request.state, approval::kRejected);
+  EXPECT_EQ(Do(late), "NOT_PENDING");
+  EXPECT_TRUE(outbox_.empty());
+}
+
+TEST_F(IntentTest, ItsTimeIsOverAfterAWeek) {
+  const Json late = Say("approve", "bob");
+  EXPECT_EQ(Take(DecideDeadline(state_, "intent:e1.1", now_)), "");
+  EXPECT_TRUE(FindIntent(state_, "e1.1")->request.pending());
+  now_ += std::chrono::days(8);
+  EXPECT_EQ(Do(late), "EXPIRED");
+  EXPECT_EQ(Take(DecideDeadline(state_, "intent:e1.1", now_)), "");
+  EXPECT_EQ(FindIntent(state_, "e1.1")->request.state, approval::kTimeout);
+}
+
+TEST_F(IntentTest, ARunThatCouldNotBeMadeIsSaid) {
+  ASSERT_EQ(Do(Say("approve", "bob")), "");
+  const std::string run = FindIntent(state_, "e1.1")->run_id;
+  const Json said = {{"step_id", "e1.1"}, {"status", "FAILED"}, {"error", "it could not be made: no such file"}};
+  Take(IntentNotMade(state_, {{"from", "another"}, {"said", said}}, now_));
+  EXPECT_EQ(FindIntent(state_, "e1.1")->error, "");
+  Take(IntentNotMade(state_, {{"from", run}, {"said", said}}, now_));
+  EXPECT_EQ(FindIntent(state_, "e1.1")->error, "it could not be made: no such file");
 }
 
 }  // namespace

@@ -86,6 +86,21 @@ TEST_F(LedgerTest, SaysWhichBudgetAndWhatIsLeft) {
   EXPECT_EQ(FindLedger(state_)->account.spent_micros, 5);  // of the new day
 }
 
+// What was spent since ever is not what was spent today.
+TEST_F(LedgerTest, AShorterPeriodBeginsWithNothingSpent) {
+  ASSERT_EQ(Reserve("c1", 700), "");
+  ASSERT_EQ(Do({{"name", "settle"}, {"call_id", "c1"}, {"micros", 700}}), "");
+  ASSERT_EQ(Reserve("c2", 50), "");
+  now_ += std::chrono::hours(24 * 40);
+  ASSERT_EQ(Do({{"name", "set_budget"}, {"limit_micros", 1'000}, {"period", "day"}, {"by", "ann"}}), "");
+  EXPECT_EQ(FindLedger(state_)->account.spent_micros, 0);
+  EXPECT_EQ(FindLedger(state_)->account.reserved_micros, 50) << "what is under way stays set aside";
+  ASSERT_EQ(Reserve("c3", 900), "");
+  ASSERT_EQ(Do({{"name", "settle"}, {"call_id", "c3"}, {"micros", 900}}), "");
+  ASSERT_EQ(Do({{"name", "set_budget"}, {"limit_micros", 1'000}, {"period", "month"}, {"by", "ann"}}), "");
+  EXPECT_EQ(FindLedger(state_)->account.spent_micros, 900) << "a longer one holds what the shorter one had";
+}
+
 TEST_F(LedgerTest, WhatIsNeverSettledCountsAsSpent) {
   ASSERT_EQ(Reserve("c1", 700), "");
   EXPECT_EQ(Take(DecideExpired(state_, "hold:c1", now_)), "");

@@ -1,0 +1,396 @@
+// airun agent: sessions of agents, which move or rest (docs/agent-guide.md).
+#include <fmt/format.h>
+
+#include "cli/actor.h"
+#include "cli/app.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "cli/inputs.h"
+#include "cli/run_text.h"
+#include "cli/spec_file.h"
+#include "cli/upload.h"
+
+namespace acl::cli {
+
+namespace {
+
+struct AgentOptions {
+  std::string file, id, project, message, note, text, mode = "followup", payload, reason, by, status, decision, comment, idempotency_key;
+  std::vector<std::string> files;
+  std::int64_t move = 0, after = 0;
+  int count = 50;
+  bool follow = false, all = false;
+};
+
+constexpr std::size_t kMostFile = 1u << 20;
+
+std::string PathOf(const std::string& id, const std::string& rest = "") { return "/v1/agents/" + UrlEncode(id) + rest; }
+
+std::string InProjectOf(Session* session, const AgentOptions& options, const char* before) {
+  const std::string project = ProjectNamed(session, options.project);
+  return project.empty() ? "" : std::string(before) + "project=" + UrlEncode(project);
+}
+
+void PrintFindings(Session* session, const Json& findings) {
+  for (const Json& finding : findings) session->Note(TextOf(finding, "text"));
+}
+
+void StartAgent(Session* session, const AgentOptions& options) {
+  auto text = ReadNamed(session, options.file, kMostFile);
+  if (!text) return session->Fail(text.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  Json body = {{"agent", *text}, {"file", options.file}, {"by", ActorOf(session, options.by)}};
+  if (const std::string project = ProjectNamed(session, options.project); !project.empty()) body["project"] = project;
+  if (!options.message.empty()) body["message"] = options.message;
+  if (!options.note.empty()) body["note"] = options.note;
+  if (!options.files.empty()) {
+    auto files = Upload(session, **api, options.files);
+    if (!files) return session->Fail(files.error());
+    body["files"] = std::move(*files);
+  }
+  auto made = PostOnce(session, "/v1/agents", body, options.idempotency_key);
+  if (!made) return session->Fail(made.error());
+  if (session->json()) return session->PrintJson(*made);
+  PrintFindings(session, made->value("warnings", Json::array()));
+  session->Print(TextOf(*made, "id"));
+  session->Note("agent " + TextOf(*made, "name") + " started: airun agent see " + TextOf(*made, "id"));
+}
+
+void ValidateAgent(Session* session, const AgentOptions& options) {
+  auto text = ReadNamed(session, options.file, kMostFile);
+  if (!text) return session->Fail(text.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  auto told = (*api)->Post("/v1/agents/validate", {{"agent", *text}, {"file", options.file}});
+  if (!told) return session->Fail(told.error());
+  const bool valid = told->value("valid", false);
+  if (session->json()) {
+    session->PrintJson(*told);
+  } else {
+    PrintFindings(session, told->value("findings", Json::array()));
+    session->Note(options.file + (valid ? " is valid" : " is not valid"));
+  }
+  if (!valid) session->exit_code = kExitFailure;
+}
+
+void ListAgents(Session* session, const AgentOptions& options) {
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  std::string path = "/v1/agents?limit=" + std::to_string(options.count) + InProjectOf(session, options, "&");
+  if (!options.status.empty()) path += "&status=" + UrlEncode(options.status);
+  auto page = (*api)->Get(path);
+  if (!page) return session->Fail(page.error());
+  const Json all = page->value("agents", Json::array());
+  if (session->json()) return session->PrintJson(all);
+  if (all.empty()) return session->Note("there are no agents yet: airun agent start FILE");
+  Table table({"SESSION", "AGENT", "STATUS", "SINCE", "WHY"});
+  for (const Json& one : all)
+    table.Add({TextOf(one, "id"), TextOf(one, "name"), TextOf(one, "status"), ShortTime(TextOf(one, "updated_at")),
+               Cut(TextOf(one, "reason"), 80)});
+  session->Write(table.Text());
+}
+
+std::string SayOf(const Json& stimulus) {
+  const std::string text = TextOf(stimulus, "text");
+  return "#" + std::to_string(IntOf(stimulus, "number", 0)) + " " + TextOf(stimulus, "kind") +
+         (TextOf(stimulus, "by").empty() ? "" : " of " + TextOf(stimulus, "by")) + (text.empty() ? "" : ": " + Cut(text, 100));
+}
+
+void PrintPast(Session* session, const Json& past) {
+  if (past.empty()) return;
+  session->Print("\nlast turns");
+  for (const Json& turn : past) {
+    std::string did;
+    for (const Json& one : turn.value("did", Json::array()))
+      did += (did.empty() ? "" : ", ") + TextOf(one, "capability") + " " + TextOf(one, "outcome") +
+             (TextOf(one, "code").empty() ? "" : " (" + TextOf(one, "code") + ")");
+    session->Print("  " + std::to_string(IntOf(turn, "turn", 0)) + "  " +
+                   (TextOf(turn, "intention").empty() ? "" : Cut(TextOf(turn, "intention"), 80) + " - ") +
+                   (did.empty() ? "no action" : did));
+    if (!TextOf(turn, "said").empty()) session->Print("     said: " + Cut(TextOf(turn, "said"), 160));
+  }
+}
+
+void SeeAgent(Session* session, const AgentOptions& options) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  auto one = (*api)->Get(PathOf(*id));
+  if (!one) return session->Fail(one.error());
+  if (session->json()) return session->PrintJson(*one);
+  const Json standing = one->value("standing", Json::object());
+  PrintField(session, "session", TextOf(*one, "id"));
+  PrintField(session, "agent", TextOf(*one, "name") + " " + TextOf(*one, "version"));
+  PrintField(session, "status", TextOf(*one, "status") + (TextOf(*one, "reason").empty() ? "" : ": " + TextOf(*one, "reason")));
+  PrintField(session, "since", ShortTime(TextOf(standing, "since")));
+  if (!TextOf(standing, "wake_at").empty()) PrintField(session, "wakes at", ShortTime(TextOf(standing, "wake_at")));
+  PrintField(session, "moves",
+             std::to_string(IntOf(standing, "moves", 0)) + " in " + std::to_string(IntOf(standing, "turns", 0)) + " turns, " +
+                 std::to_string(IntOf(standing, "requests", 0)) + " requests, " + std::to_string(IntOf(standing, "actions", 0)) +
+                 " effects");
+  if (one->contains("approval") && TextOf((*one)["approval"], "state") == "PENDING") {
+    const std::string asked = TextOf((*one)["approval"], "approval_id");
+    PrintField(session, "asks", TextOf((*one)["approval"], "message"));
+    session->Note("airun approvals show " + asked + "   shows what it is about; airun approvals approve or reject answers");
+  }
+  if (standing.contains("uncertain"))
+    session->Note("airun agent resolve " + TextOf(*one, "id") + " --decision happened|did_not_happen   says what became of it");
+  for (const Json& stimulus : one->value("waiting", Json::array())) PrintField(session, "waiting", SayOf(stimulus));
+  if (one->contains("damage"))
+    session->Note("its journal does not verify: " + TextOf(*one, "damage") + " (airun verify " + TextOf(*one, "id") + ")");
+  PrintPast(session, one->value("past", Json::array()));
+}
+
+std::string WhatOf(const Json& data, const std::string& type) {
+  if (type == "stimulus") return SayOf(data);
+  if (type == "rest") return TextOf(data, "reason");
+  if (type == "plan") return TextOf(data, "intention");
+  if (type == "block") return TextOf(data, "extension") + ": " + TextOf(data, "message");
+  if (type == "request") {
+    if (!TextOf(data, "error").empty()) return "failed: " + TextOf(data, "error");
+    const Json response = data.value("response", Json::object());
+    std::string text = TextOf(response, "say");
+    for (const Json& action : response.value("actions", Json::array()))
+      text += (text.empty() ? "" : " ") + ("[" + TextOf(action, "capability") + "]");
+    return text;
+  }
+  if (type == "process") {
+    std::string text;
+    for (const Json& one : data.value("outcomes", Json::array()))
+      text += (text.empty() ? "" : ", ") + TextOf(one, "capability") + " " + TextOf(one, "outcome") +
+              (TextOf(one, "code").empty() ? "" : " (" + TextOf(one, "code") + ")");
+    return text.empty() ? "no action" : text;
+  }
+  return type == "prepare" ? TextOf(data, "name") : "";
+}
+
+void PrintMove(Session* session, const Json& move) {
+  if (session->json()) return session->PrintJsonLine(move);
+  const std::string type = TextOf(move, "type");
+  session->Print(fmt::format("{:>6}  {}  {:<8}  {}", IntOf(move, "id", 0), ShortTime(TextOf(move, "time")), type,
+                             Cut(WhatOf(move.value("data", Json::object()), type), 140)));
+}
+
+void SeeMoves(Session* session, const AgentOptions& options) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  constexpr std::chrono::milliseconds kPause{500};
+  std::int64_t after = options.after;
+  for (int shown = 0; options.follow || shown < options.count;) {
+    auto page = (*api)->Get(PathOf(*id, "/moves?limit=100&after=" + std::to_string(after)));
+    if (!page) return session->Fail(page.error());
+    for (const Json& move : (*page)["moves"]) {
+      after = std::max(after, IntOf(move, "id", after));
+      if (options.follow || shown++ < options.count) PrintMove(session, move);
+    }
+    session->Flush();
+    if (page->contains("next_after")) {
+      after = std::max(after, IntOf(*page, "next_after", after));
+      if (!(*page)["moves"].empty() || !options.follow) continue;
+    }
+    if (!options.follow) return;
+    session->world.sleep(kPause);
+  }
+}
+
+void SayTo(Session* session, const AgentOptions& options, const std::string& what, Json body, const std::string& done) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  body["by"] = ActorOf(session, options.by);
+  auto told = PostOnce(session, PathOf(*id, "/" + what), body, options.idempotency_key);
+  if (!told) return session->Fail(told.error());
+  if (session->json()) return session->PrintJson(*told);
+  const std::string status = TextOf(*told, "status");
+  session->Note(done + " " + TextOf(*told, "id") +
+                (status.empty() ? ", which has not heard it yet: airun agent see shows" : "; it is " + status));
+}
+
+void Tell(Session* session, const AgentOptions& options) {
+  Json body = {{"mode", options.mode}};
+  if (!options.text.empty()) body["text"] = options.text;
+  if (!options.payload.empty()) {
+    auto payload = ParseJson(options.payload);
+    if (!payload) return session->Fail(Error{Code::kInvalid, "--payload takes JSON: " + payload.message()});
+    body["payload"] = std::move(*payload);
+  }
+  SayTo(session, options, "stimuli", std::move(body), "told");
+}
+
+void StopAll(Session* session, const AgentOptions& options) {
+  Json body = {{"by", ActorOf(session, options.by)}};
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  if (options.all) {
+    body["all"] = true;
+  } else {
+    body["project"] = ProjectNamed(session, options.project);
+  }
+  auto told = PostOnce(session, "/v1/agents/stop", body);
+  if (!told) return session->Fail(told.error());
+  if (session->json()) return session->PrintJson(*told);
+  session->Note("told " + std::to_string(IntOf(*told, "told", 0)) + " sessions to stop: airun agent list --status STOPPED");
+}
+
+void StopOne(Session* session, const AgentOptions& options) {
+  if (options.all || (options.id.empty() && !ProjectNamed(session, options.project).empty())) return StopAll(session, options);
+  if (options.id.empty()) return session->Fail(Error{Code::kInvalid, "say which: a session's id, --project NAME or --all"});
+  Json body = Json::object();
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  SayTo(session, options, "stop", std::move(body), "stopped");
+}
+
+void ReplayMove(Session* session, const AgentOptions& options) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  auto told = (*api)->Get(PathOf(*id, "/replay") + (options.move > 0 ? "?move=" + std::to_string(options.move) : ""));
+  if (!told) return session->Fail(told.error());
+  const bool same = told->value("same", false);
+  if (session->json()) {
+    session->PrintJson(*told);
+  } else {
+    PrintField(session, "move",
+               std::to_string(IntOf(*told, "move", 0)) + " " + TextOf(*told, "type") + " at " + ShortTime(TextOf(*told, "time")));
+    PrintField(session, "checksum", TextOf(*told, "checksum"));
+    PrintField(session, "state", TextOf(*told, "state_root"));
+    for (const char* part : {"data", "context", "plan", "request", "response"})
+      if (told->contains(part)) session->Print(std::string(part) + "  " + DumpJson((*told)[part]));
+    for (const Json& check : told->value("checks", Json::array()))
+      session->Note(TextOf(check, "what") + (check.value("same", false)
+                                                 ? ": the same again"
+                                                 : ": recorded " + TextOf(check, "recorded") + ", now " + TextOf(check, "recomputed")));
+    if (!same) session->Note("version " + TextOf(*told, "producer_version") + " decided it; this is " + TextOf(*told, "this_version"));
+  }
+  if (!same) session->exit_code = kExitFailure;
+}
+
+void ForkAt(Session* session, const AgentOptions& options) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  Json body = {{"by", ActorOf(session, options.by)}};
+  if (options.move > 0) body["at"] = options.move;
+  if (!options.message.empty()) body["message"] = options.message;
+  auto made = PostOnce(session, PathOf(*id, "/fork"), body, options.idempotency_key);
+  if (!made) return session->Fail(made.error());
+  if (session->json()) return session->PrintJson(*made);
+  session->Print(TextOf(*made, "id"));
+  session->Note("a new session of " + TextOf(*made, "name") + ", from move " + std::to_string(IntOf((*made)["forked_from"], "at", 0)));
+}
+
+using Options = std::shared_ptr<AgentOptions>;
+
+CLI::App* Add(CLI::App* agent, Session* session, const char* name, const char* help, const Options& options,
+              void (*act)(Session*, const AgentOptions&)) {
+  CLI::App* command = agent->add_subcommand(name, help);
+  command->callback([=] { act(session, *options); });
+  return command;
+}
+
+Options AddSession(CLI::App* command, Options options, bool needed = true) {
+  auto* id = command->add_option("id", options->id, "the session: its id, or any part of it");
+  if (needed) id->required();
+  return options;
+}
+
+void AddSaying(CLI::App* command, const Options& options) {
+  command->add_option("--by", options->by, "who says it, where nobody is asked for a key (AIRUN_ACTOR)");
+  command->add_option("--idempotency-key", options->idempotency_key, "the same key again says nothing twice");
+}
+
+void AddSteering(CLI::App* agent, Session* session) {
+  for (const auto& [verb, help, done] : {std::tuple("pause", "let what runs end, and begin nothing more", "paused"),
+                                         std::tuple("resume", "go on after a pause or a stop", "resumed")}) {
+    auto options = std::make_shared<AgentOptions>();
+    CLI::App* command = agent->add_subcommand(verb, help);
+    AddSession(command, options);
+    AddSaying(command, options);
+    command->add_option("--reason", options->reason, "kept in the journal");
+    command->callback([=, what = std::string(verb), said = std::string(done)] {
+      Json body = Json::object();
+      if (!options->reason.empty()) body["reason"] = options->reason;
+      SayTo(session, *options, what, std::move(body), said);
+    });
+  }
+  auto stop = std::make_shared<AgentOptions>();
+  CLI::App* command = Add(agent, session, "stop",
+                          "end what runs and begin nothing more, until somebody resumes it; of one, a project, or all", stop, StopOne);
+  AddSession(command, stop, false);
+  AddSaying(command, stop);
+  command->add_option("--reason", stop->reason, "kept in the journal");
+  command->add_option("--project", stop->project, "all sessions of the project (AIRUN_PROJECT)");
+  command->add_flag("--all", stop->all, "all sessions of all projects");
+  auto resolve = std::make_shared<AgentOptions>();
+  command = agent->add_subcommand("resolve", "say what became of an action whose outcome nobody knows");
+  AddSession(command, resolve);
+  AddSaying(command, resolve);
+  command->add_option("--decision", resolve->decision, "happened or did_not_happen")
+      ->required()
+      ->check(CLI::IsMember({"happened", "did_not_happen"}));
+  command->add_option("--comment", resolve->comment, "the agent is told");
+  command->callback([=] {
+    Json body = {{"decision", resolve->decision}};
+    if (!resolve->comment.empty()) body["comment"] = resolve->comment;
+    SayTo(session, *resolve, "resolve", std::move(body), "resolved");
+  });
+}
+
+void AddReading(CLI::App* agent, Session* session) {
+  auto list = std::make_shared<AgentOptions>();
+  CLI::App* command = Add(agent, session, "list", "sessions, the newest first", list, ListAgents);
+  command->add_option("--project", list->project, "of this project (AIRUN_PROJECT)");
+  command->add_option("--status", list->status, "MOVING, RESTING, WAITING, PAUSED, STOPPING or STOPPED");
+  command->add_option("-n,--count", list->count, "at most so many")->check(CLI::Range(1, 200));
+  auto see = std::make_shared<AgentOptions>();
+  AddSession(Add(agent, session, "see", "what it does now, what waits for it, its last turns", see, SeeAgent), see);
+  auto moves = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "moves", "its moves, in order", moves, SeeMoves);
+  AddSession(command, moves);
+  command->add_option("--after", moves->after, "those behind this one");
+  command->add_option("-n,--count", moves->count, "at most so many")->check(CLI::Range(1, 1'000'000));
+  command->add_flag("-f,--follow", moves->follow, "go on as they come");
+  auto replay = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "replay", "a past move bit by bit, and decided and planned again on the same input", replay, ReplayMove);
+  AddSession(command, replay);
+  command->add_option("--move", replay->move, "its number (airun agent moves); without it the last one");
+}
+
+}  // namespace
+
+void AddAgentCommands(CLI::App* app, Session* session) {
+  CLI::App* agent = app->add_subcommand("agent", "agents: sessions that move or rest");
+  agent->require_subcommand(1);
+  auto start = std::make_shared<AgentOptions>();
+  CLI::App* command = Add(agent, session, "start", "a new session of an agent file", start, StartAgent);
+  command->add_option("file", start->file, "the agent file, - for stdin")->required();
+  command->add_option("-m,--message", start->message, "the first thing that it is told");
+  command->add_option("--files", start->files, "DIR or DIR=PREFIX: a folder's files go into its working directory");
+  command->add_option("--note", start->note, "a word about it, for people");
+  command->add_option("--project", start->project, "the project that it belongs to (AIRUN_PROJECT)");
+  AddSaying(command, start);
+  auto validate = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "validate", "check an agent file", validate, ValidateAgent);
+  command->add_option("file", validate->file, "the agent file, - for stdin")->required();
+  AddReading(agent, session);
+  auto tell = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "tell", "say something to it; what rests is woken", tell, Tell);
+  AddSession(command, tell);
+  command->add_option("text", tell->text, "what is said");
+  command->add_option("--mode", tell->mode, "interrupt (ends what runs), steer (before its next request) or followup (when it would rest)")
+      ->check(CLI::IsMember({"interrupt", "steer", "followup"}))
+      ->capture_default_str();
+  command->add_option("--payload", tell->payload, "JSON, beside or instead of a text");
+  AddSaying(command, tell);
+  AddSteering(agent, session);
+  auto fork = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "fork", "a new session that goes on from a move of this one", fork, ForkAt);
+  AddSession(command, fork);
+  command->add_option("--at", fork->move, "the move (airun agent moves); without it the last one");
+  command->add_option("-m,--message", fork->message, "the first thing that it is told");
+  AddSaying(command, fork);
+}
+
+}  // namespace acl::cli
