@@ -83,7 +83,10 @@ void ListAgents(Session* session, const AgentOptions& options) {
   if (!page) return session->Fail(page.error());
   const Json all = page->value("agents", Json::array());
   if (session->json()) return session->PrintJson(all);
-  if (all.empty()) return session->Note("there are no agents yet: airun agent start FILE");
+  if (all.empty())
+    return session->Note(options.status.empty()
+                             ? "there are no agents here: airun agent start FILE, or --project NAME for those of a project"
+                             : "none is " + options.status);
   Table table({"SESSION", "AGENT", "STATUS", "SINCE", "WHY"});
   for (const Json& one : all)
     table.Add({TextOf(one, "id"), TextOf(one, "name"), TextOf(one, "status"), ShortTime(TextOf(one, "updated_at")),
@@ -104,7 +107,8 @@ void PrintPast(Session* session, const Json& past) {
     std::string did;
     for (const Json& one : turn.value("did", Json::array()))
       did += (did.empty() ? "" : ", ") + TextOf(one, "capability") + " " + TextOf(one, "outcome") +
-             (TextOf(one, "code").empty() ? "" : " (" + TextOf(one, "code") + ")");
+             (TextOf(one, "code").empty() ? "" : " (" + TextOf(one, "code") + ")") +
+             (TextOf(one, "message").empty() ? "" : ": " + Cut(TextOf(one, "message"), 100));
     session->Print("  " + std::to_string(IntOf(turn, "turn", 0)) + "  " +
                    (TextOf(turn, "intention").empty() ? "" : Cut(TextOf(turn, "intention"), 80) + " - ") +
                    (did.empty() ? "no action" : did));
@@ -125,7 +129,16 @@ void SeeAgent(Session* session, const AgentOptions& options) {
   PrintField(session, "agent", TextOf(*one, "name") + " " + TextOf(*one, "version"));
   PrintField(session, "status", TextOf(*one, "status") + (TextOf(*one, "reason").empty() ? "" : ": " + TextOf(*one, "reason")));
   PrintField(session, "since", ShortTime(TextOf(standing, "since")));
-  if (!TextOf(standing, "wake_at").empty()) PrintField(session, "wakes at", ShortTime(TextOf(standing, "wake_at")));
+  const Json open = one->value("state", Json::object());
+  if (!TextOf(open, "next_wake").empty()) PrintField(session, "wakes at", ShortTime(TextOf(open, "next_wake")));
+  if (!TextOf(open, "holder").empty()) PrintField(session, "worker", TextOf(open, "holder"));
+  const Json turn_now = one->value("turn", Json::object());
+  if (!turn_now.empty())
+    PrintField(session, "at",
+               "turn " + std::to_string(IntOf(turn_now, "turn", 0)) + ", " + TextOf(turn_now, "at") + " since " +
+                   ShortTime(TextOf(turn_now, "asked_at").empty() ? TextOf(turn_now, "began_at") : TextOf(turn_now, "asked_at")));
+  const Json origin = one->value("session", Json::object()).value("forked_from", Json::object());
+  if (!origin.empty()) PrintField(session, "fork of", TextOf(origin, "session_id") + ", move " + std::to_string(IntOf(origin, "seq", 0)));
   PrintField(session, "moves",
              std::to_string(IntOf(standing, "moves", 0)) + " in " + std::to_string(IntOf(standing, "turns", 0)) + " turns, " +
                  std::to_string(IntOf(standing, "requests", 0)) + " requests, " + std::to_string(IntOf(standing, "actions", 0)) +
@@ -135,7 +148,13 @@ void SeeAgent(Session* session, const AgentOptions& options) {
     PrintField(session, "asks", TextOf((*one)["approval"], "message"));
     session->Note("airun approvals show " + asked + "   shows what it is about; airun approvals approve or reject answers");
   }
-  if (standing.contains("uncertain"))
+  const std::string why = TextOf(*one, "reason"), now = TextOf(*one, "status");
+  if (now == "STOPPED" || now == "PAUSED") session->Note("airun agent resume " + TextOf(*one, "id") + "   lets it go on");
+  if (why.starts_with("loop") || why.starts_with("blocked"))
+    session->Note("airun agent tell " + TextOf(*one, "id") + " \"...\"   lets it try something else; airun agent moves shows what it did");
+  if (why.starts_with("request failed") || why.starts_with("no task"))
+    session->Note("it tries again by itself at the time above, or when it is told something");
+  if (why.starts_with("uncertain"))
     session->Note("airun agent resolve " + TextOf(*one, "id") + " --decision happened|did_not_happen   says what became of it");
   for (const Json& stimulus : one->value("waiting", Json::array())) PrintField(session, "waiting", SayOf(stimulus));
   if (one->contains("damage"))
@@ -197,6 +216,27 @@ void SeeMoves(Session* session, const AgentOptions& options) {
   }
 }
 
+void SeeFiles(Session* session, const AgentOptions& options) {
+  auto id = session->RunId(options.id);
+  if (!id) return session->Fail(id.error());
+  auto api = session->Api();
+  if (!api) return session->Fail(api.error());
+  if (!options.text.empty()) {
+    auto bytes = (*api)->GetBytes(PathOf(*id, "/files/" + UrlEncodePath(options.text)));
+    if (!bytes) return session->Fail(bytes.error());
+    return session->WriteBytes(*bytes);
+  }
+  auto told = (*api)->Get(PathOf(*id, "/files"));
+  if (!told) return session->Fail(told.error());
+  const Json all = told->value("files", Json::array());
+  if (session->json()) return session->PrintJson(all);
+  Table table({"PATH", "BYTES", "SHA-256"});
+  for (const Json& file : all)
+    if (!file.contains("dir"))
+      table.Add({TextOf(file, "path"), std::to_string(IntOf(file, "size", 0)), TextOf(file, "hash").substr(0, 16)});
+  session->Write(table.Text());
+}
+
 void SayTo(Session* session, const AgentOptions& options, const std::string& what, Json body, const std::string& done) {
   auto id = session->RunId(options.id);
   if (!id) return session->Fail(id.error());
@@ -205,8 +245,10 @@ void SayTo(Session* session, const AgentOptions& options, const std::string& wha
   if (!told) return session->Fail(told.error());
   if (session->json()) return session->PrintJson(*told);
   const std::string status = TextOf(*told, "status");
-  session->Note(done + " " + TextOf(*told, "id") +
-                (status.empty() ? ", which has not heard it yet: airun agent see shows" : "; it is " + status));
+  const std::string id_told = TextOf(*told, "id");
+  session->Note(status.empty() ? "taken for " + id_told + ", which has not heard it yet: airun agent see " + id_told +
+                                     ", airun doctor (is a worker there?)"
+                               : done + " " + id_told + "; it is " + status);
 }
 
 void Tell(Session* session, const AgentOptions& options) {
@@ -355,7 +397,12 @@ void AddReading(CLI::App* agent, Session* session) {
   auto replay = std::make_shared<AgentOptions>();
   command = Add(agent, session, "replay", "a past move bit by bit, and decided and planned again on the same input", replay, ReplayMove);
   AddSession(command, replay);
-  command->add_option("--move", replay->move, "its number (airun agent moves); without it the last one");
+  command->add_option("--move", replay->move, "its number (airun agent moves); without it the last one")
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 53));
+  auto files = std::make_shared<AgentOptions>();
+  command = Add(agent, session, "files", "its working directory; one of the files with --path", files, SeeFiles);
+  AddSession(command, files);
+  command->add_option("--path", files->text, "print this file");
 }
 
 }  // namespace
@@ -388,7 +435,8 @@ void AddAgentCommands(CLI::App* app, Session* session) {
   auto fork = std::make_shared<AgentOptions>();
   command = Add(agent, session, "fork", "a new session that goes on from a move of this one", fork, ForkAt);
   AddSession(command, fork);
-  command->add_option("--at", fork->move, "the move (airun agent moves); without it the last one");
+  command->add_option("--at", fork->move, "the move (airun agent moves); without it the last one")
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 53));
   command->add_option("-m,--message", fork->message, "the first thing that it is told");
   AddSaying(command, fork);
 }

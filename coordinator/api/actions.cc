@@ -19,6 +19,13 @@ HttpResponse Post(const ApiContext& api, const HttpRequest& request, const std::
   auto subject = ReadSubject(api, request.Param("id"));
   if (const auto* refusal = RefusalOf(subject)) return *refusal;
   const SubjectId id = ValueOf(subject);
+  // Of what people do now and then the kind is looked at; signals, which may be many, are refused by whoever takes none.
+  if (kind != "signal") {
+    auto view = api.queries.GetSubject(id);
+    if (view && view->kind != api.workflow_kind.Name())
+      return Problem(404, "not-found",
+                     fmt::format("{}; it is of kind '{}' (airun {})", NoSuchRun(request.Param("id")), view->kind, view->kind));
+  }
   if (!request.principal.empty()) payload["by"] = request.principal;
   if (auto status = CheckStorable(payload); !status) return Problem(422, "invalid-request", status.message());
   InboxPost post{id, api.ids.New<InboxId>(), kind, DumpJson(payload), ValueOf(key)};

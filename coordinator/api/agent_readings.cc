@@ -75,8 +75,10 @@ HttpResponse GetAgent(const ApiContext& api, const HttpRequest& request) {
     if (const Json* entry = state.Find(key)) answer[name] = *entry;
   answer["past"] = agent::PastTurns(state);
   answer["waiting"] = Json::array();
-  if (const auto standing = agent::FindStanding(state))
+  if (const auto standing = agent::FindStanding(state)) {
+    for (const agent::Stimulus& one : standing->again) answer["waiting"].push_back(agent::ToJson(one));
     for (const agent::Stimulus& one : agent::WaitingStimuli(state, *standing)) answer["waiting"].push_back(agent::ToJson(one));
+  }
   answer["state_root"] = ToHex(state.Root());
   if (!api.jaeger_url.empty() && answer.contains("session"))
     if (const auto trace = ParseTraceparent(TextIn(answer["session"], "traceparent")))

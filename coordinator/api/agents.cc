@@ -100,6 +100,8 @@ HttpResponse StartAgent(const ApiContext& api, const HttpRequest& request) {
   const std::string file = body.contains("file") ? TextIn(body, "file") : "agent";
   const agent::LoadedAgent loaded = agent::LoadAgent(TextIn(body, "agent"), &api.capabilities);
   if (!loaded.spec) return InvalidAgent(file, loaded.findings);
+  if (loaded.spec->tasks && TextIn(body, "project").empty())
+    return WrongMember("project", "'tasks: next' plans on the tasks of a project: say which (--project NAME)");
   auto project = ReadProjectNamed(api, TextIn(body, "project"));
   if (const auto* refusal = RefusalOf(project)) return *refusal;
   auto files = ReadFiles(api, body.value("files", Json::array()));
@@ -187,7 +189,7 @@ HttpResponse Steer(const ApiContext& api, const HttpRequest& request, const char
   auto read = ReadObject(request, {"reason", "by"});
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   if (auto wrong = NotText(ValueOf(read), {"reason", "by"})) return std::move(*wrong);
-  return Say(api, request, kind, std::move(ValueOf(read)));
+  return Say(api, request, std::string("agent.") + kind, std::move(ValueOf(read)));
 }
 
 HttpResponse ResolveAction(const ApiContext& api, const HttpRequest& request) {
@@ -197,7 +199,7 @@ HttpResponse ResolveAction(const ApiContext& api, const HttpRequest& request) {
   if (auto wrong = WrongText(body, {"decision"}, {"comment", "by"})) return std::move(*wrong);
   if (body["decision"] != "happened" && body["decision"] != "did_not_happen")
     return WrongMember("decision", "'decision' is happened or did_not_happen");
-  return Say(api, request, "resolve", std::move(body));
+  return Say(api, request, std::string(agent::kResolveInput), std::move(body));
 }
 
 // Every session of a project is told to stop, a page at a time. How many were told; the others had stopped.
@@ -212,7 +214,7 @@ Result<std::int64_t> StopIn(const ApiContext& api, const ProjectId& project, con
     if (!page) return page.error();
     for (const SubjectView& one : *page) {
       if (one.listing && (one.listing->status == agent::kStopped || one.listing->status == agent::kStopping)) continue;
-      auto posted = api.store.Post({one.subject, api.ids.New<InboxId>(), "stop", payload, std::nullopt});
+      auto posted = api.store.Post({one.subject, api.ids.New<InboxId>(), std::string(agent::kStopInput), payload, std::nullopt});
       if (!posted) return posted.error();
       api.bell.RingPosted(*posted, one.subject);
       ++told;
@@ -266,7 +268,8 @@ HttpResponse Fork(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(read)) return *refusal;
   const Json& body = ValueOf(read);
   if (auto wrong = NotText(body, {"message", "note", "by"})) return std::move(*wrong);
-  if (body.contains("at") && !body["at"].is_number_integer()) return WrongMember("at", "'at' is the number of a move (airun agent moves)");
+  if (body.contains("at") && (!body["at"].is_number_integer() || body["at"] < 1))
+    return WrongMember("at", "'at' is the number of a move (airun agent moves)");
   auto view = ReadAgentView(api, request);
   if (const auto* refusal = RefusalOf(view)) return *refusal;
   const SubjectView& session = ValueOf(view);

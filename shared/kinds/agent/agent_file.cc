@@ -4,6 +4,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/memory.h"
+#include "shared/kinds/agent/extensions.h"
 #include "shared/spec/reader.h"
 
 namespace acl::agent {
@@ -128,6 +129,7 @@ class AgentReader {
         if (!rule.when)
           reader_.Error(node->mark, "bad-expression",
                         fields.What("when") + ", character " + std::to_string(mistake.offset + 1) + ": " + mistake.what);
+        if (rule.when) CheckReferences(*rule.when, node->mark);
       }
     }
     ReadText(fields, "intention", &rule.intention);
@@ -136,6 +138,26 @@ class AgentReader {
     const SourceNode* actions = fields.Get("actions");
     if (!actions || !reader_.IsList(*actions, fields.What("actions"))) return;
     for (const SourceNode& action : actions->items) ReadAction(action, &rule.actions);
+  }
+
+  // A name that no context has would be a rule that never holds.
+  void CheckReferences(const Expression& when, SourceMark mark) {
+    static const std::vector<std::string_view> names = {"session", "at",         "intention", "stimuli", "stimulus",
+                                                        "last",    "look_again", "past",      "files",   "project"};
+    static const std::vector<std::string_view> of_stimulus = {"number", "mode", "kind", "at", "text", "payload", "by"};
+    for (const ExpressionReference& reference : when.References()) {
+      const auto dot = reference.path.find('.');
+      const std::string head = reference.path.substr(0, dot);
+      if (std::find(names.begin(), names.end(), head) == names.end()) {
+        reader_.Error(mark, "unknown-reference",
+                      "'when' speaks of '" + head.substr(0, kMostName) + "', which no context has" + reader_.DidYouMean(head, names));
+      } else if (head == "stimulus" && dot != std::string::npos) {
+        const std::string member = reference.path.substr(dot + 1, reference.path.find('.', dot + 1) - dot - 1);
+        if (std::find(of_stimulus.begin(), of_stimulus.end(), member) == of_stimulus.end())
+          reader_.Error(mark, "unknown-reference",
+                        "a stimulus has no '" + member.substr(0, kMostName) + "'" + reader_.DidYouMean(member, of_stimulus));
+      }
+    }
   }
 
   void ReadAction(const SourceNode& item, Json* actions) {
@@ -224,6 +246,14 @@ class AgentReader {
     fields.Map("config", &extension.config);
     if (int(!extension.command.empty()) + int(!extension.url.empty()) + int(!extension.builtin.empty()) != 1)
       reader_.Error(item.mark, "bad-extension", "an extension has one of command, url and builtin");
+    if (!extension.url.empty() && !extension.url.starts_with("http://") && !extension.url.starts_with("https://"))
+      reader_.Error(fields.Get("url")->mark, "bad-url", fields.What("url") + " must begin with http:// or https://");
+    if (std::string wrong = WrongConfig(extension.builtin, extension.config); !wrong.empty()) reader_.Error(item.mark, "bad-config", wrong);
+    const auto known = StandardExtensions();
+    if (!extension.builtin.empty() && !known.contains(extension.builtin))
+      reader_.Warning(fields.Get("builtin")->mark, "unknown-builtin",
+                      "'" + extension.builtin.substr(0, kMostName) +
+                          "' is none of ask_first, budget, prune and redact: a worker that does not bring it stops there");
     if (auto timeout = ReadTime(fields, "timeout", std::chrono::milliseconds(10))) extension.timeout = *timeout;
     const bool looks_on =
         std::all_of(extension.phases.begin(), extension.phases.end(), [](Phase phase) { return RuleOf(phase).stop == "rest"; });

@@ -146,8 +146,12 @@ Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context)
   Json passed_over = Json::array();
   auto plan = PlanByRules(spec.planner, context, passed_over);
   if (!plan) return plan.error();
-  if (*plan && !passed_over.empty()) (**plan)["passed_over"] = std::move(passed_over);
-  return plan;
+  if (passed_over.empty()) return plan;
+  if (*plan) {
+    (**plan)["passed_over"] = std::move(passed_over);
+    return plan;
+  }
+  return Error{Code::kInvalid, fmt::format("rule {} was passed over: {}", passed_over[0]["rule"].dump(), Text(passed_over[0], "why"))};
 }
 
 Json MakeRequest(const AgentSpec& spec, const Json& plan, const Json& context) {
@@ -164,6 +168,7 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
   };
   Json answer = outputs;
   if (planner != "rules") {
+    if (outputs.is_object() && outputs.contains("stdout_truncated")) return wrong("it is longer than 1 MiB");
     auto parsed = ObjectIn(Text(outputs, planner == "command" ? "stdout" : "text"));
     if (!parsed) return wrong(parsed.message());
     answer = std::move(*parsed);
@@ -227,6 +232,9 @@ std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json&
     return Refusal{"not-allowed",
                    fmt::format("'{}' is not among the capabilities of this agent: {}", id, fmt::join(spec.capabilities, ", "))};
   if (!action.contains("inputs") || !action["inputs"].is_object()) return Refusal{"bad-inputs", "'inputs' is no object"};
+  // What lets it work on its tasks is for its own project alone.
+  if (id.starts_with("project.") && action["inputs"].contains("project"))
+    return Refusal{"not-allowed", "an agent works on its own project: leave 'project' out"};
   const auto wrong = CheckParameters(*capability, action["inputs"], false);
   if (!wrong.empty()) return Refusal{"bad-inputs", fmt::format("{}", fmt::join(wrong, "; "))};
   return std::nullopt;

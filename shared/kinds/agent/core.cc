@@ -270,7 +270,13 @@ void Decider::Process() {
   }
   if (const Json* response = state_.Find(kResponseKey)) {
     if (!TextIn(*response, "say").empty()) facts["say"] = response->at("say");
-    Json brief = {{"turn", course.turn}, {"did", facts["outcomes"]}};
+    Json brief = {{"turn", course.turn}, {"did", Json::array()}};
+    for (const Json& outcome : last) {
+      Json did = {{"capability", outcome["capability"]}, {"outcome", outcome["outcome"]}};
+      if (outcome.contains("code")) did["code"] = outcome["code"];
+      if (outcome.contains("message")) did["message"] = Brief(outcome["message"].get<std::string>(), kKeptInBrief / 3);
+      brief["did"].push_back(std::move(did));
+    }
     if (const Json* plan = state_.Find(kPlanKey)) brief["intention"] = Brief(TextIn(*plan, "intention"), kKeptInBrief);
     brief["said"] = Brief(TextIn(*response, "say"), kKeptInBrief);
     Put(std::string(kPastPrefix) + std::to_string(course.turn % kKeptTurns), std::move(brief));

@@ -53,8 +53,10 @@ approval::Request Decider::RequestOf(const Json& action, const std::string& why)
   request.workflow = spec_.name;
   request.description = why;
   const Json* plan = state_.Find(kPlanKey);
-  request.message = fmt::format("May the agent {} call {}?{}", spec_.name, id,
-                                plan == nullptr ? "" : " It wants to: " + Brief(TextIn(*plan, "intention"), kKeptInBrief));
+  const std::string inputs = Brief(DumpJson(action.value("inputs", Json::object())), kKeptInBrief / 4);
+  const std::string intention = plan == nullptr ? "" : Brief(TextIn(*plan, "intention"), kKeptInBrief);
+  request.message =
+      fmt::format("May the agent {} call {} {}?{}", spec_.name, id, inputs, intention.empty() ? "" : " It wants to: " + intention);
   request.risk = capability == nullptr ? "MEDIUM" : std::string(RiskName(capability->risk));
   request.arguments = {{"capability", id}, {"inputs", action.value("inputs", Json::object())}};
   request.workspace_root = FilesRootOf(state_);
@@ -145,7 +147,8 @@ void Decider::DecideApproval(const InboxInput& input) {
     Emit(event::kInputRefused, std::move(facts));
   };
   if (!course_ || course_->at != Point::kApprove || !request || !*request || (*request)->approval_id != approval_id)
-    return refuse("not-asked", fmt::format("nobody is asked about '{}' (any more)", Brief(approval_id, kKeptInBrief)));
+    return refuse(approval_id.starts_with(session_id_ + ":") ? "not-pending" : "not-asked",
+                  fmt::format("nobody is asked about '{}' (any more)", Brief(approval_id, kKeptInBrief)));
   approval::Request asked = **request;
   const WallTime heard = input.payload.contains("received_at") ? std::min(TimeIn(input.payload, "received_at"), now_) : now_;
   const approval::Verdict verdict = approval::Decide(asked, asked.votes, said, heard);

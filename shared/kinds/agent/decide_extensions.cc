@@ -45,8 +45,9 @@ Result<Answer> AnswerIn(const Extension& extension, const StepResult& result) {
   Json answer;
   if (!extension.command.empty()) {
     const auto text = result.outputs.find("stdout");
-    auto parsed =
-        text != result.outputs.end() && text->is_string() ? ParseJson(text->get_ref<const std::string&>()) : Result<Json>(Json::object());
+    const std::string said = text != result.outputs.end() && text->is_string() ? text->get<std::string>() : "";
+    const bool silent = said.find_first_not_of(" \t\r\n") == std::string::npos;
+    auto parsed = silent ? Result<Json>(Json::object()) : ParseJson(said);  // silent: it has no objection
     if (!parsed) return Error{Code::kInvalid, "what it wrote is no JSON: " + parsed.message()};
     answer = std::move(*parsed);
   } else {

@@ -39,10 +39,11 @@ void Decider::Refuse(const InboxInput& input, const std::string& reason) {
 void Decider::On(const InboxInput& input) {
   if (input.kind == "timer") return Timer(input);
   if (input.kind == "decide") return DecideApproval(input);
-  if (input.kind == "pause") return Pause(input);
-  if (input.kind == "resume") return Resume(input);
-  if (input.kind == "stop" || input.kind == "cancel") return Stop(input);
-  if (input.kind == "resolve") return Resolve(input);
+  // Kinds of their own: what was meant for a workflow run changes nothing here.
+  if (input.kind == kPauseInput) return Pause(input);
+  if (input.kind == kResumeInput) return Resume(input);
+  if (input.kind == kStopInput) return Stop(input);
+  if (input.kind == kResolveInput) return Resolve(input);
   if (input.kind == "quarantine_released") return Emit(event::kReleased, InboxFacts(input));
   Stimulus stimulus;
   stimulus.by = TextAt(input.payload, "by");
@@ -61,7 +62,8 @@ void Decider::On(const InboxInput& input) {
     if (input.payload.is_object() && input.payload.contains("said")) stimulus.payload = input.payload["said"];
     return TakeStimulus(input, std::move(stimulus));
   }
-  Refuse(input, fmt::format("an agent has no input '{}'; it takes stimulus, pause, resume, stop, resolve, decide", Brief(input.kind, 100)));
+  Refuse(input,
+         fmt::format("an agent has no input '{}'; say it with airun agent: tell, pause, resume, stop, resolve", Brief(input.kind, 100)));
 }
 
 // It moves again. Stopped and paused sessions are woken by people alone (Resume).

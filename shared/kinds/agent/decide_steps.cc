@@ -141,9 +141,15 @@ void Decider::LookFinished(const StepFinishedInput& input) {
   const StepResult& result = input.result;
   if (result.outcome == Outcome::kCancelled && course_->dropped.empty()) return Lost(input.step_id, input.attempt_id, WhyFailed(result));
   course_->open.clear();
-  if (!course_->dropped.empty()) {
+  const bool failed = result.outcome != Outcome::kSucceeded;
+  if (!course_->dropped.empty() || failed) {
     standing_.again = course_->stimuli;
     course_->at = Point::kEndTurn;
+  }
+  if (failed && course_->dropped.empty()) {  // without its task a plan would be for nothing
+    ++standing_.failed_requests;
+    course_->rest_reason = "no task: its project could not be asked: " + Brief(WhyFailed(result), kKeptInBrief);
+    course_->wake_at = now_ + Doubled(kFirstRest, standing_.failed_requests - 1, kLongestRest);
   }
   Json looked = result.outcome == Outcome::kSucceeded ? result.outputs : Json{{"error", Brief(WhyFailed(result), kKeptInBrief)}};
   if (!CheckStorable(looked) || DumpedBytes(looked) > kMostStimulus) looked = {{"error", "what its project answered cannot be kept"}};
@@ -275,8 +281,13 @@ void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, c
         {"turn", course.turn}, {"action", course.action + 1}, {"capability", outcome.value("capability", "")}, {"step_id", step_id}};
     if (!spec_.go_on_uncertain) course.dropped = "nobody knows what became of an action before it";
   }
-  CountOutcome(guard_,
-               word == "error" || word == "refused" ? word + ":" + outcome.value("capability", "") + ":" + outcome.value("code", "") : "");
+  // Once a turn: of several in one answer the planner has learnt nothing yet.
+  if (word != "error" && word != "refused") {
+    CountOutcome(guard_, "");
+  } else if (!course.erred) {
+    CountOutcome(guard_, word + ":" + outcome.value("capability", "") + ":" + outcome.value("code", ""));
+    course.erred = true;
+  }
   const auto changes = RealChanges(state_, files);
   if (!changes.empty()) {
     outcome["artifacts"] = Json::array();

@@ -86,7 +86,7 @@ void Decider::Emit(std::string_view type, Json facts) {
       standing_.minute = now_;
       standing_.moves_in_minute = 0;
     }
-    ++standing_.moves_in_minute;
+    if (type != event::kStimulus) ++standing_.moves_in_minute;  // nobody can put it to rest by talking
     if (type != event::kStimulus && type != event::kRest) CountMove(guard_);
   }
   EventDraft draft;

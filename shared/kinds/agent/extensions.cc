@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "shared/base/json_members.h"
 #include "shared/base/limits.h"
 #include "shared/journal/json_patch.h"
@@ -145,6 +147,25 @@ BuiltInExtensions StandardExtensions() {
           {"budget", std::make_shared<Budget>()},
           {"prune", std::make_shared<Prune>()},
           {"redact", std::make_shared<Redact>()}};
+}
+
+std::string WrongConfig(const std::string& builtin, const Json& config) {
+  const auto number = [&](const char* key) { return config.contains(key) && config[key].is_number_integer() && config[key] >= 0; };
+  const auto texts = [&](const char* key) {
+    if (!config.contains(key) || !config[key].is_array() || config[key].empty()) return false;
+    return std::all_of(config[key].begin(), config[key].end(), [](const Json& one) { return one.is_string(); });
+  };
+  if (builtin == "ask_first") return texts("capabilities") ? "" : "'ask_first' needs config: {capabilities: [io.fs.delete]}";
+  if (builtin == "budget") return number("requests") || number("actions") ? "" : "'budget' needs config: {requests: 100} or {actions: 100}";
+  if (builtin == "prune") return number("past_turns") ? "" : "'prune' needs config: {past_turns: 3}";
+  if (builtin != "redact") return "";
+  if (!texts("patterns")) return "'redact' needs config: {patterns: ['[0-9]{16}']}";
+  for (const Json& pattern : config["patterns"]) {
+    const re2::RE2 expression(pattern.get<std::string>(), re2::RE2::Quiet);
+    if (!expression.ok())
+      return fmt::format("'{}' is no regular expression: {}", pattern.get<std::string>().substr(0, kMostCode), expression.error());
+  }
+  return "";
 }
 
 Status ApplyAnswer(Phase phase, const std::string& extension, const Answer& answer, Json& draft, Json& touched) {

@@ -37,6 +37,8 @@ using BuiltInExtensions = std::map<std::string, std::shared_ptr<const BuiltInExt
 // "ask_first" {"capabilities": [patterns]}: a person is asked before them. "budget" {"requests", "actions"}: no more than so many in the
 // session's life. "prune" {"past_turns"}: fewer past turns in the context. "redact" {"patterns": [RE2]}: taken out of every request.
 BuiltInExtensions StandardExtensions();
+// What is wrong with the configuration of one of those; empty: nothing. Of an extension of another name: nothing is known.
+std::string WrongConfig(const std::string& builtin, const Json& config);
 
 // Puts the answer's patch onto the draft. kInvalid: the phase has no draft, an operation does not fit, or it writes where an extension
 // before it has written (`touched`: {path, by} of those, to which its own are added): both are named.

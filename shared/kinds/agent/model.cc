@@ -144,6 +144,7 @@ Json ToJson(const Course& course) {
   PutUnlessZero(json, "must_ask", course.must_ask);
   if (!course.why_ask.empty()) json["why_ask"] = course.why_ask;
   PutUnlessZero(json, "changed", course.changed);
+  PutUnlessZero(json, "erred", course.erred);
   if (!course.touched.empty()) json["touched"] = course.touched;
   return json;
 }
@@ -173,6 +174,7 @@ std::optional<Course> FindCourse(const Document& state) {
   course.must_ask = json.value("must_ask", false);
   course.why_ask = TextIn(json, "why_ask");
   course.changed = json.value("changed", false);
+  course.erred = json.value("erred", false);
   if (json.contains("touched")) course.touched = json["touched"];
   return course;
 }

@@ -38,6 +38,10 @@ inline constexpr std::size_t kKeptOutputs = 8 * 1024;    // bytes of an action's
 inline constexpr std::size_t kKeptInBrief = 600;         // bytes of one action, and of what was said, in past turns
 inline constexpr std::string_view kEveryTimer = "every", kWakeTimer = "wake", kRetryTimer = "retry", kApprovalTimer = "approval";
 
+// Its inputs, beside `stimulus` and `decide`.
+inline constexpr std::string_view kPauseInput = "agent.pause", kResumeInput = "agent.resume", kStopInput = "agent.stop",
+                                  kResolveInput = "agent.resolve";
+
 // What people see of it.
 inline constexpr std::string_view kMoving = "MOVING", kResting = "RESTING", kPaused = "PAUSED", kStopping = "STOPPING",
                                   kStopped = "STOPPED", kWaiting = "WAITING";
@@ -112,6 +116,7 @@ struct Course {
   bool must_ask = false;  // an extension wants a person asked
   std::string why_ask;
   bool changed = false;          // something was done in this turn
+  bool erred = false;            // and something was not
   Json touched = Json::array();  // paths of the draft that extensions of this phase have changed, with who did
 };
 

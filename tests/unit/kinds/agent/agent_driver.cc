@@ -43,6 +43,11 @@ std::shared_ptr<const CapabilityRegistry> Capabilities() {
     keyed.honours_key = true;
     made->Add(keyed, none);
     made->Add(CapabilityOf("files.write", EffectClass::kPure, RiskLevel::kHigh), none);
+    for (const char* id : {"project.take", "project.checkpoint", "project.complete", "project.block"}) {
+      CapabilitySpec project = CapabilityOf(id, EffectClass::kIdempotent);
+      project.honours_key = true;
+      made->Add(project, none);
+    }
     return made;
   }();
   return registry;

@@ -65,7 +65,7 @@ TEST(AgentApprovalsTest, ANoIsAnOutcomeThatTheAgentSees) {
   });
   EXPECT_EQ(agent.Events("action.ended")[0]["code"], "rejected");
   agent.Post("decide", no);
-  EXPECT_EQ(agent.Last("input.refused")["code"], "not-asked");
+  EXPECT_EQ(agent.Last("input.refused")["code"], "not-pending");
 }
 
 TEST(AgentApprovalsTest, WhoAskedMayBeKeptFromSayingYes) {
@@ -105,11 +105,11 @@ TEST(AgentApprovalsTest, AStopTakesTheQuestionBack) {
   AgentDriver agent(kAsks);
   AskFor(agent, "do.effect");
   const Json yes = Decision(agent, "approve");
-  agent.Post("stop");
+  agent.Post("agent.stop");
   EXPECT_EQ(agent.Status(), "STOPPED");
   EXPECT_EQ((*ParseJson(agent.outbox.back().payload))["state"], "CANCELLED");
   agent.Post("decide", yes);
-  EXPECT_EQ(agent.Last("input.refused")["code"], "not-asked");
+  EXPECT_EQ(agent.Last("input.refused")["code"], "not-pending");
   EXPECT_TRUE(agent.Pump().empty());
 }
 

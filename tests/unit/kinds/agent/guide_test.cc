@@ -95,6 +95,13 @@ TEST(AgentFileTest, EveryMistakeHasAPlaceAndAWayOut) {
       {"agent: a\nplanner: {command: p}\nextensions: [{name: e, phases: [before_action]}]\n", "one of command, url and builtin"},
       {"agent: a\nplanner: {command: p}\nextensions: [{name: e, phases: [before_action], command: x, on_failure: open}]\n", "fails-open"},
       {"agent: a\nplanner: {command: p}\nevery: 10ms\n", "at least 1000 ms"},
+      {"agent: a\nplanner: {rules: [{when: \"stimulus.knd == 'x'\"}]}\n", "did you mean 'kind'"},
+      {"agent: a\nplanner: {rules: [{when: \"length(stimulis) > 0\"}]}\n", "did you mean 'stimuli'"},
+      {"agent: a\nplanner: {command: p}\nextensions: [{name: e, phases: [before_request], builtin: redact, config: {patterns: ['[']}}]\n",
+       "no regular expression"},
+      {"agent: a\nplanner: {command: p}\nextensions: [{name: e, phases: [before_request], builtin: budgets}]\n",
+       "none of ask_first, budget"},
+      {"agent: a\nplanner: {command: p}\nextensions: [{name: e, phases: [before_request], url: 'ftp://x'}]\n", "http:// or https://"},
       {"agent: a\n---\nagent: b\n", "one agent a file"},
   };
   for (const Case& one : cases) {

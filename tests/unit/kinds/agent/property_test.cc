@@ -44,9 +44,9 @@ class Life {
     switch (random_() % 12) {
       case 0: return agent_.Tell("m" + std::to_string(random_() % 5), std::vector{"interrupt", "steer", "followup"}[random_() % 3]);
       case 1: return OneIn(3) ? agent_.Claim() : void();
-      case 2: return OneIn(4) ? agent_.Post("pause") : agent_.Post("resume");
-      case 3: return OneIn(6) ? agent_.Post("stop") : void();
-      case 4: return OneIn(2) ? agent_.Post("resolve", {{"decision", OneIn(2) ? "happened" : "did_not_happen"}}) : void();
+      case 2: return OneIn(4) ? agent_.Post("agent.pause") : agent_.Post("agent.resume");
+      case 3: return OneIn(6) ? agent_.Post("agent.stop") : void();
+      case 4: return OneIn(2) ? agent_.Post("agent.resolve", {{"decision", OneIn(2) ? "happened" : "did_not_happen"}}) : void();
       case 5: return (void)agent_.FireNextTimer();
       case 6: return Decide();
       default: return GoOn();
@@ -88,8 +88,8 @@ class Life {
   void Calm() {
     agent_.Claim();
     for (int n = 0; n < 400; ++n) {
-      if (agent_.Status() == "STOPPED" || agent_.Status() == "PAUSED") agent_.Post("resume");
-      if (!agent_.Now().uncertain.is_null()) agent_.Post("resolve", {{"decision", "happened"}});
+      if (agent_.Status() == "STOPPED" || agent_.Status() == "PAUSED") agent_.Post("agent.resume");
+      if (!agent_.Now().uncertain.is_null()) agent_.Post("agent.resolve", {{"decision", "happened"}});
       if (agent_.Reason().starts_with("loop")) agent_.Tell("go on", "steer");
       Decide();
       (void)agent_.Pump();

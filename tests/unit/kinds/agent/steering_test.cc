@@ -98,7 +98,7 @@ TEST(AgentSteeringTest, StopMeansThatNoFurtherEffectBegins) {
   AgentDriver agent(kSteeredFile);
   Begin(agent, {"do.effect", "do.effect", "do.idempotent", "do.keyed", "look.pure"});
   agent.Pump();
-  agent.Post("stop", {{"by", "ann"}, {"reason", "enough"}});
+  agent.Post("agent.stop", {{"by", "ann"}, {"reason", "enough"}});
   EXPECT_EQ(agent.Status(), "STOPPING");
   EXPECT_THAT(agent.cancelled, ElementsAre("turn-1/action[0]"));
   EXPECT_TRUE(agent.Pump().empty());
@@ -113,15 +113,15 @@ TEST(AgentSteeringTest, StopMeansThatNoFurtherEffectBegins) {
 TEST(AgentSteeringTest, AStopHoldsAgainstMessagesAndTimersUntilSomebodyResumesIt) {
   AgentDriver agent("agent: watch\nevery: 1m\ncapabilities: ['*']\nplanner: {command: p}\n");
   agent.Claim();
-  agent.Post("stop");
+  agent.Post("agent.stop");
   EXPECT_EQ(agent.Status(), "STOPPED");
   EXPECT_FALSE(agent.FireNextTimer());
   agent.Tell("wake up", "interrupt");
   EXPECT_EQ(agent.Status(), "STOPPED");
   EXPECT_TRUE(agent.Pump().empty());
-  agent.Post("stop");
+  agent.Post("agent.stop");
   EXPECT_THAT(agent.Last("input.refused")["reason"].get<std::string>(), HasSubstr("STOPPED already"));
-  agent.Post("resume", {{"by", "ann"}});
+  agent.Post("agent.resume", {{"by", "ann"}});
   agent.Run([](const StartStep& step) {
     EXPECT_THAT(step.call["inputs"]["stdin"].get<std::string>(), HasSubstr("wake up"));
     return Says(Json::object());
@@ -133,13 +133,13 @@ TEST(AgentSteeringTest, APauseLetsWhatRunsEndAndTakesItsResult) {
   AgentDriver agent(kSteeredFile);
   Begin(agent, {"look.pure", "do.effect"});
   agent.Pump();
-  agent.Post("pause");
+  agent.Post("agent.pause");
   agent.Finish("turn-1/action[0]", Gives({{"found", 1}}));
   EXPECT_EQ(agent.Status(), "PAUSED");
   EXPECT_TRUE(agent.Pump().empty());
   EXPECT_EQ(agent.Ask().waiting->reason, "paused");
   EXPECT_EQ(agent.Events("action.ended").size(), 1U);
-  agent.Post("resume");
+  agent.Post("agent.resume");
   EXPECT_EQ(agent.Pump().size(), 1U);
   EXPECT_THAT(agent.calls, Contains("turn-1/action[1]"));
 }
@@ -163,9 +163,9 @@ TEST(AgentSteeringTest, AfterATakeoverWhatMayBeRepeatedIsAndWhatMayNotIsUncertai
   // Nobody but a person takes it further.
   agent.Tell("go on");
   EXPECT_EQ(agent.Status(), "RESTING");
-  agent.Post("resolve", {{"decision", "perhaps"}});
+  agent.Post("agent.resolve", {{"decision", "perhaps"}});
   EXPECT_EQ(agent.Status(), "RESTING");
-  agent.Post("resolve", {{"decision", "happened"}, {"by", "ann"}});
+  agent.Post("agent.resolve", {{"decision", "happened"}, {"by", "ann"}});
   agent.Run([](const StartStep& step) {
     EXPECT_THAT(step.call["inputs"]["stdin"].get<std::string>(), HasSubstr("do.effect (turn 1, action 2) happened"));
     return Says(Json::object());
