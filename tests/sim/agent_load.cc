@@ -123,7 +123,7 @@ void AgentLoad::Check(const MemorySubject& subject, const Document& state, std::
   std::map<std::int64_t, std::set<std::int64_t>> taken;  // by turn: stimuli
   std::set<std::int64_t> heard;
   std::int64_t said = 0;
-  for (const Event& event : subject.AllEvents()) {
+  for (const Event& event : subject.events) {
     const Json facts = *ParseJson(*event.payload, kStoredJson);
     if (event.type == agent::event::kStimulus || event.type == agent::event::kResolved) ++said;
     if (event.type == agent::event::kPrepare && facts.contains("message")) ++said;
