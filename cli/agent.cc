@@ -202,6 +202,7 @@ void SeeMoves(Session* session, const AgentOptions& options) {
   for (int shown = 0; options.follow || shown < options.count;) {
     auto page = (*api)->Get(PathOf(*id, "/moves?limit=100&after=" + std::to_string(after)));
     if (!page) return session->Fail(page.error());
+    if (page->contains("dropped")) session->Note(TextOf((*page)["dropped"], "detail"));
     for (const Json& move : (*page)["moves"]) {
       after = std::max(after, IntOf(move, "id", after));
       if (options.follow || shown++ < options.count) PrintMove(session, move);

@@ -109,12 +109,13 @@ HttpResponse SeeMoves(const ApiContext& api, const HttpRequest& request) {
   if (const auto* refusal = RefusalOf(limit)) return *refusal;
   const SubjectView& session = ValueOf(view);
   AnswerBudget::Part memory(api.answers);
-  Json moves = Json::array();
+  Json moves = Json::array(), dropped;
   std::int64_t seq = ValueOf(after);
   for (int read = 0; std::int64_t(moves.size()) < ValueOf(limit) && read < kMostEvents && seq < session.head.seq;) {
     auto page = api.queries.Events(session.subject, seq, 200, limits::kPageBytes);
     if (!page) return ProblemOf(page.error());
     if (page->empty()) break;
+    if (dropped.is_null()) dropped = DroppedToJson(session.subject, seq, page->front().seq);
     for (const Event& event : *page) {
       ++read;
       if (event.type.starts_with(agent::event::kMovePrefix)) {
@@ -127,6 +128,7 @@ HttpResponse SeeMoves(const ApiContext& api, const HttpRequest& request) {
   }
   Json answer = {{"moves", std::move(moves)}};
   if (seq < session.head.seq) answer["next_after"] = seq;
+  if (!dropped.is_null()) answer["dropped"] = std::move(dropped);
   return HttpResponse::OfJson(200, answer);
 }
 

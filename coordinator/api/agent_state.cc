@@ -4,6 +4,7 @@
 
 #include "coordinator/api/request_budget.h"
 #include "shared/base/limits.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 #include "shared/kernel/stored_chunks.h"
 #include "shared/kinds/agent/agent_kind.h"
@@ -29,7 +30,16 @@ Result<PastState> ReadStateAt(const ApiContext& api, const SubjectId& id, std::i
     auto page =
         api.queries.Events(id, restored->head_seq, int(std::min<std::int64_t>(kPage, seq - restored->head_seq)), limits::kPageBytes);
     if (!page) return page.error();
-    if (page->empty() || page->front().seq != restored->head_seq + 1) break;
+    if (page->empty()) break;
+    if (const std::int64_t first = page->front().seq; first > restored->head_seq + 1) {  // its oldest journals were dropped
+      if (seq < first) return Error{Code::kInvalid, DroppedText(id, restored->head_seq, first)};
+      auto closing = api.queries.SnapshotUpTo(id, first - 1);
+      if (!closing) return closing.error();
+      restored = Restore(id, *closing, none, ReaderOf(api.store, *closing, none));
+      if (!restored) return restored.error();
+      if (restored->head_seq + 1 != first) break;
+      continue;
+    }
     std::size_t bytes = 0;
     for (const Event& event : *page) bytes += event.payload ? RoomToRead(*event.payload) : 0;
     if (Status taken = past.memory.Take(bytes); !taken) return taken.error();

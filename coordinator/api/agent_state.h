@@ -15,7 +15,8 @@ struct PastState {
   Document state;             // behind event `seq`
   Event event;                // that event
 };
-// Restored from the journal alone, so that it is what the moves say. kInvalid: there is no such event (any more).
+// Restored from the journal alone, and the snapshot that the oldest kept journal begins with, so that it is what the moves say. kInvalid:
+// there is no such event (any more).
 Result<PastState> ReadStateAt(const ApiContext& api, const SubjectId& id, std::int64_t seq);
 
 }  // namespace acl::coordinator

@@ -32,6 +32,8 @@ const Statement kQuarantine("quarantine.put", Statement::Kind::kWrite,
 const Statement kRetain("retain", Statement::Kind::kWrite,
                         "SELECT r.sessions, r.keys, retain_tasks($sessions_ms::bigint, $max::int)\n"
                         "FROM retain($sessions_ms::bigint, $keys_ms::bigint, $max::int) r");
+// A subject that was long before its journals rolled has a first one of any length, which goes as a whole.
+const Statement kTimeToDrop("journals.drop_time", Statement::Kind::kWrite, "SELECT set_config('statement_timeout', '60000', true)");
 const Statement kDropSegments("journals.drop", Statement::Kind::kWrite,
                               "SELECT d.segments, d.events, d.more FROM drop_segments($keep_ms::bigint, $max::int) d");
 const Statement kReleaseQuarantine("quarantine.release", Statement::Kind::kWrite, "SELECT release_quarantine($subject::uuid, $by::text)");
@@ -94,9 +96,15 @@ Result<RetainAnswer> PgStore::Retain(milliseconds sessions, milliseconds request
 
 Result<DropAnswer> PgStore::DropSegments(milliseconds keep, int max) {
   if (keep < kLeastJournalRetention) return TooYoungToDrop(keep);
+  auto taken = pool_->Take();
+  if (!taken) return taken.error();
+  pg::Connection& connection = **taken;
+  if (Status begun = connection.Begin(); !begun) return begun.error();
+  if (auto longer = connection.Run(kTimeToDrop); !longer) return longer.error();
   Params params;
-  auto rows = pg::RunOne(*pool_, kDropSegments, params.Int64("keep_ms", keep.count()).Int32("max", max));
+  auto rows = connection.Run(kDropSegments, params.Int64("keep_ms", keep.count()).Int32("max", max));
   if (!rows) return rows.error();
+  if (Status committed = connection.Commit(); !committed) return committed.error();
   return pg::Decoded<DropAnswer>("journals.drop", [&] { return DropAnswer{rows->Int(0, 0), rows->Int(0, 1), rows->Bool(0, 2)}; });
 }
 

@@ -129,7 +129,7 @@ void SimWorld::StartCoordinator(Coordinator& of) {
   plan.keep = {milliseconds(30'000), milliseconds(600'000)};
   plan.content_grace = milliseconds(30'000);
   plan.keep_journals = kKeptJournals;
-  plan.look_at_journals = some(500, 3'000);
+  plan.look_at_journals = milliseconds(1'700);
   if (messages_) plan.send = [this](const StepMessage& message, int, bool, auto done) { return SendMessage(message, std::move(done)); };
   const auto ring = [this, &of](const std::string& queue) {
     if (of.process) of.process->Wake(WakesWithWork);

@@ -103,6 +103,15 @@ TEST(CounterSim, ShrinksToTheFaultsThatMatter) {
   EXPECT_TRUE(far_fewer);
 }
 
+TEST(CounterSim, TurnsRedWithoutTheSnapshotThatEndsAJournal) {
+  SimOptions options;
+  options.mutants.closing_snapshot_lost = true;
+  const SimReport report = RunCounters(1, SeedCount(1'000), options, false);
+  ASSERT_FALSE(report.violations.empty());
+  EXPECT_NE(report.violations.front().find("the snapshot that ends the journal before it is gone"), std::string::npos)
+      << report.violations.front();
+}
+
 TEST(CounterSim, TurnsRedWithAClaimThatReadsTooEarly) {
   SimOptions options;
   options.mutants.stale_claim = true;

@@ -169,8 +169,10 @@ void SimWorld::StartWorker(Worker& worker) {
   if (messages_) config.granted_unheard = 0;
   config.subject.fairness_items = random_.Below(3) == 0 ? 2 : 256;
   config.subject.go_on = (std::uint64_t(worker.name.back()) + worker.incarnation) % 4 != 0;  // a quarter leaves each step to the queue
-  // Mostly journals end every few events, so that whatever happens to a run happens where one ends too.
-  config.subject.segment_events = random_.Below(4) == 0 ? kSegmentEvents : kLeastSegmentEvents + std::int64_t(random_.Below(8));
+  // Mostly journals end every few events, so that whatever happens to a run happens where one ends too. No dice: a seed stays the run it
+  // was.
+  const std::uint64_t kind = report_.seed + std::uint64_t(worker.name.back()) + worker.incarnation;
+  config.subject.segment_events = kind % 4 == 0 ? kSegmentEvents : kLeastSegmentEvents + std::int64_t(kind % 9);
   ++worker.incarnation;
   const bool several =
       worker.name.back() % 2 == 0;  // half of the workers build their items several at once, as with more than one processor

@@ -121,7 +121,8 @@ std::vector<std::string> Stage::Violations() {
        "(SELECT FROM lease_history h WHERE h.subject_id = a.subject_id AND h.token = a.token)"},
       {"the head is not the last event, or there is a gap",
        "SELECT h.subject_id, h.head_seq, x.n FROM subject_head h, LATERAL (SELECT count(*) AS n, max(seq) AS top FROM event_rows e "
-       "WHERE e.subject_id = h.subject_id) x WHERE h.head_seq <> x.n OR h.head_seq <> x.top"},
+       "WHERE e.subject_id = h.subject_id) x, LATERAL (SELECT coalesce(max(g.first_seq), 1) AS first FROM journal_segments g "
+       "WHERE g.subject_id = h.subject_id AND g.dropped_at IS NOT NULL) k WHERE h.head_seq <> x.n + k.first - 1 OR h.head_seq <> x.top"},
       {"a closed subject has an acknowledged input that nobody read",
        "SELECT i.subject_id, i.inbox_id, i.kind FROM inbox i JOIN leases l USING (subject_id) WHERE l.state = 1"},
       {"a free, open subject has an unread input and is not ready: nothing wakes it",

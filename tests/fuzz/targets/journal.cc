@@ -1,6 +1,7 @@
 // What is read back from the journal.
 #include "shared/base/check.h"
 #include "shared/base/sha256.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 #include "tests/fuzz/targets/targets.h"
 
@@ -76,6 +77,15 @@ void FuzzRestore(std::string_view bytes) {
     // A delta that applies, with an empty root: it gets the right one, so that replay goes on.
     if (payload->is_object() && payload->contains(kDeltaKey) && payload->value(std::string(kRootKey), Json()) == "") {
       if (state.Apply((*payload)[std::string(kDeltaKey)])) (*payload)[std::string(kRootKey)] = ToHex(state.Root());
+    }
+    // What begins a journal; an empty chain gets the right one, and so do place and root.
+    if (payload->is_object() && payload->contains("journal") && payload->contains("chain")) {
+      event.type = kJournalRolled;
+      if ((*payload)["chain"] == "") {
+        (*payload)["chain"] = ToHex(chain);
+        (*payload)["snapshot"] = event.seq - 1;
+        (*payload)[std::string(kRootKey)] = ToHex(state.Root());
+      }
     }
     event.payload = DumpJson(*payload);
     Seal(event, chain, *payload);

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/sha256.h"
+#include "shared/journal/segment.h"
 #include "shared/journal/snapshot.h"
 #include "tests/unit/journal/samples.h"
 
@@ -38,6 +40,39 @@ TEST(Restore, ReplaysFromTheStartAndFromEverySnapshot) {
     EXPECT_EQ(restored->replayed, std::int64_t(journal.size() - from));
     EXPECT_EQ(DumpJson(restored->state.ToJson()), DumpJson(state.ToJson()));
   }
+}
+
+TEST(Restore, AJournalBeginsOnWhatWasBefore) {
+  const auto refusal = [](const std::function<void(SegmentStart&)>& tell) {
+    std::vector<Event> journal;
+    Document state;
+    samples::Append(journal, state, Json::array({PatchAdd({"k"}, 1)}));
+    samples::AppendRoll(journal, state, tell);
+    samples::Append(journal, state, Json::array({PatchAdd({"k"}, 2)}));
+    return Refusal(journal);
+  };
+  EXPECT_EQ(refusal({}), "restored");
+  EXPECT_THAT(refusal([](SegmentStart& start) { start.chain[0] ^= 1; }), HasSubstr("it names the chain head"));
+  EXPECT_THAT(refusal([](SegmentStart& start) { start.last_seq = 7; }), HasSubstr("a snapshot of event 7"));
+  EXPECT_THAT(refusal([](SegmentStart& start) { start.state_root[0] ^= 1; }), HasSubstr("the state root after it is"));
+}
+
+TEST(Restore, ASegmentsFirstEventReadsBackAsItWasMade) {
+  const SegmentStart start{JournalIdAt(samples::Subject(), 1), Sha256("chain"), 41, Sha256("root")};
+  const Event event = MakeSegmentEvent(start);
+  const auto payload = ParseJson(*event.payload);
+  ASSERT_TRUE(payload.ok());
+  const auto again = ParseSegmentStart(*payload);
+  ASSERT_TRUE(again.ok()) << again.message();
+  EXPECT_EQ(*again, start);
+  EXPECT_EQ(event.checksum, event.content_hash) << "its text is canonical";
+  for (const char* fact : {"chain", "journal", "snapshot", "state_root"}) {
+    Json without = *payload;
+    without.erase(fact);
+    EXPECT_EQ(ParseSegmentStart(without).code(), Code::kCorrupt) << fact;
+  }
+  EXPECT_EQ(DroppedText(samples::Subject(), 4, 5), "");
+  EXPECT_THAT(DroppedText(samples::Subject(), 4, 9), HasSubstr("events 5 to 8 of"));
 }
 
 TEST(Restore, OfNothingIsEmpty) {

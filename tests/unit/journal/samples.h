@@ -1,12 +1,14 @@
 #pragma once
 // A small journal that is right in every respect, for tests that then spoil it.
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "shared/journal/document.h"
 #include "shared/journal/event.h"
 #include "shared/journal/json_patch.h"
+#include "shared/journal/segment.h"
 
 namespace acl::samples {
 
@@ -27,6 +29,20 @@ inline void Append(std::vector<Event>& journal, Document& state, const Json& del
   }
   event.payload = DumpJson(facts);
   Seal(event, journal.empty() ? ChainStart(event.subject) : journal.back().chain);
+  journal.push_back(std::move(event));
+}
+
+// Appends an event that begins a journal: `tell` changes what it says.
+inline void AppendRoll(std::vector<Event>& journal, const Document& state, const std::function<void(SegmentStart&)>& tell = {}) {
+  SegmentStart start{journal.back().journal, journal.back().chain, journal.back().seq, state.Root()};
+  if (tell) tell(start);
+  Event event = MakeSegmentEvent(start);
+  event.subject = Subject();
+  event.seq = journal.back().seq + 1;
+  event.journal = JournalIdAt(event.subject, event.seq);
+  event.token = journal.back().token;
+  event.timestamp = journal.back().timestamp;
+  Seal(event, journal.back().chain);
   journal.push_back(std::move(event));
 }
 
