@@ -95,12 +95,11 @@ class Cluster:
     def stop(self):
         self.nodes.stop()
         self.plane.stop()
-        for folder, folders, _ in os.walk("/sys/fs/cgroup/memory/acl-k8s", topdown=False):
-            for name in folders:
-                try:
-                    os.rmdir(os.path.join(folder, name))
-                except OSError:
-                    pass
+        for folder, _, _ in os.walk("/sys/fs/cgroup/memory/acl-k8s", topdown=False):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                pass   # a process of it is not quite gone
 
 
 def sql(database, *statements):
