@@ -12,8 +12,9 @@ namespace acl {
 
 namespace {
 
-constexpr std::chrono::milliseconds kDoorPause{500}, kDoorLook{20};  // between two questions under one key; between two looks at the stop token
-constexpr std::size_t kDoorAnswerBytes = 32u << 20;                  // an exchange as the API gives it, bundle and prompt with it
+constexpr std::chrono::milliseconds kDoorPause{500},
+    kDoorLook{20};                                   // between two questions under one key; between two looks at the stop token
+constexpr std::size_t kDoorAnswerBytes = 32u << 20;  // an exchange as the API gives it, bundle and prompt with it
 
 }  // namespace
 

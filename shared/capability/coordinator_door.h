@@ -1,6 +1,6 @@
 #pragma once
-// How a capability asks a coordinator over its API: for what no worker does itself (language models, projects). The step's idempotency key goes
-// along, so that a coordinator that was asked before gives the first answer again.
+// How a capability asks a coordinator over its API: for what no worker does itself (language models, projects). The step's idempotency key
+// goes along, so that a coordinator that was asked before gives the first answer again.
 
 #include <memory>
 #include <string>
@@ -18,7 +18,8 @@ class CoordinatorDoor {
   static Result<std::shared_ptr<CoordinatorDoor>> Make(const AskConfig& config);
 
   // Waits for the answer, until the call's deadline or stop. `which`: counted over all addresses, the next one with each attempt.
-  HttpAnswer Send(std::size_t which, const std::string& method, const std::string& path, const std::string& body, const CallContext& context);
+  HttpAnswer Send(std::size_t which, const std::string& method, const std::string& path, const std::string& body,
+                  const CallContext& context);
 
   // Until it is asked again. Set if the step's time is over, or it is to stop; `doing`: for the message.
   static std::optional<StepResult> Pause(const CallContext& context, const std::string& doing);

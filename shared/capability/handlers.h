@@ -13,18 +13,18 @@ namespace acl {
 
 using ConfigPtr = std::shared_ptr<const CapabilityConfig>;
 
-void AddFileReaders(CapabilityRegistry& registry);                       // fs_read.cc
-void AddFileWriters(CapabilityRegistry& registry);                       // fs_write.cc
-void AddFileMovers(CapabilityRegistry& registry);                        // fs_tree.cc
-void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config);     // info.cc
-void AddExec(CapabilityRegistry& registry, const ConfigPtr& config);     // exec.cc
-void AddArchive(CapabilityRegistry& registry, const ConfigPtr& config);  // archive.cc
-void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config);     // http.cc
-void AddJson(CapabilityRegistry& registry);                              // json_capabilities.cc
-void AddText(CapabilityRegistry& registry);                              // text.cc
-void AddTestHelpers(CapabilityRegistry& registry);                       // test_capabilities.cc
-void AddApproval(CapabilityRegistry& registry);                          // approval.cc
-void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config);      // llm.cc
+void AddFileReaders(CapabilityRegistry& registry);                        // fs_read.cc
+void AddFileWriters(CapabilityRegistry& registry);                        // fs_write.cc
+void AddFileMovers(CapabilityRegistry& registry);                         // fs_tree.cc
+void AddInfo(CapabilityRegistry& registry, const ConfigPtr& config);      // info.cc
+void AddExec(CapabilityRegistry& registry, const ConfigPtr& config);      // exec.cc
+void AddArchive(CapabilityRegistry& registry, const ConfigPtr& config);   // archive.cc
+void AddHttp(CapabilityRegistry& registry, const ConfigPtr& config);      // http.cc
+void AddJson(CapabilityRegistry& registry);                               // json_capabilities.cc
+void AddText(CapabilityRegistry& registry);                               // text.cc
+void AddTestHelpers(CapabilityRegistry& registry);                        // test_capabilities.cc
+void AddApproval(CapabilityRegistry& registry);                           // approval.cc
+void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config);       // llm.cc
 void AddProjects(CapabilityRegistry& registry, const ConfigPtr& config);  // projects.cc
 
 // ---- results

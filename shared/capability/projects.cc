@@ -1,5 +1,5 @@
-// project.*: unfinished work of the project that a run or an agent belongs to (docs/continuity-guide.md). A coordinator keeps projects; this is
-// its client. The step's idempotency key is the command's request key: a further attempt gets the first answer.
+// project.*: unfinished work of the project that a run or an agent belongs to (docs/continuity-guide.md). A coordinator keeps projects;
+// this is its client. The step's idempotency key is the command's request key: a further attempt gets the first answer.
 #include <fmt/format.h>
 
 #include "shared/capability/coordinator_door.h"
@@ -68,7 +68,8 @@ class ProjectDoor {
     if (answer.end != End::kAnswered || answer.status == 503 || answer.status == 429) return std::nullopt;
     const auto told = ParseJson(answer.body);
     if (!told || !told->is_object()) return Failed(fmt::format("HTTP {}, and not as a coordinator answers: see aegis_urls", answer.status));
-    if (answer.status >= 300) return Failed(fmt::format("the project says no: {}", StringOf(*told, told->contains("detail") ? "detail" : "title")));
+    if (answer.status >= 300)
+      return Failed(fmt::format("the project says no: {}", StringOf(*told, told->contains("detail") ? "detail" : "title")));
     Json outputs = told->contains("answer") && (*told)["answer"].is_object() ? (*told)["answer"] : *told;
     outputs["event_seq"] = told->value("event_seq", Json());
     outputs["success"] = true;
@@ -79,22 +80,37 @@ class ProjectDoor {
 };
 
 std::vector<ProjectCall> ProjectCalls() {
-  return {{"project.next", "next", "What is next in a project.",
-           "The task that is next and its next step, by the rules of docs/continuity-guide.md. Takes nothing.", {}, EffectClass::kRead},
-          {"project.take", "take_next", "Choose what is next in a project and start it.",
+  return {{"project.next",
+           "next",
+           "What is next in a project.",
+           "The task that is next and its next step, by the rules of docs/continuity-guide.md. Takes nothing.",
+           {},
+           EffectClass::kRead},
+          {"project.take",
+           "take_next",
+           "Choose what is next in a project and start it.",
            "In one command, under a claim; who holds a task already gets that one.",
            {{.name = "claim_seconds", .type = "integer", .description = "how long the claim holds; 900 unless given"}}},
-          {"project.checkpoint", "update_checkpoint", "Say where a task was left.",
+          {"project.checkpoint",
+           "update_checkpoint",
+           "Say where a task was left.",
            "Whoever comes next goes on from there.",
-           {TextField("task_id", "the task, as in t1", true), TextField("where_we_left_off", "where it stands, in 1 to 3 sentences", true),
+           {TextField("task_id", "the task, as in t1", true),
+            TextField("where_we_left_off", "where it stands, in 1 to 3 sentences", true),
             TextField("next_step", "the next step: one action, on one line", true),
             {.name = "needed_context_refs", .type = "array", .description = "what is needed to go on, as in file:PATH@sha256:HEX"},
             {.name = "blockers", .type = "array", .description = "what may come in the way"}}},
-          {"project.complete", "complete_task", "Say that a task is done.",
+          {"project.complete",
+           "complete_task",
+           "Say that a task is done.",
            "With the evidence that it asks for.",
            {TextField("task_id", "the task, as in t1", true),
-            {.name = "evidence", .type = "array", .description = "what shows it: {\"kind\": \"person\" | \"artifact\" | \"run\" | \"check\", ...} each"}}},
-          {"project.block", "block_task", "Say what keeps a task from going on.",
+            {.name = "evidence",
+             .type = "array",
+             .description = "what shows it: {\"kind\": \"person\" | \"artifact\" | \"run\" | \"check\", ...} each"}}},
+          {"project.block",
+           "block_task",
+           "Say what keeps a task from going on.",
            "It is the work of whoever can lift it.",
            {TextField("task_id", "the task, as in t1", true), TextField("blocker", "what is in the way", true)}}};
 }
@@ -103,8 +119,9 @@ CapabilitySpec SpecOf(const ProjectCall& what) {
   CapabilitySpec spec;
   spec.id = what.id;
   spec.summary = what.summary;
-  spec.docs = fmt::format("{} Of the project that the run or agent belongs to, unless another is named. A coordinator is asked: the worker needs `aegis_urls`.",
-                          what.docs);
+  spec.docs = fmt::format(
+      "{} Of the project that the run or agent belongs to, unless another is named. A coordinator is asked: the worker needs `aegis_urls`.",
+      what.docs);
   spec.parameters = what.parameters;
   spec.parameters.push_back(TextField("project", "its id or name; that of the run or agent unless given"));
   spec.results = {OutIf("event_seq", "integer", "the project's last event"), OutSuccess()};
@@ -120,7 +137,8 @@ CapabilitySpec SpecOf(const ProjectCall& what) {
 }  // namespace
 
 void AddProjects(CapabilityRegistry& registry, const ConfigPtr& config) {
-  const auto made = config->ask.urls.empty() ? Result<std::shared_ptr<CoordinatorDoor>>(Code::kInvalid, "this worker knows no coordinator that keeps projects: set aegis_urls")
+  const auto made = config->ask.urls.empty() ? Result<std::shared_ptr<CoordinatorDoor>>(
+                                                   Code::kInvalid, "this worker knows no coordinator that keeps projects: set aegis_urls")
                                              : CoordinatorDoor::Make(config->ask);
   for (const ProjectCall& what : ProjectCalls()) {
     registry.Add(SpecOf(what), [what, made](const Json& parameters, CallContext& context) {

@@ -256,7 +256,7 @@ TEST_F(Agents, TheExampleKeepsNotesTidyAndAsksBeforeDeleting) {
   std::string names;
   for (const Json& file : files)
     if (!file.contains("dir")) names += file["path"].get<std::string>() + " ";
-  EXPECT_EQ(names, "notes/ideas.md notes/shopping.md tools/tidy.py ");
+  EXPECT_EQ(names, "notes/ideas.md notes/shopping.md tools/keeper.py tools/tidy.py ");
   EXPECT_EQ(Sql("SELECT count(*) FROM timers"), "1");
   fleet->ExpectVerified();
 }

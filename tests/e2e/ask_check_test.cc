@@ -62,9 +62,7 @@ TEST_F(AskCheck, EachLineIsRedOnARecordThatIsWrong) {
       {"chat_turn", "NEW.content_hash = 'sha256:00'", "hash_linkage "},
       {"chat_session", "NEW.model_id = 'another'", "session "},
       {"context_artifact_ref", "NEW.included_reason = ''", "refs "},
-      {"ask_prepared",
-       "NEW.context_bundle_json = replace(NEW.context_bundle_json, '\"values\":', '\"was\":')",
-       "sight "},
+      {"ask_prepared", "NEW.context_bundle_json = replace(NEW.context_bundle_json, '\"values\":', '\"was\":')", "sight "},
   };
   for (const auto& plant : plants) {
     SCOPED_TRACE(plant.change);

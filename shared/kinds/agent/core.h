@@ -28,7 +28,8 @@ struct Kit {
 
 // Capabilities that the core itself calls, by planner and for tasks.
 inline constexpr std::string_view kAskModel = "llm.ask", kRunCommand = "sys.exec.run", kPostHttp = "net.http.post",
-                                  kTakeNext = "project.take", kSaveCheckpoint = "project.checkpoint", kCompleteTask = "project.complete", kBlockTask = "project.block";
+                                  kTakeNext = "project.take", kSaveCheckpoint = "project.checkpoint", kCompleteTask = "project.complete",
+                                  kBlockTask = "project.block";
 
 // ---- 2.3 decide: the only function that chooses action or stillness
 struct Choice {
