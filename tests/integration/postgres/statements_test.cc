@@ -131,7 +131,7 @@ TEST_F(StatementsTest, ACompletionsAttemptIsFoundByItsKey) {
 // What the commit once did: every batch read all attempts there ever were.
 TEST_F(StatementsTest, AHashedExistsIsSeen) {
   const auto numbered = pg::NumberParameters(
-      "SELECT c.step, EXISTS (SELECT FROM attempt_rows r WHERE r.subject_id = c.subject AND r.step_id = c.step) "
+      "SELECT c.step, EXISTS (SELECT FROM other_attempts r WHERE r.subject_id = c.subject AND r.step_id = c.step) "
       "FROM unnest($subject::uuid[], $step::text[]) AS c(subject, step)");
   Prepare("hashed", numbered);
   EXPECT_NE(ScansOf("hashed", numbered), "");
