@@ -16,7 +16,7 @@ struct DutyPlan {
       look_at_journals{3'600'000};  // how long journals stay after the next began, 0: for ever; and how often to look
   // Ready work goes to a message queue: how (RelayOptions::send). Empty: there is none, and no relays.
   RelayOptions::Send send;
-  milliseconds unserved{2'000};  // how often to look for what no worker is there to decide
+  milliseconds unserved{4'000};  // how often to look for what no worker is there to decide
   // Of projects, and how often to look for what was posted to them. Null: there are none.
   CommandService* projects = nullptr;
   CommandService *asks = nullptr, *ledgers = nullptr;  // with the projects; null: there are none
