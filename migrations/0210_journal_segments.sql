@@ -328,8 +328,9 @@ BEGIN
     UPDATE contents c SET used_at = clock_timestamp() FROM mine m WHERE c.hash = m.hash;
     segments := segments + 1;
     events := events + v_count;
+    EXIT WHEN events >= 20000;  -- no more in one transaction: the leases of all of them are locked meanwhile; one journal goes as a whole
   END LOOP;
-  more := v_seen = p_max AND segments > 0;
+  more := segments > 0 AND (v_seen = p_max OR events >= 20000);
   RETURN NEXT;
 END $$;
 REVOKE ALL ON FUNCTION drop_segments(bigint, int) FROM PUBLIC;

@@ -1,18 +1,9 @@
 #include "shared/approval/decision_json.h"
 
+#include "shared/base/json_members.h"
 #include "shared/base/utf8.h"
 
 namespace acl::approval {
-
-namespace {
-
-std::string TextOrNone(const Json& payload, const char* key) {
-  if (!payload.is_object()) return "";
-  const auto found = payload.find(key);
-  return found != payload.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-}  // namespace
 
 Decision DecisionFrom(const Json& payload) {
   Decision out;

@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t kMostPaths = 100, kMostCapabilities = 40, kMostSay = 16 * 1024, kMostQuestion = 60'000;
 
-// Of what others wrote: of another type, it is not there.
-std::string Text(const Json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 Json FilesIn(const Document& state) {
   std::vector<std::string> paths;
   std::size_t count = 0;
@@ -79,19 +72,20 @@ Result<std::optional<Json>> PlanByRules(const Planner& planner, const Json& cont
 // What a planner that asks others plans on: its project's next step, what it was told, or what it did last.
 std::optional<Json> PlanToAsk(const AgentSpec& spec, const Json& context) {
   const auto next = context.find("project");
-  const bool has_next = next != context.end() && !Text(*next, "task_id").empty();
+  const bool has_next = next != context.end() && !TextOrNone(*next, "task_id").empty();
   const auto stimuli = context.find("stimuli");
   const bool told = stimuli != context.end() && !stimuli->empty();
   // What came of a task's last step is looked at with its next one; behind the last there is none.
   const auto last = context.find("last");
-  const bool of_task = last != context.end() && !Text(*last, "task").empty();
+  const bool of_task = last != context.end() && !TextOrNone(*last, "task").empty();
   const bool did = context.contains("look_again") && context["look_again"] == true && (has_next || !of_task);
   if (!told && !did && !has_next) return std::nullopt;
   // Woken by time alone, with nothing of its own to do, it has no plan unless it has a standing intention.
-  const bool by_time = !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) { return Text(one, "kind") == "timer"; });
+  const bool by_time =
+      !told || std::all_of(stimuli->begin(), stimuli->end(), [](const Json& one) { return TextOrNone(one, "kind") == "timer"; });
   if (by_time && !did && !has_next && spec.intention.empty()) return std::nullopt;
-  std::string intention = has_next ? Text(*next, "next_step") : spec.intention;
-  if (intention.empty() && told) intention = Brief(Text(stimuli->back(), "text"), kKeptInBrief);
+  std::string intention = has_next ? TextOrNone(*next, "next_step") : spec.intention;
+  if (intention.empty() && told) intention = Brief(TextOrNone(stimuli->back(), "text"), kKeptInBrief);
   return Json{{"intention", intention}, {"expected_outcome", ""}};
 }
 
@@ -151,7 +145,8 @@ Result<std::optional<Json>> MakePlan(const AgentSpec& spec, const Json& context)
     (**plan)["passed_over"] = std::move(passed_over);
     return plan;
   }
-  return Error{Code::kInvalid, fmt::format("rule {} was passed over: {}", passed_over[0]["rule"].dump(), Text(passed_over[0], "why"))};
+  return Error{Code::kInvalid,
+               fmt::format("rule {} was passed over: {}", passed_over[0]["rule"].dump(), TextOrNone(passed_over[0], "why"))};
 }
 
 Json MakeRequest(const AgentSpec& spec, const Json& plan, const Json& context) {
@@ -169,16 +164,17 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
   Json answer = outputs;
   if (planner != "rules") {
     if (outputs.is_object() && outputs.contains("stdout_truncated")) return wrong("it is longer than 1 MiB");
-    auto parsed = ObjectIn(Text(outputs, planner == "command" ? "stdout" : "text"));
+    auto parsed = ObjectIn(TextOrNone(outputs, planner == "command" ? "stdout" : "text"));
     if (!parsed) return wrong(parsed.message());
     answer = std::move(*parsed);
   }
   if (!answer.is_object()) return wrong("it is no JSON object");
   if (answer.contains("say") && !answer["say"].is_string()) return wrong("'say' is no text");
-  Json response = {{"say", Brief(Text(answer, "say"), kMostSay)}, {"actions", Json::array()}};
+  Json response = {{"say", Brief(TextOrNone(answer, "say"), kMostSay)}, {"actions", Json::array()}};
   if (answer.contains("checkpoint")) {
     const Json& checkpoint = answer["checkpoint"];
-    if (Text(checkpoint, "where").empty() || Text(checkpoint, "next").empty()) return wrong("'checkpoint' needs 'where' and 'next', texts");
+    if (TextOrNone(checkpoint, "where").empty() || TextOrNone(checkpoint, "next").empty())
+      return wrong("'checkpoint' needs 'where' and 'next', texts");
     response["checkpoint"] = {{"where", checkpoint["where"]}, {"next", checkpoint["next"]}};
   }
   if (answer.contains("complete")) {
@@ -187,16 +183,16 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
     response["complete"] = {{"evidence", evidence != answer["complete"].end() && evidence->is_array() ? *evidence : Json::array()}};
   }
   if (answer.contains("block")) {
-    if (Text(answer, "block").empty()) return wrong("'block' is no text");
+    if (TextOrNone(answer, "block").empty()) return wrong("'block' is no text");
     response["block"] = answer["block"];
   }
   if (!answer.contains("actions") || answer["actions"].is_null()) return response;
   if (!answer["actions"].is_array()) return wrong("'actions' is no list");
   for (Json& action : answer["actions"]) {
-    if (!action.is_object() || Text(action, "capability").empty()) return wrong("one of 'actions' names no capability");
+    if (!action.is_object() || TextOrNone(action, "capability").empty()) return wrong("one of 'actions' names no capability");
     Json inputs = action.contains("inputs") ? std::move(action["inputs"]) : Json::object();
     if (!inputs.is_object()) return wrong("'inputs' of an action is no object");
-    response["actions"].push_back({{"capability", Text(action, "capability")}, {"inputs", std::move(inputs)}});
+    response["actions"].push_back({{"capability", TextOrNone(action, "capability")}, {"inputs", std::move(inputs)}});
   }
   if (Status storable = CheckStorable(response); !storable) return wrong(storable.message());
   return response;
@@ -204,7 +200,7 @@ Result<Json> ResponseFrom(const Json& outputs, const std::string& planner) {
 
 Json ActionsOf(const Json& response, const Json* looked) {
   Json actions = response.value("actions", Json::array());
-  const std::string task = looked == nullptr ? "" : Text(*looked, "task_id");
+  const std::string task = looked == nullptr ? "" : TextOrNone(*looked, "task_id");
   if (task.empty()) return actions;
   const auto say = [&](std::string_view capability, Json inputs) {
     inputs["task_id"] = task;
@@ -220,7 +216,7 @@ Json ActionsOf(const Json& response, const Json* looked) {
 std::optional<Refusal> WhyNot(const Kit& kit, const AgentSpec& spec, const Json& action, int index) {
   if (index >= spec.limits.actions_per_turn)
     return Refusal{"too-many", fmt::format("a turn has at most {} actions (limits.actions_per_turn)", spec.limits.actions_per_turn)};
-  const std::string id = Text(action, "capability");
+  const std::string id = TextOrNone(action, "capability");
   const CapabilitySpec* capability = kit.capabilities.Find(id);
   if (capability == nullptr) {
     const std::string nearest = kit.capabilities.Nearest(id);

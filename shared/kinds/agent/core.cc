@@ -259,13 +259,11 @@ void Decider::Process() {
   Course& course = *course_;
   Json facts = Facts();
   facts["outcomes"] = Json::array();
-  bool changed = false;
   Json last = Json::array();
   for (const Json& outcome : OutcomesOf(state_, course)) {
     facts["outcomes"].push_back({{"action", outcome["action"]}, {"capability", outcome["capability"]}, {"outcome", outcome["outcome"]}});
     for (const char* key : {"code", "artifacts"})
       if (outcome.contains(key)) facts["outcomes"].back()[key] = outcome[key];
-    changed = changed || outcome["outcome"] == "result";
     last.push_back(outcome);
   }
   if (const Json* response = state_.Find(kResponseKey)) {
@@ -282,7 +280,6 @@ void Decider::Process() {
     Put(std::string(kPastPrefix) + std::to_string(course.turn % kKeptTurns), std::move(brief));
   }
   if (!course.dropped.empty()) facts["dropped"] = course.dropped;
-  course.changed = changed;
   standing_.last = {{"turn", course.turn}, {"outcomes", std::move(last)}};
   if (const Json* looked = state_.Find(kLookKey); looked != nullptr && looked->contains("task_id"))
     standing_.last["task"] = looked->at("task_id");

@@ -8,16 +8,6 @@
 
 namespace acl::agent {
 
-namespace {
-
-std::string PathTo(std::string_view key) {
-  std::string pointer;
-  AppendPointer(key, "", pointer);
-  return pointer;
-}
-
-}  // namespace
-
 Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec, CreateAgent request) {
   if (request.message.size() > kMostStimulus) return Error{Code::kInvalid, "the message is longer than 65536 bytes"};
   CreateItem item;
@@ -69,9 +59,9 @@ Result<CreateItem> MakeCreateItem(const SubjectKind& kind, const AgentSpec& spec
   }
   entries[std::string(kStandingKey)] = ToJson(standing);
   Json patch = Json::array();
-  for (const auto& [key, value] : entries.items()) patch.push_back({{"op", "add"}, {"path", PathTo(key)}, {"value", value}});
+  for (const auto& [key, value] : entries.items()) patch.push_back({{"op", "add"}, {"path", PointerTo(key)}, {"value", value}});
   for (const FileChange& file : *files) {
-    patch.push_back({{"op", "add"}, {"path", PathTo(FileKey(file.path))}, {"value", FileEntryToJson(EntryOf(file))}});
+    patch.push_back({{"op", "add"}, {"path", PointerTo(FileKey(file.path))}, {"value", FileEntryToJson(EntryOf(file))}});
     if (file.hash && !file.is_dir) item.contents.push_back(*file.hash);
   }
   for (const auto& [key, value] : entries.items())

@@ -136,7 +136,7 @@ void Decider::DecideApproval(const InboxInput& input) {
   const approval::Decision said = approval::DecisionFrom(input.payload);
   const Json* entry = state_.Find(kApprovalKey);
   auto request = entry == nullptr ? std::nullopt : std::optional(approval::RequestFrom(*entry));
-  const std::string approval_id = input.payload.is_object() ? input.payload.value("approval_id", "") : "";
+  const std::string approval_id = TextOrNone(input.payload, "approval_id");
   const auto refuse = [&](const std::string& code, const std::string& why) {
     Json facts = InboxFacts(input);
     facts["kind"] = input.kind;

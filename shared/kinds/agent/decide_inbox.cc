@@ -3,19 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "shared/kernel/post.h"
 #include "shared/kinds/agent/decider.h"
 #include "shared/kinds/agent/events.h"
 
 namespace acl::agent {
 
 namespace {
-
-std::string TextAt(const Json& payload, const char* key) {
-  if (!payload.is_object()) return "";
-  const auto found = payload.find(key);
-  return found != payload.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 bool IsMode(const std::string& mode) { return mode == "interrupt" || mode == "steer" || mode == "followup"; }
 
@@ -24,8 +17,8 @@ bool IsMode(const std::string& mode) { return mode == "interrupt" || mode == "st
 Json Decider::InboxFacts(const InboxInput& input) const {
   Json facts = Json::object();
   if (!input.id.is_nil()) facts["inbox_id"] = input.id.ToString();
-  if (std::string by = TextAt(input.payload, "by"); !by.empty()) facts["by"] = Brief(by, kKeptInBrief);
-  if (std::string reason = TextAt(input.payload, "reason"); !reason.empty()) facts["reason"] = Brief(reason, kKeptOutputs);
+  if (std::string by = TextOrNone(input.payload, "by"); !by.empty()) facts["by"] = Brief(by, kKeptInBrief);
+  if (std::string reason = TextOrNone(input.payload, "reason"); !reason.empty()) facts["reason"] = Brief(reason, kKeptOutputs);
   return facts;
 }
 
@@ -46,20 +39,15 @@ void Decider::On(const InboxInput& input) {
   if (input.kind == kResolveInput) return Resolve(input);
   if (input.kind == "quarantine_released") return Emit(event::kReleased, InboxFacts(input));
   Stimulus stimulus;
-  stimulus.by = TextAt(input.payload, "by");
+  stimulus.by = TextOrNone(input.payload, "by");
   if (input.kind == "stimulus") {
-    stimulus.mode = TextAt(input.payload, "mode");
+    stimulus.mode = TextOrNone(input.payload, "mode");
     if (stimulus.mode.empty()) stimulus.mode = "followup";
-    stimulus.kind = TextAt(input.payload, "kind").empty() ? "message" : TextAt(input.payload, "kind");
-    stimulus.text = TextAt(input.payload, "text");
+    stimulus.kind = TextOrNone(input.payload, "kind").empty() ? "message" : TextOrNone(input.payload, "kind");
+    stimulus.text = TextOrNone(input.payload, "text");
     if (input.payload.is_object() && input.payload.contains("payload")) stimulus.payload = input.payload["payload"];
     if (!IsMode(stimulus.mode))
       return Refuse(input, fmt::format("mode '{}' is unknown; say interrupt, steer or followup", Brief(stimulus.mode, 100)));
-    return TakeStimulus(input, std::move(stimulus));
-  }
-  if (input.kind == kRunEndedPost || input.kind == "goal_changed") {  // what another subject says
-    stimulus.kind = input.kind;
-    if (input.payload.is_object() && input.payload.contains("said")) stimulus.payload = input.payload["said"];
     return TakeStimulus(input, std::move(stimulus));
   }
   Refuse(input,
@@ -113,9 +101,9 @@ void Decider::DropTurn(const std::string& why) {
   TakeChangesNow();
   if (const auto step = StepAt(kit_, spec_, state_)) decision_.cancel_steps.push_back(step->step_id);
   switch (course.at) {
-    case Point::kAct: return EndAction(OutcomeOf("interrupted", "interrupted", why), "", 0, Json::object());
     case Point::kRequest: return RequestFailed(why, 0, false, milliseconds(0));
-    case Point::kBeforeAction: return EndAction(OutcomeOf("interrupted", "interrupted", why), "", 0, Json::object());
+    case Point::kBeforeAction:
+    case Point::kAct: return EndAction(OutcomeOf("interrupted", "interrupted", why), "", 0, Json::object());
     case Point::kAfterAction:
       ++course.action;
       course.at = Point::kChoose;
@@ -135,7 +123,7 @@ void Decider::Pause(const InboxInput& input) {
     return Refuse(input, fmt::format("a session that is {} cannot be paused", standing_.status));
   standing_.status = kPaused;
   standing_.since = now_;
-  standing_.reason = TextAt(input.payload, "reason");
+  standing_.reason = TextOrNone(input.payload, "reason");
   Emit(event::kPaused, InboxFacts(input));
 }
 
@@ -155,7 +143,7 @@ void Decider::Stop(const InboxInput& input) {
     return Refuse(input, fmt::format("the session is {} already", standing_.status));
   standing_.status = kStopping;
   standing_.since = now_;
-  standing_.reason = TextAt(input.payload, "reason");
+  standing_.reason = TextOrNone(input.payload, "reason");
   for (const std::string_view timer : {kEveryTimer, kWakeTimer, kRetryTimer}) ClearTimer(timer);
   Emit(event::kStopAsked, InboxFacts(input));
   if (course_ && course_->passage > 0) course_.reset();
@@ -174,7 +162,7 @@ void Decider::FinishStop() {
 }
 
 void Decider::Resolve(const InboxInput& input) {
-  const std::string decision = TextAt(input.payload, "decision");
+  const std::string decision = TextOrNone(input.payload, "decision");
   if (standing_.uncertain.is_null()) return Refuse(input, "there is no action whose outcome nobody knows");
   if (decision != "happened" && decision != "did_not_happen")
     return Refuse(input, fmt::format("decision '{}' is unknown; say happened or did_not_happen", Brief(decision, 100)));
@@ -185,11 +173,11 @@ void Decider::Resolve(const InboxInput& input) {
   told.number = ++standing_.stimuli;
   told.mode = "steer";
   told.kind = "resolved";
-  told.by = TextAt(input.payload, "by");
+  told.by = TextOrNone(input.payload, "by");
   told.text = fmt::format("a person says that {} (turn {}, action {}) {}", TextIn(standing_.uncertain, "capability"),
                           NumberIn(standing_.uncertain, "turn"), NumberIn(standing_.uncertain, "action"),
                           decision == "happened" ? "happened" : "did not happen");
-  if (std::string comment = TextAt(input.payload, "comment"); !comment.empty()) told.text += ": " + Brief(comment, kKeptInBrief);
+  if (std::string comment = TextOrNone(input.payload, "comment"); !comment.empty()) told.text += ": " + Brief(comment, kKeptInBrief);
   told.at = now_;
   facts["stimulus"] = told.number;
   standing_.uncertain = Json();
@@ -201,7 +189,7 @@ void Decider::Resolve(const InboxInput& input) {
 }
 
 void Decider::Timer(const InboxInput& input) {
-  const std::string timer_id = TextAt(input.payload, "timer_id");
+  const std::string timer_id = TextOrNone(input.payload, "timer_id");
   if (timer_id == kApprovalTimer) return ApprovalTimer();
   if (standing_.status != kResting) return;
   if (timer_id == kEveryTimer && spec_.every && now_ >= standing_.since + *spec_.every) {

@@ -17,6 +17,7 @@ using Outcome = StepResult::Outcome;
 constexpr std::string_view kTakenOver = "its worker lost the session before the outcome was recorded";
 constexpr std::chrono::milliseconds kFirstRetry{1'000}, kLongestRetry{60'000}, kFirstRest{60'000}, kLongestRest{3'600'000};
 constexpr int kMostDoublings = 12;
+constexpr int kMostUnknown = 3;  // attempts of an action that may be repeated and whose outcome stays unknown
 
 std::chrono::milliseconds Doubled(std::chrono::milliseconds first, int times, std::chrono::milliseconds most) {
   return std::min(most, first * (1 << std::min(times, kMostDoublings)));
@@ -99,6 +100,7 @@ void Decider::Lost(const std::string& step_id, int attempt, const std::string& w
     return;
   }
   if (course_->at != Point::kAct) return RequestFailed(why, attempt, false, milliseconds(0));
+  if (Repeatable()) return EndAction(OutcomeOf("interrupted", "interrupted", course_->dropped), step_id, attempt, Json::object());
   EndAction(OutcomeOf("uncertain", "uncertain", why + "; it may have had its effect"), step_id, attempt, Json::object());
 }
 
@@ -251,7 +253,7 @@ void Decider::ActionFinished(const StepFinishedInput& input) {
           "interrupted", "interrupted",
           course_->dropped + (Repeatable() || result.outcome == Outcome::kNotStarted ? "" : "; it may have had some of its effect")));
     case Outcome::kUnknown:
-      if (Repeatable() && course_->dropped.empty() && input.attempt_id < spec_.planner.attempts)
+      if (Repeatable() && course_->dropped.empty() && input.attempt_id < kMostUnknown)
         return Lost(input.step_id, input.attempt_id, WhyFailed(result));
       return end(OutcomeOf("uncertain", "uncertain", WhyFailed(result)));
   }
@@ -269,13 +271,12 @@ void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, c
     facts["step_id"] = step_id;
     facts["attempt"] = attempt;
   }
-  if (action != nullptr && !facts.contains("call")) facts["inputs"] = action->value("inputs", Json::object());
+  if (action != nullptr) facts["inputs"] = action->value("inputs", Json::object());
   if (!outputs.empty()) {
     facts["outputs"] = outputs;
     const std::size_t bytes = DumpedBytes(outputs);
     outcome["outputs"] = bytes <= kKeptOutputs ? outputs : Json(Brief(DumpJson(outputs), kKeptOutputs));
   }
-  if (word == "refused") ++standing_.refused;
   if (word == "uncertain") {
     standing_.uncertain = {
         {"turn", course.turn}, {"action", course.action + 1}, {"capability", outcome.value("capability", "")}, {"step_id", step_id}};
@@ -301,7 +302,8 @@ void Decider::EndAction(Json outcome, const std::string& step_id, int attempt, c
   if (!changes.empty() || outside) {
     const Guard before = guard_;
     Changed(guard_);
-    // An effect outside that gives the same again and again is no progress: only the counts of this call stay.
+    // An effect outside sets back errors, plans and moves; but the same effect again and again is no progress, so calls go on being
+    // counted.
     if (changes.empty()) {
       guard_.calls = before.calls;
       guard_.recent = before.recent;

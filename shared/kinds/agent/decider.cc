@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kOneMinute{60'000};
 
-std::string PointerTo(std::string_view key) {
-  std::string pointer;
-  AppendPointer(key, "", pointer);
-  return pointer;
-}
-
 }  // namespace
 
 Decider::Decider(const Kit& kit, const AgentSpec& spec, const Document& state, WallTime now)

@@ -2,7 +2,6 @@
 // One input of an agent session being decided: what it means, written as events with what goes beside them. Lives for one call of Decide.
 // What the document calls the core (loop, decide, rest, plan, request, process) is core.cc; here is what it stands on.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -15,8 +15,7 @@ inline constexpr std::string_view kTurnBegan = "turn.began", kTurnEnded = "turn.
 inline constexpr std::string_view kStepStarted = "step.started", kStepCompleted = "step.completed", kRequestFailed = "request.failed",
                                   kActionEnded = "action.ended", kAttemptLost = "attempt.lost", kAttemptNotStarted = "attempt.not_started",
                                   kLateResult = "step.late_result";
-inline constexpr std::string_view kApprovalRequested = "approval.requested", kApprovalVote = "approval.vote",
-                                  kApprovalDecided = "approval.decided";
+inline constexpr std::string_view kApprovalRequested = "approval.requested", kApprovalDecided = "approval.decided";
 inline constexpr std::string_view kWoken = "session.woken", kPaused = "session.paused", kResumed = "session.resumed",
                                   kStopAsked = "session.stop_asked", kStopped = "session.stopped", kResolved = "session.resolved",
                                   kReleased = "subject.quarantine_released", kUnreadable = "session.unreadable";

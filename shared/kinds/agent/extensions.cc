@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t kMostCode = 60, kMostMessage = 1'000, kMostOperations = 200;
 
-// Of what others wrote: of another type, it is not there.
-std::string TextOrNone(const Json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 Error Bad(const std::string& what) { return Error{Code::kInvalid, what}; }
 
 // One JSON Pointer stands above the other, or is it.

@@ -1,7 +1,8 @@
 #pragma once
 // Stops an agent that goes in circles: deterministic, in the core, and it enforces (anchors.md C-r8). It counts actions, failures and
-// refusals alike, survives restarts because it is part of the state, and is set back by a change of the session's files, by an action with
-// an effect outside that gave what none before had given, by a person's message, and when the agent comes to rest by itself.
+// refusals alike, survives restarts because it is part of the state, and is set back by a change of the session's files, by a person's
+// message, and when the agent comes to rest by itself. An effect outside sets back all but the counts of calls: the same one again and
+// again is no progress.
 //
 //   the same call (capability and arguments) for the 3rd time with nothing changed      that call is refused, with the reason
 //   the same call for the 5th time, the same kind of error for the 3rd, two calls in

@@ -79,7 +79,6 @@ Json ToJson(const Standing& standing) {
   PutUnlessZero(json, "stimuli", standing.stimuli);
   PutUnlessZero(json, "requests", standing.requests);
   PutUnlessZero(json, "actions", standing.actions);
-  PutUnlessZero(json, "refused", standing.refused);
   PutUnlessZero(json, "passages", standing.passages);
   PutUnlessZero(json, "turns_awake", standing.turns_awake);
   if (standing.moves_in_minute > 0) {
@@ -109,7 +108,6 @@ std::optional<Standing> FindStanding(const Document& state) {
   standing.stimuli = NumberIn(json, "stimuli");
   standing.requests = NumberIn(json, "requests");
   standing.actions = NumberIn(json, "actions");
-  standing.refused = NumberIn(json, "refused");
   standing.passages = NumberIn(json, "passages");
   standing.turns_awake = int(NumberIn(json, "turns_awake"));
   standing.minute = TimeIn(json, "minute");
@@ -143,7 +141,6 @@ Json ToJson(const Course& course) {
   PutUnlessZero(json, "approved", course.approved);
   PutUnlessZero(json, "must_ask", course.must_ask);
   if (!course.why_ask.empty()) json["why_ask"] = course.why_ask;
-  PutUnlessZero(json, "changed", course.changed);
   PutUnlessZero(json, "erred", course.erred);
   if (!course.touched.empty()) json["touched"] = course.touched;
   return json;
@@ -173,7 +170,6 @@ std::optional<Course> FindCourse(const Document& state) {
   course.approved = json.value("approved", false);
   course.must_ask = json.value("must_ask", false);
   course.why_ask = TextIn(json, "why_ask");
-  course.changed = json.value("changed", false);
   course.erred = json.value("erred", false);
   if (json.contains("touched")) course.touched = json["touched"];
   return course;
@@ -220,6 +216,12 @@ std::string StepIdOf(const Course& course, std::string_view what, int index) {
   const std::string id =
       fmt::format("{}-{}/{}", course.passage > 0 ? "passage" : "turn", course.passage > 0 ? course.passage : course.turn, what);
   return index < 0 ? id : fmt::format("{}[{}]", id, index);
+}
+
+std::string PointerTo(std::string_view key) {
+  std::string pointer;
+  AppendPointer(key, "", pointer);
+  return pointer;
 }
 
 std::string Brief(const std::string& text, std::size_t most) {

@@ -49,7 +49,7 @@ inline constexpr std::string_view kMoving = "MOVING", kResting = "RESTING", kPau
 struct Stimulus {
   std::int64_t number = 0;
   std::string mode = "followup";  // "interrupt", "steer", "followup"
-  std::string kind = "message";   // "message", "timer", "run_ended", "goal_changed", "file", "resolved", "again"
+  std::string kind = "message";   // "message", "timer", "goal_changed", "file", "resolved"
   std::string text;
   Json payload;  // null: none
   std::string by;
@@ -61,7 +61,7 @@ struct Standing {
   std::string reason;  // why it rests, is paused or stopped
   WallTime since;
   std::optional<WallTime> wake_at;  // of a rest that ends by itself
-  std::int64_t moves = 0, turns = 0, stimuli = 0, requests = 0, actions = 0, refused = 0, passages = 0;
+  std::int64_t moves = 0, turns = 0, stimuli = 0, requests = 0, actions = 0, passages = 0;
   int turns_awake = 0;  // since it last rested
   WallTime minute;      // the minute in which moves are counted
   int moves_in_minute = 0;
@@ -115,8 +115,7 @@ struct Course {
   bool approved = false;  // a person has said yes to the action at hand
   bool must_ask = false;  // an extension wants a person asked
   std::string why_ask;
-  bool changed = false;          // something was done in this turn
-  bool erred = false;            // and something was not
+  bool erred = false;            // something that it asked for in this turn was not done
   Json touched = Json::array();  // paths of the draft that extensions of this phase have changed, with who did
 };
 
@@ -140,6 +139,9 @@ std::vector<Json> PastTurns(const Document& state);
 std::vector<Json> OutcomesOf(const Document& state, const Course& course);
 // Ids of steps: "turn-12/request", "turn-12/action[0]", "turn-12/before_plan[1]".
 std::string StepIdOf(const Course& course, std::string_view what, int index = -1);
+
+// An entry of the state as a JSON Patch names it.
+std::string PointerTo(std::string_view key);
 
 // A text that is at most so many bytes, cut between characters, with a word about what was cut.
 std::string Brief(const std::string& text, std::size_t most);

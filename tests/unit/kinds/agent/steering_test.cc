@@ -174,6 +174,16 @@ TEST(AgentSteeringTest, AfterATakeoverWhatMayBeRepeatedIsAndWhatMayNotIsUncertai
   EXPECT_EQ(std::count(agent.calls.begin(), agent.calls.end(), "turn-1/action[1]"), 1);
 }
 
+TEST(AgentSteeringTest, WhatMayBeRepeatedAndWasInterruptedBeforeItsWorkerDiedIsNotUncertain) {
+  AgentDriver agent(kSteeredFile);
+  Begin(agent, {"do.idempotent"});
+  agent.Pump();
+  agent.Tell("never mind", "interrupt");
+  agent.Claim();
+  EXPECT_EQ(agent.Last("move.process")["outcomes"][0]["outcome"], "interrupted");
+  EXPECT_TRUE(agent.Now().uncertain.is_null());
+}
+
 TEST(AgentSteeringTest, WithOnUnknownOutcomeGoOnItIsToldAndGoesOn) {
   AgentDriver agent(std::string(kSteeredFile) + "on_unknown_outcome: go_on\n");
   Begin(agent, {"do.effect", "look.pure"});
