@@ -1,6 +1,7 @@
 #include "cli/exchange_page.h"
 
 #include "cli/format.h"
+#include "shared/base/html_text.h"
 #include "shared/base/terminal_text.h"
 
 namespace acl::cli {
@@ -21,20 +22,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; paddi
 )";
 
 // Control and invisible characters are shown, what means something to a browser is not.
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : TerminalText(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
+std::string Escaped(const std::string& text) { return HtmlText(TerminalText(text)); }
 
 class Page {
  public:

@@ -1,29 +1,16 @@
 #include <fmt/format.h>
 
 #include "chaos/report/report.h"
+#include "shared/base/html_text.h"
 
 namespace acl::chaos {
 namespace {
 
 std::string Str(const Json& value) { return value.is_string() ? value.get<std::string>() : DumpJson(value); }
 
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string Row(const std::vector<std::string>& cells, const char* tag = "td") {
   std::string row = "<tr>";
-  for (const auto& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, Escaped(cell));
+  for (const auto& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, HtmlText(cell));
   return row + "</tr>\n";
 }
 
@@ -79,7 +66,7 @@ std::vector<std::vector<std::string>> FigureRows(const Json& report) {
 
 std::string List(const Json& items) {
   std::string list = "<ul>\n";
-  for (const Json& item : items) list += "<li>" + Escaped(Str(item)) + "</li>\n";
+  for (const Json& item : items) list += "<li>" + HtmlText(Str(item)) + "</li>\n";
   return list + "</ul>\n";
 }
 
@@ -113,8 +100,8 @@ std::string ToHtml(const Json& report) {
   const std::string verdict = Str(report["verdict"]);
   std::string page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>airun chaos: " + verdict + "</title><style>" +
                      kStyle + "</style></head><body>\n<h1>airun chaos</h1>\n";
-  page += fmt::format("<p class=\"verdict {0}\">{0}: seed {1}, profile {2}, {3:.0f} s</p>\n", Escaped(verdict),
-                      Escaped(Str(report["run"]["seed"])), Escaped(Str(report["run"]["profile"])), report["seconds"].get<double>());
+  page += fmt::format("<p class=\"verdict {0}\">{0}: seed {1}, profile {2}, {3:.0f} s</p>\n", HtmlText(verdict),
+                      HtmlText(Str(report["run"]["seed"])), HtmlText(Str(report["run"]["profile"])), report["seconds"].get<double>());
   if (!report["why_invalid"].empty()) page += "<h2>Why it proves nothing</h2>\n" + List(report["why_invalid"]);
   page += "<h2>Faults</h2>\n" +
           Table({"no.", "fault", "what", "injected", "observed", "healed", "seconds", "slowest recovery, s"}, FaultRows(report));
@@ -136,8 +123,8 @@ std::string ToHtml(const Json& report) {
   std::vector<std::vector<std::string>> settings;
   for (const auto& [name, value] : report["run"].items()) settings.push_back({name, Str(value)});
   page += "<h2>What was tested</h2>\n" + Table({"", ""}, settings);
-  page += "<p>History: <code>" + Escaped(Str(report["history"])) + "</code>; check it again: <code>" + Escaped(Str(report["check_again"])) +
-          "</code></p>\n</body></html>\n";
+  page += "<p>History: <code>" + HtmlText(Str(report["history"])) + "</code>; check it again: <code>" +
+          HtmlText(Str(report["check_again"])) + "</code></p>\n</body></html>\n";
   return page;
 }
 

@@ -4,6 +4,7 @@
 
 #include "coordinator/api/decisions.h"
 #include "shared/approval/render.h"
+#include "shared/base/html_text.h"
 #include "shared/http/url.h"
 
 namespace acl::coordinator {
@@ -11,29 +12,13 @@ namespace {
 
 constexpr std::size_t kMostFormBytes = 16u << 10;
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 // Nothing is loaded, framed or remembered, and the token goes to nobody else.
 HttpResponse Page(int status, const std::string& title, const std::string& body) {
   HttpResponse response = HttpResponse::OfText(
       status,
       fmt::format("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{0}</title>"
                   "<meta name=\"viewport\" content=\"width=device-width\"></head>\n<body>\n<h1>{0}</h1>\n{1}</body>\n</html>\n",
-                  Escaped(title), body),
+                  HtmlText(title), body),
       "text/html; charset=utf-8");
   return response.With("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
       .With("Referrer-Policy", "same-origin")
@@ -42,19 +27,19 @@ HttpResponse Page(int status, const std::string& title, const std::string& body)
       .With("X-Robots-Tag", "noindex");
 }
 
-HttpResponse Sorry(int status, const std::string& why) { return Page(status, "This approval", "<p>" + Escaped(why) + "</p>\n"); }
+HttpResponse Sorry(int status, const std::string& why) { return Page(status, "This approval", "<p>" + HtmlText(why) + "</p>\n"); }
 
 std::string TableOf(const approval::Request& request) {
   const approval::Shown shown = approval::Render(request);
   std::string rows = "<table>\n";
   for (const approval::ShownLine& line : shown.lines)
-    rows += fmt::format("<tr><th align=\"left\">{}</th><td><code>{}</code></td></tr>\n", Escaped(line.name), Escaped(line.text));
+    rows += fmt::format("<tr><th align=\"left\">{}</th><td><code>{}</code></td></tr>\n", HtmlText(line.name), HtmlText(line.text));
   rows += "</table>\n";
   return rows;
 }
 
 std::string OutcomeOf(const approval::Request& request) {
-  return "<p>It is <strong>" + Escaped(approval::EscapeInvisible(approval::OutcomeText(request))) + "</strong>.</p>\n";
+  return "<p>It is <strong>" + HtmlText(approval::EscapeInvisible(approval::OutcomeText(request))) + "</strong>.</p>\n";
 }
 
 std::string FormOf(const approval::Request& request, const std::string& token) {
@@ -64,7 +49,7 @@ std::string FormOf(const approval::Request& request, const std::string& token) {
       "<p><label>Comment<br><textarea name=\"comment\" rows=\"3\" cols=\"60\" maxlength=\"1000\"></textarea></label></p>\n"
       "<p><button name=\"decision\" value=\"approve\">Approve</button> <button name=\"decision\" value=\"reject\">Reject</button></p>\n"
       "</form>\n",
-      PercentEncode(request.approval_id), Escaped(token), approval::Render(request).digest);
+      PercentEncode(request.approval_id), HtmlText(token), approval::Render(request).digest);
 }
 
 // Why nobody can decide by the link of this endpoint; empty: one can. Who sees only a part decides on nothing here.
@@ -105,7 +90,7 @@ HttpResponse Show(const ApiContext& api, const ApprovalLinks& links, const Clock
   const approval::Request& asked = opened.shown.request;
   if (!asked.pending()) return Page(200, "This was decided", OutcomeOf(asked));  // what was asked is nobody's business any more
   const std::string why = WhyNoForm(asked, opened.endpoint, clock.Wall());
-  return Page(200, "May this go on?", TableOf(asked) + (why.empty() ? FormOf(asked, *token) : "<p>" + Escaped(why) + "</p>\n"));
+  return Page(200, "May this go on?", TableOf(asked) + (why.empty() ? FormOf(asked, *token) : "<p>" + HtmlText(why) + "</p>\n"));
 }
 
 std::string WhyNot(const HttpResponse& refusal) {
@@ -136,7 +121,7 @@ HttpResponse DecideByForm(const ApiContext& api, const ApprovalLinks& links, con
                    {"channel", "page"}};
   if (const std::string comment = field("comment"); !comment.empty()) given.payload["comment"] = comment;
   const Decided decided = Decide(api, given);
-  if (decided.refusal) return Page(decided.refusal->status, "Not taken", "<p>" + Escaped(WhyNot(*decided.refusal)) + "</p>\n");
+  if (decided.refusal) return Page(decided.refusal->status, "Not taken", "<p>" + HtmlText(WhyNot(*decided.refusal)) + "</p>\n");
   const approval::Request& now = decided.shown->request;
   if (now.pending()) return Page(202, "Taken", "<p>The run has not read it yet. Open the link again to see what became of it.</p>\n");
   return Page(200, "Thank you", OutcomeOf(now));

@@ -237,4 +237,13 @@ Result<std::vector<FileChange>> WithParents(std::vector<FileChange> files) {
   return out;
 }
 
+std::string ManifestRoot(const Document& state) {
+  Json manifest = Json::object();
+  state.ForEach([&](const std::string& key, const Json& entry) {
+    if (key.starts_with(kFileKeyPrefix)) manifest[key] = entry;
+    return true;
+  });
+  return manifest.empty() ? "" : ToHex(CanonicalHash(manifest));
+}
+
 }  // namespace acl

@@ -55,6 +55,8 @@ Result<std::optional<FileEntry>> FindFile(const Document& state, std::string_vie
 // The whole manifest, sorted by path. Walks the state. kCorrupt names the entry that does not parse.
 using Manifest = std::map<std::string, FileEntry, std::less<>>;
 Result<Manifest> ReadManifest(const Document& state);
+// SHA-256 over RFC 8785 of all entries, hex: what a decision about the files is bound to. Empty: there are none. Walks the state.
+std::string ManifestRoot(const Document& state);
 // What no file system could hold: "'d' is a file, yet 'd/y' lies below it"; nullopt if the manifest can be.
 std::optional<std::string> ImpossibleIn(const Manifest& manifest);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "shared/approval/digest.h"
-#include "shared/base/canonical_json.h"
 #include "shared/capability/manifest.h"
 #include "shared/spec/duration.h"
 #include "shared/workflow/approvals.h"
@@ -18,16 +17,6 @@ namespace acl::workflow {
 namespace {
 
 using approval::Request;
-
-// Of the files that the run has: what a decision is about may stand in them.
-std::string WorkspaceRootOf(const Document& state) {
-  Json manifest = Json::object();
-  state.ForEach([&](const std::string& key, const Json& entry) {
-    if (key.starts_with(kFileKeyPrefix)) manifest[key] = entry;
-    return true;
-  });
-  return manifest.empty() ? "" : ToHex(CanonicalHash(manifest));
-}
 
 std::string TextAt(const Json& inputs, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
@@ -127,7 +116,7 @@ Result<Request> Decider::RequestOf(const Instance& instance, Json& facts) {
     return Error{Code::kInvalid,
                  fmt::format("its inputs are {} bytes, more than the {} that a person can be asked about: say where it lies", bytes,
                              approval::kMostArgumentBytes)};
-  if (!MayBeWrittenBeside(spec_, instance.step)) request.workspace_root = WorkspaceRootOf(State());
+  if (!MayBeWrittenBeside(spec_, instance.step)) request.workspace_root = ManifestRoot(State());
   if (Status named = NameDeciders(said, scope, request); !named) return named.error();
   request.requesters = RequestersOf(run.json);
   if (!step.agent_name.empty()) AddRequester(request, step.agent_name);

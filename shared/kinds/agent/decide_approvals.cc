@@ -7,25 +7,11 @@
 
 #include "shared/approval/decision_json.h"
 #include "shared/approval/digest.h"
-#include "shared/base/canonical_json.h"
 #include "shared/capability/manifest.h"
 #include "shared/kinds/agent/decider.h"
 #include "shared/kinds/agent/events.h"
 
 namespace acl::agent {
-
-namespace {
-
-std::string FilesRootOf(const Document& state) {
-  Json manifest = Json::object();
-  state.ForEach([&](const std::string& key, const Json& entry) {
-    if (key.starts_with(kFileKeyPrefix)) manifest[key] = entry;
-    return true;
-  });
-  return manifest.empty() ? "" : ToHex(CanonicalHash(manifest));
-}
-
-}  // namespace
 
 std::optional<std::string> Decider::MustAsk(const Json& action) const {
   if (course_->approved) return std::nullopt;
@@ -59,7 +45,7 @@ approval::Request Decider::RequestOf(const Json& action, const std::string& why)
       fmt::format("May the agent {} call {} {}?{}", spec_.name, id, inputs, intention.empty() ? "" : " It wants to: " + intention);
   request.risk = capability == nullptr ? "MEDIUM" : std::string(RiskName(capability->risk));
   request.arguments = {{"capability", id}, {"inputs", action.value("inputs", Json::object())}};
-  request.workspace_root = FilesRootOf(state_);
+  request.workspace_root = ManifestRoot(state_);
   request.role = spec_.approver_role;
   const Json* agent = state_.Find(kAgentKey);
   for (const std::string& who : {agent == nullptr ? std::string() : TextIn(*agent, "owner"), spec_.name})
