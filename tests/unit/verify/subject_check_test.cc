@@ -111,6 +111,8 @@ struct Damage {
   std::function<void(SubjectRows&)> spoil;
 };
 
+void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.check << " in " << damage.table; }
+
 class Damaged : public ::testing::TestWithParam<Damage> {};
 
 TEST_P(Damaged, IsFound) {
