@@ -1,4 +1,4 @@
-# ./dev test api: the running API under Schemathesis (PyPI), from docs/openapi.json alone: requests that fit and requests that do not, one by
+# ./dev test api: the running API under Schemathesis (PyPI), from docs/reference/openapi.json alone: requests that fit and requests that do not, one by
 # one and in chains along the links. No answer may be a 5xx, or of a status, type, header or form that the file does not name. What a request
 # must look like is not asked (the file cannot say when a text is a workflow), nor keys (a fleet in dev mode takes requests without one).
 schemathesis_version=4.32.5
@@ -22,7 +22,7 @@ run_api() {  # [OPTION...] of schemathesis run
   build_binaries
   trap 'fleet_stop api; pg remove api' EXIT
   fleet_start api
-  "$(schemathesis_home)/bin/schemathesis" --no-color run docs/openapi.json --url "$ACL_SERVER" --request-timeout 10 --max-time 300 \
+  "$(schemathesis_home)/bin/schemathesis" --no-color run docs/reference/openapi.json --url "$ACL_SERVER" --request-timeout 10 --max-time 300 \
     --exclude-checks positive_data_acceptance,negative_data_rejection,missing_required_header,ignored_auth \
     --generation-deterministic --max-examples 25 "$@" || code=$?
   [ -n "$(proc_pid "$(fleet_dir api)" coordinator)" ] || { say "api: the coordinator did not survive it"; code=1; }

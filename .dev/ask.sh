@@ -1,4 +1,4 @@
-# ./dev ask "QUESTION": a small real language model, a fleet of its own that asks it (docs/aegis-guide.md), and one question; both stay up
+# ./dev ask "QUESTION": a small real language model, a fleet of its own that asks it (docs/guides/aegis.md), and one question; both stay up
 # until ./dev down ask and ./dev llm stop ask.
 
 cmd_ask() {  # [OPTION...] QUESTION

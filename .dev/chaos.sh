@@ -1,4 +1,4 @@
-# ./dev chaos: fleets of real processes under faults (docs/chaos.md). Histories and reports lie under .local/chaos.
+# ./dev chaos: fleets of real processes under faults (docs/contribute/chaos.md). Histories and reports lie under .local/chaos.
 
 # PostgreSQL's user must be able to reach the folder of a run; .local may be below one's home.
 chaos_one() {  # NAME OPTION...

@@ -1,5 +1,5 @@
 # Private Kafka clusters of this checkout: three nodes that are broker and controller each, one folder a node (NAME-1 to NAME-3 among those of
-# kafka.sh), with small heaps. For faults that one broker cannot have: a leader that moves, too few replicas (docs/chaos.md).
+# kafka.sh), with small heaps. For faults that one broker cannot have: a leader that moves, too few replicas (docs/contribute/chaos.md).
 kafka_nodes=(1 2 3)
 
 kafka_cluster_create() {  # NAME

@@ -77,7 +77,7 @@ llm_start_locked() {  # DIR
 }
 
 # llm [start|stop|kill|url|kind|providers|remove] [NAME]. start and url print what base_url should be; kind: llama-server or portable;
-# providers prints a providers file that names this server (docs/aegis-guide.md).
+# providers prints a providers file that names this server (docs/guides/aegis.md).
 llm() {
   local action=${1:-start} name=${2:-test} dir
   dir=$(server_dir llm "$name")

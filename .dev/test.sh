@@ -43,7 +43,7 @@ ctest_with() {  # "SERVER..." PRESET CTEST-ARG...; SERVER: kafka s3 jaeger llm c
   return "$code"
 }
 
-# say_flaky PRESET LOG: names what failed and passed when run once more. Tests of real processes and servers may, and go into docs/flaky.md;
+# say_flaky PRESET LOG: names what failed and passed when run once more. Tests of real processes and servers may, and go into docs/contribute/flaky.md;
 # of what depends on nothing but itself (unit, house, sim, model) a second pass proves nothing, and the run is red.
 say_flaky() {
   local preset=$1 name code=0 strict
@@ -72,7 +72,7 @@ sanitize() {  # PRESET BINARY...
   ctest_with "" "$preset" -L '^(unit|house|integration|sim)$'
 }
 
-# Known mistakes, each compiled into a build of its own and chosen by name; the simulator must notice every one (docs/mutants.md).
+# Known mistakes, each compiled into a build of its own and chosen by name; the simulator must notice every one (docs/contribute/mutants.md).
 quick_mutants='task_token_ignored|answers_forgotten|no_fence|stale_claim|no_task_compare|effect_without_key|no_ready_row_with_the_reap'
 mutants() {  # quick | all
   local select='IsNoticed|MutantsBuild'

@@ -1,4 +1,4 @@
-// airun agent: sessions of agents, which move or rest (docs/agent-guide.md).
+// airun agent: sessions of agents, which move or rest (docs/guides/agents.md).
 #include <fmt/format.h>
 
 #include "cli/actor.h"

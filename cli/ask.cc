@@ -181,7 +181,7 @@ void AddBy(CLI::App* command, AskOptions* options) {
 
 void AddAskCommands(CLI::App* app, Session* session) {
   auto options = std::make_shared<AskOptions>();
-  CLI::App* ask = app->add_subcommand("ask", "ask a language model, on record (docs/aegis-guide.md): airun ask \"...\"");
+  CLI::App* ask = app->add_subcommand("ask", "ask a language model, on record (docs/guides/aegis.md): airun ask \"...\"");
   ask->add_option("question", options->question, "what is asked");
   ask->add_option("--session", options->session, "go on in this session; else in the one that is open");
   ask->add_flag("--new", options->fresh, "in a new session");

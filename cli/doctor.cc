@@ -93,7 +93,7 @@ class Doctor {
   // Is the bucket there, may it be written, do the clocks agree? As this shell's ACL_S3_... say, which should be the programs'.
   void Objects() {
     auto store = session_->Objects();
-    if (!store) return Add("object store", "failed", store.message(), "docs/settings.md says what each takes");
+    if (!store) return Add("object store", "failed", store.message(), "docs/reference/settings.md says what each takes");
     if (!*store) return Add("object store", "ok", "none is set: large values lie in PostgreSQL");
     auto ahead = (*store)->ClockAhead();
     if (!ahead) return Add("object store", "failed", ahead.message(), "is it running, is ACL_S3_ENDPOINT right?");
@@ -106,7 +106,7 @@ class Doctor {
     SystemRandom random;
     const std::string key = fmt::format("acl-doctor/{:016x}", random.Next()), bytes = "written by airun doctor";
     auto put = (*store)->PutIfAbsent(key, bytes);
-    if (!put) return Add("object store", "failed", put.message(), "see docs/operations.md, Object store");
+    if (!put) return Add("object store", "failed", put.message(), "see docs/operate/operations.md, Object store");
     auto got = (*store)->Get(key, 1'000);
     const Status gone = (*store)->Delete(key);
     if (!got || *got != bytes)
@@ -150,7 +150,7 @@ class Doctor {
     const auto suspects = (*quarantined)["suspects"].value("waiting", 0) + (*quarantined)["suspects"].value("held", 0);
     if (suspects > 0)
       Add("suspects", "warning", std::to_string(suspects) + " runs or tasks died with two workers or more, and no step of them completed",
-          "nothing: whoever kills its workers is found and judged, the others go on (docs/operations.md, \"A run that kills its "
+          "nothing: whoever kills its workers is found and judged, the others go on (docs/operate/operations.md, \"A run that kills its "
           "workers\")");
   }
 

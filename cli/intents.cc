@@ -1,4 +1,4 @@
-// airun intents: what language models proposed to do, and what people say of it (docs/aegis-guide.md).
+// airun intents: what language models proposed to do, and what people say of it (docs/guides/aegis.md).
 #include "cli/actor.h"
 #include "cli/app.h"
 #include "cli/format.h"

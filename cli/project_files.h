@@ -5,7 +5,7 @@
 
 namespace acl::cli {
 
-// Of "references" (docs/openapi.json): `file:PATH@sha256:HEX` that nobody checked becomes ok, stale or gone, seen from this folder.
+// Of "references" (docs/reference/openapi.json): `file:PATH@sha256:HEX` that nobody checked becomes ok, stale or gone, as seen here.
 void CheckFiles(Json& next);
 
 }  // namespace acl::cli

@@ -105,7 +105,7 @@ function(acl_binary name main)
   acl_precompile(${name})
   if(NOT ACL_SANITIZE)   # a sanitizer brings an allocator of its own
     target_link_options(${name} PRIVATE -Wl,--push-state,--no-as-needed)
-    target_link_libraries(${name} PRIVATE jemalloc)   # malloc of the whole program (docs/performance.md)
+    target_link_libraries(${name} PRIVATE jemalloc)   # malloc of the whole program (docs/operate/performance.md)
     target_link_options(${name} PRIVATE -Wl,--pop-state)
   endif()
   if(ACL_SANITIZE)

@@ -443,7 +443,7 @@ Status App::Start() {
   if (!parts.settings.doorbell_listen.is_loopback()) {
     parts.log.Warn(
         "the doorbell is plain TCP without a key and reachable from other machines: whoever reaches it can ring workers and is told "
-        "ids of runs; keep it in a private network (docs/security.md)");
+        "ids of runs; keep it in a private network (docs/operate/security.md)");
   }
   return {};
 }

@@ -101,7 +101,7 @@ Status WorkerApp::Impl::StartRunner() {
   }
   AdoptOrphans();
   if (const auto launchers = LaunchersAmong(capability_config.exec.allowed_programs); !launchers.empty()) {
-    log.Info("allowed programs that start others: with them a workflow may do what this worker's user may (docs/security.md)",
+    log.Info("allowed programs that start others: with them a workflow may do what this worker's user may (docs/operate/security.md)",
              {{"programs", fmt::format("{}", fmt::join(launchers, " "))}});
   }
   RegisterStandardCapabilities(*capabilities, capability_config);

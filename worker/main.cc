@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
   if (auto level = acl::ParseLogLevel(parsed->settings.log_level)) acl::SetLogLevel(*level);
   for (const std::string& warning : parsed->warnings) log.Warn(warning);
   if (::geteuid() == 0) {
-    log.Warn("running as root: so do the programs that steps start (sys.exec.run); start it as a user of its own (docs/security.md)");
+    log.Warn(
+        "running as root: so do the programs that steps start (sys.exec.run); start it as a user of its own (docs/operate/security.md)");
   }
   AllowManyFiles();
   if (acl::Status armed = acl::pg::ArmFailPoints(parsed->settings.failpoints, parsed->settings.database_url); !armed) {

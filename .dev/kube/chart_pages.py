@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what is derived from helm/acl/values.yaml and docs/settings.md: helm/acl/README.md and helm/acl/values.schema.json, and copies
-docs/alerts.yml to where the chart can read it. --check: says what differs instead, exit 1.
+"""Writes what is derived from helm/acl/values.yaml and docs/reference/settings.md: helm/acl/README.md and helm/acl/values.schema.json, and copies
+docs/operate/alerts.yml to where the chart can read it. --check: says what differs instead, exit 1.
 
-docs/settings.md is itself written from the table of settings in the programs, so a setting that a program gains, loses or renames changes
+docs/reference/settings.md is itself written from the table of settings in the programs, so a setting that a program gains, loses or renames changes
 the schema, and the chart refuses one that no program has."""
 import json
 import os
@@ -63,8 +63,8 @@ def read(*parts):
 
 
 def settings_of(program):
-    """name -> (kind of value, default, meaning), as docs/settings.md has them."""
-    page = read("docs", "settings.md")
+    """name -> (kind of value, default, meaning), as docs/reference/settings.md has them."""
+    page = read("docs", "reference", "settings.md")
     part = page.split("## " + program + "\n")[1].split("\n## ")[0]
     found = {}
     for line in part.splitlines():
@@ -72,7 +72,7 @@ def settings_of(program):
         if cells:
             found[cells[1].replace("-", "_")] = ((cells[2] or "").strip(), cells[4].strip(), cells[5])
     if len(found) < 20:
-        sys.exit("chart_pages: docs/settings.md lists only %d settings of %s: has its form changed?" % (len(found), program))
+        sys.exit("chart_pages: docs/reference/settings.md lists only %d settings of %s: has its form changed?" % (len(found), program))
     return found
 
 
@@ -176,9 +176,9 @@ def readme_text():
     lines = [
         "# The chart `acl`", "",
         "Coordinators, pools of workers and migrations of an ACL fleet, over a PostgreSQL (and, if you like, an Apache Kafka and an object store) "
-        "of yours.", "How to install it, step by step: [docs/kubernetes-guide.md](../../docs/kubernetes-guide.md).", "",
+        "of yours.", "How to install it, step by step: [docs/operate/kubernetes.md](../../docs/operate/kubernetes.md).", "",
         "Written from `values.yaml` by `.dev/kube/chart_pages.py`; a test keeps the two equal. Settings of the programs (`settings`, "
-        "`coordinator.settings`,", "`workers[].settings`) are those of [docs/settings.md](../../docs/settings.md), in snake case: "
+        "`coordinator.settings`,", "`workers[].settings`) are those of [docs/reference/settings.md](../../docs/reference/settings.md), in snake case: "
         "`settings: {lease_ttl_ms: 5000}`.", "",
         "| value | default | meaning |", "|---|---|---|"]
     for path, default, meaning in value_rows():
@@ -194,7 +194,7 @@ def main():
     if unknown:
         sys.exit("chart_pages: no program has the settings that the chart writes: " + ", ".join(unknown))
     wanted = {"helm/acl/README.md": readme_text(), "helm/acl/values.schema.json": schema_text(),
-              "helm/acl/files/alerts.yml": read("docs", "alerts.yml")}
+              "helm/acl/files/alerts.yml": read("docs", "operate", "alerts.yml")}
     wrong = []
     for path, text in wanted.items():
         there = read(path) if os.path.exists(os.path.join(TOP, path)) else None
@@ -205,7 +205,7 @@ def main():
             with open(os.path.join(TOP, path), "w", encoding="utf-8") as file:
                 file.write(text)
     if "--check" in sys.argv and wrong:
-        sys.exit("chart_pages: %s not what values.yaml and docs/settings.md say; run .dev/kube/chart_pages.py and commit" % ", ".join(wrong))
+        sys.exit("chart_pages: %s not what values.yaml and docs/reference/settings.md say; run .dev/kube/chart_pages.py and commit" % ", ".join(wrong))
 
 
 if __name__ == "__main__":

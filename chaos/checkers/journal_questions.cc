@@ -66,7 +66,7 @@ const Question kTokenFalls("i09", "tokens never fall along a journal", Needs::kD
 SELECT e.subject_id || '/' || e.seq, CASE WHEN lag(e.token) OVER w > e.token THEN 'token ' || e.token || ' after ' || lag(e.token) OVER w END
 FROM event_rows e WINDOW w AS (PARTITION BY e.subject_id ORDER BY e.seq))");
 
-// Computed here once more, from docs/journal-format.md, not by the code that wrote it.
+// Computed here once more, from docs/reference/journal-format.md, not by the code that wrote it.
 const Question kChain("i10", "every event's content hash and chain are what the format says", Needs::kDatabase, R"(
 SELECT e.subject_id || '/' || e.seq,
        CASE WHEN e.payload IS NOT NULL AND NOT e.apart AND sha256(convert_to(e.payload, 'UTF8')) <> e.content_hash THEN 'another content hash'

@@ -62,7 +62,7 @@ class FailedOver final : public Moved {
   const bool synchronous_;
 };
 
-// Everything stops, the database is put back to a copy, and the epoch is raised as docs/operations.md asks for.
+// Everything stops, the database is put back to a copy, and the epoch is raised as docs/operate/operations.md asks for.
 class Restored final : public Moved {
  public:
   using Moved::Moved;

@@ -38,7 +38,7 @@ class Fault {
 
 struct FaultKind {
   std::string name;    // in schedules and profiles
-  std::string number;  // of the table of faults that the project works through (docs/chaos.md)
+  std::string number;  // of the table of faults that the project works through (docs/contribute/chaos.md)
   std::string what;
   bool own_fleet;  // needs the driver's own processes and proxies; else the database is enough
   std::function<std::unique_ptr<Fault>(World& world, std::uint64_t draw)> make;

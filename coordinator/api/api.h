@@ -1,6 +1,6 @@
 #pragma once
-// The HTTP API (docs/openapi.json, docs/api.md) over KernelStore and Queries. Handlers run on a BlockingPool and keep nothing: every
-// answer comes from the database, so any coordinator gives it.
+// The HTTP API (docs/reference/openapi.json, docs/reference/api.md) over KernelStore and Queries. Handlers run on a BlockingPool and keep
+// nothing: every answer comes from the database, so any coordinator gives it.
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-// /v1/ask: a question to a language model, and what stands on record; /v1/drift: what the validator found (docs/aegis-guide.md).
+// /v1/ask: a question to a language model, and what stands on record; /v1/drift: what the validator found (docs/guides/aegis.md).
 #include <fmt/format.h>
 
 #include "coordinator/api/ask_request.h"

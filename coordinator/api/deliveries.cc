@@ -1,4 +1,4 @@
-// /v1/deliveries: what runs said to the outside (docs/webhooks.md).
+// /v1/deliveries: what runs said to the outside (docs/guides/webhooks.md).
 #include "coordinator/api/api.h"
 #include "coordinator/api/request.h"
 #include "shared/http/problem.h"

@@ -5,7 +5,7 @@
 
 namespace acl::coordinator {
 
-extern const std::string_view kOpenApiJson;         // docs/openapi.json
-extern const std::string_view kWorkflowSchemaJson;  // docs/workflow.schema.json
+extern const std::string_view kOpenApiJson;         // docs/reference/openapi.json
+extern const std::string_view kWorkflowSchemaJson;  // docs/reference/workflow.schema.json
 
 }  // namespace acl::coordinator

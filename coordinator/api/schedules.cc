@@ -1,4 +1,4 @@
-// /v1/schedules: workflows that start at times (docs/workflow-guide.md, "Schedules").
+// /v1/schedules: workflows that start at times (docs/guides/workflows.md, "Schedules").
 #include <charconv>
 
 #include <fmt/format.h>

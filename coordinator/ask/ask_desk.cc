@@ -197,7 +197,7 @@ std::variant<Json, AskRefusal> AskDesk::Ask(const AskAsked& asked) {
   if (!setup_)
     return AskRefusal{"not-configured",
                       "this coordinator asks no language model: name a kernel (aegis_kernel_file) and providers "
-                      "(aegis_providers_file); docs/aegis-guide.md",
+                      "(aegis_providers_file); docs/guides/aegis.md",
                       409};
   if (stopping_)
     return AskRefusal{"stopping", "this coordinator is stopping and asks nobody any more: ask another, or again in a moment", 503};

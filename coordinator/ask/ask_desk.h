@@ -1,6 +1,6 @@
 #pragma once
-// Where language models are asked in this coordinator (document 004; docs/aegis-guide.md). One ask is seven functions in the order that the
-// types of shared/aegis/pipeline.h hold; what each promised is on record before the next begins:
+// Where language models are asked in this coordinator (document 004; docs/guides/aegis.md). One ask is seven functions in the order that
+// the types of shared/aegis/pipeline.h hold; what each promised is on record before the next begins:
 //
 //   session_open_or_resume -> compile -> render -> (prepared, on record) -> invoke -> scan -> write_exchange -> the answer
 //

@@ -76,7 +76,7 @@ Result<std::unique_ptr<AskSetup>> AskSetup::Open(const Settings& settings, const
   if (Status sound = CheckWorkflows(*kernel, capabilities); !sound) return sound.error();
   if (settings.aegis_providers_file.empty())
     return Error{Code::kInvalid,
-                 "aegis_kernel_file needs aegis_providers_file: where language models are (docs/aegis-guide.md, Providers)"};
+                 "aegis_kernel_file needs aegis_providers_file: where language models are (docs/guides/aegis.md, Providers)"};
   auto providers = aegis::ModelProviders::Open(settings.aegis_providers_file, clock, random);
   if (!providers) return providers.error();
   auto model = providers->Find(kernel->model.provider);

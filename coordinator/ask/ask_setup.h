@@ -1,5 +1,5 @@
 #pragma once
-// What asking a language model takes, opened once at the start (docs/aegis-guide.md): a kernel, the providers, the sanitiser. Without a
+// What asking a language model takes, opened once at the start (docs/guides/aegis.md): a kernel, the providers, the sanitiser. Without a
 // kernel nobody asks, and nothing of it costs anything.
 
 #include <memory>

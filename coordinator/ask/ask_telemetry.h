@@ -1,6 +1,6 @@
 #pragma once
 // What a call of a model shows of itself in traces and metrics, by OpenTelemetry's semantic conventions for generative AI
-// (docs/aegis-guide.md, "Traces and metrics"): names, numbers, ids and hashes, never a word of a prompt or an answer. The journal is the
+// (docs/guides/aegis.md, "Traces and metrics"): names, numbers, ids and hashes, never a word of a prompt or an answer. The journal is the
 // record, not the span: nothing waits for it, and what is lost of it changes nothing.
 
 #include <string>

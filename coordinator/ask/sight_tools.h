@@ -1,5 +1,5 @@
 #pragma once
-// Sight: the observational tools that this coordinator has (document 004, sections 3 and 7; docs/aegis-guide.md "Sight"). Each gives real
+// Sight: the observational tools that this coordinator has (document 004, sections 3 and 7; docs/guides/aegis.md "Sight"). Each gives real
 // values and names what it could not read, or says why it gives none. None of them changes anything.
 //
 // Each tool runs on a thread of its own, so that a disk or database that hangs costs an ask no more than its deadline. At most one look of
@@ -21,7 +21,7 @@
 
 namespace acl::coordinator {
 
-// One value of a tool, as docs/aegis-guide.md lists it.
+// One value of a tool, as docs/guides/aegis.md lists it.
 struct SightValue {
   const char *tool, *name, *unit, *about;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The duty `deliveries`: sends what runs said to the outside (docs/webhooks.md). Two at once share the work: each message is with one of
-// them at a time, and who dies leaves his to be taken up when their time is over.
+// The duty `deliveries`: sends what runs said to the outside (docs/guides/webhooks.md). Two at once share the work: each message is with
+// one of them at a time, and who dies leaves his to be taken up when their time is over.
 
 #include <deque>
 #include <memory>

@@ -1,4 +1,4 @@
-"""Takes what runs say by PUBLISH, and what approvals ask (docs/webhooks.md), and shows it as a message in a chat, with a button for each link.
+"""Takes what runs say by PUBLISH, and what approvals ask (docs/guides/webhooks.md), and shows it as a message in a chat, with a button for each link.
 
     python3 examples/webhook-receiver/receiver.py 8000 KEYS
 

@@ -1,6 +1,6 @@
 #pragma once
 // The kernel file: under which phase, tier and rules a model is asked, what it may be shown and how much of it (document 004, sections 6.1,
-// 6.2 and 7; docs/aegis-guide.md "The kernel file"). YAML or JSON; both give the same hash when they say the same.
+// 6.2 and 7; docs/guides/aegis.md "The kernel file"). YAML or JSON; both give the same hash when they say the same.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// In which order eligible artifacts are taken (document 004, section 6.5; docs/aegis-guide.md, "The score"). Integers alone, from 0 to
+// In which order eligible artifacts are taken (document 004, section 6.5; docs/guides/aegis.md, "The score"). Integers alone, from 0 to
 // 1000 a factor, so that the order is the same on every machine.
 
 #include <compare>

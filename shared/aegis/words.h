@@ -1,6 +1,6 @@
 #pragma once
 // How AEGIS reads a text: its words, by which artifacts are found and scored, and about how many tokens a model counts in it. Both are
-// part of what a bundle is a function of, so they never depend on locale, machine or model (docs/aegis-guide.md).
+// part of what a bundle is a function of, so they never depend on locale, machine or model (docs/guides/aegis.md).
 
 #include <cstdint>
 #include <string>

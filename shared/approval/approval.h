@@ -1,7 +1,7 @@
 #pragma once
 // What a person is asked, and what counts as the answer. Decide is the one function that every way in uses (CLI, API, link, resume): the
 // engine calls it with the decision as it came, whatever the channel, and nothing else says who may decide. Pure: no clock, no I/O.
-// How a run asks and goes on: shared/workflow/decide_approval.cc, docs/workflow-guide.md ("Approvals").
+// How a run asks and goes on: shared/workflow/decide_approval.cc, docs/guides/workflows.md ("Approvals").
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The most that anything given from outside may become, all in one place; docs/limits.md lists them for users, and a test compares the two.
+// The most that anything given from outside may become, all in one place; a test compares it with docs/reference/limits.md.
 // Each limit is asked before the memory is taken: an input that would go beyond it is refused, whoever gave it, and nothing else suffers.
 
 #include <cstddef>

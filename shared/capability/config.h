@@ -57,7 +57,7 @@ struct HttpConfig {
   std::shared_ptr<const webhook::Keyring> webhook_keys;  // what `sign_with` names; null: none
 };
 
-// Where llm.ask asks: coordinators, which ask the model (docs/aegis-guide.md).
+// Where llm.ask asks: coordinators, which ask the model (docs/guides/aegis.md).
 struct AskConfig {
   std::vector<std::string> urls;  // empty: nowhere
   std::string api_key;            // secret; empty: none is sent

@@ -1,6 +1,6 @@
 #pragma once
-// How a call can end, and what follows for its step: one row an ending, written out in docs/capabilities.md. A test brings about each row
-// and compares (unit_capability for the capabilities, unit_workflow for what the engine decides by effect alone).
+// How a call can end, and what follows for its step: one row an ending, written out in docs/reference/capabilities.md. A test brings about
+// each row and compares (unit_capability for the capabilities, unit_workflow for what the engine decides by effect alone).
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // Programs that start other programs, or run code that they are given: with one of them on a worker's list, a workflow has a shell.
-// docs/security.md holds the same table. It names what is often installed and is not complete; whoever lists a program looks it up there.
+// docs/operate/security.md holds the same table. It names what is often installed and is not complete.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 // llm.ask: a question of a workflow to a language model. The worker asks no model itself: a coordinator does, by the pipeline that every
-// ask goes through (docs/aegis-guide.md), and puts it on record. This is its client.
+// ask goes through (docs/guides/aegis.md), and puts it on record. This is its client.
 //
 // The step's idempotency key goes along, the same at every attempt: what was asked under it before is answered from the record. So a worker
 // that dies in the middle costs nothing but time, and the next one waits for the call that goes on.
@@ -84,7 +84,7 @@ class LlmDoor {
                  {"success", true}});
   }
 
-  // By the words of the API (docs/api.md). What is not known is never asked again blindly.
+  // By the words of the API (docs/reference/api.md). What is not known is never asked again blindly.
   static LlmTold Refused(int status, const Json& problem) {
     const std::string code = StringOf(problem, "code");
     const std::string detail = StringOf(problem, problem.contains("detail") ? "detail" : "title");
@@ -103,7 +103,8 @@ CapabilitySpec LlmSpec() {
   spec.id = "llm.ask";
   spec.summary = "Ask a language model, on record.";
   spec.docs =
-      "A coordinator asks (docs/aegis-guide.md): it compiles the bundle, puts it on record, asks the model, scans the answer, puts that on "
+      "A coordinator asks (docs/guides/aegis.md): it compiles the bundle, puts it on record, asks the model, scans the answer, puts that "
+      "on "
       "record, and only then answers. The exchanges of a run are a session of its own. The step's idempotency key goes along: a further "
       "attempt gets the answer that is on record, or waits for the call that goes on; only a call that surely did not run is made again. "
       "An "
@@ -132,7 +133,7 @@ CapabilitySpec LlmSpec() {
 void AddLlm(CapabilityRegistry& registry, const ConfigPtr& config) {
   if (config->ask.urls.empty()) {
     registry.Add(LlmSpec(), [](const Json&, CallContext&) {
-      return Failed("this worker knows no coordinator that asks language models: set aegis_urls (docs/aegis-guide.md)");
+      return Failed("this worker knows no coordinator that asks language models: set aegis_urls (docs/guides/aegis.md)");
     });
     return;
   }

@@ -1,4 +1,4 @@
-// project.*: unfinished work of the project that a run or an agent belongs to (docs/continuity-guide.md). A coordinator keeps projects;
+// project.*: unfinished work of the project that a run or an agent belongs to (docs/guides/continuity.md). A coordinator keeps projects;
 // this is its client. The step's idempotency key is the command's request key: a further attempt gets the first answer.
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ std::vector<ProjectCall> ProjectCalls() {
   return {{"project.next",
            "next",
            "What is next in a project.",
-           "The task that is next and its next step, by the rules of docs/continuity-guide.md. Takes nothing.",
+           "The task that is next and its next step, by the rules of docs/guides/continuity.md. Takes nothing.",
            {},
            EffectClass::kRead},
           {"project.take",

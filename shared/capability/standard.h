@@ -1,6 +1,6 @@
 #pragma once
 // The standard capabilities (notes/compat.md section 2): io.fs.*, sys.*, net.http.*, data.json.*, text.*, test.*, human.approve, llm.ask.
-// What each takes and gives: docs/capabilities.md, which a test compares with the registry.
+// What each takes and gives: docs/reference/capabilities.md, which a test compares with the registry.
 
 #include "shared/capability/capability.h"
 #include "shared/capability/config.h"
@@ -9,7 +9,7 @@ namespace acl {
 
 void RegisterStandardCapabilities(CapabilityRegistry& registry, const CapabilityConfig& config);
 
-// The registry as the text of docs/capabilities.md.
+// The registry as the text of docs/reference/capabilities.md.
 std::string CapabilityMarkdown(const CapabilityRegistry& registry);
 // One row as `GET /v1/capabilities/{id}` and `airun capability show -o json` give it.
 Json CapabilityToJson(const CapabilitySpec& spec);

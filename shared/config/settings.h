@@ -1,6 +1,6 @@
 #pragma once
 // Every setting of every program, from one table (settings_table.cc): name, environment variable, flag, default, meaning. A flag wins
-// over the environment, the environment over the default. The documentation (docs/settings.md) and --help come from the table too.
+// over the environment, the environment over the default. docs/reference/settings.md and --help come from the table too.
 //
 //   auto parsed = ParseSettings(Program::kWorker, {argv + 1, argv + argc}, Environment());
 //   if (!parsed) { print parsed.error(); return 2; }
@@ -125,7 +125,7 @@ struct SettingInfo {
 std::vector<SettingInfo> SettingsOf(Program program);
 
 std::string HelpText(Program program, const std::string& binary, const std::string& summary);
-// docs/settings.md: every program's settings as a page; a test holds the page to the table.
+// docs/reference/settings.md: every program's settings as a page; a test holds the page to the table.
 std::string SettingsMarkdown();
 // What is in force, secrets masked: for the log at start.
 Json ShowSettings(Program program, const Settings& settings);

@@ -7,7 +7,7 @@
 //   path of an entry = SHA-256(key)             leaf  = SHA-256(0x00, path, SHA-256(JCS(value)))
 //   inner            = SHA-256(0x01, left, right)   a subtree of one leaf is that leaf; an empty one is 32 zero bytes
 //
-// So the root does not depend on the order of insertion. Byte layout and vectors: docs/journal-format.md.
+// So the root does not depend on the order of insertion. Byte layout and vectors: docs/reference/journal-format.md.
 
 #include <functional>
 #include <memory>

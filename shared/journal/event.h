@@ -1,6 +1,6 @@
 #pragma once
 // An event of a subject's journal, its checksum and its place in the hash chain (DESIGN.md section 2, invariants 1 and 2;
-// document 000, 11.7.1). Byte layout and test vectors: docs/journal-format.md.
+// document 000, 11.7.1). Byte layout and test vectors: docs/reference/journal-format.md.
 
 #include <cstdint>
 #include <optional>
@@ -62,8 +62,8 @@ Result<Json> ParsePayload(const Event& event);
 // The chain before the first event of a subject: SHA-256("acl-journal-v1", subject id bytes).
 Hash256 ChainStart(const SubjectId& subject);
 
-// What happened in the same moment and needs no row of its own: facts, each with its "type" (docs/events.md). Its delta stands with the
-// others.
+// What happened in the same moment and needs no row of its own: facts, each with its "type" (docs/reference/events.md). Its delta stands
+// with the others.
 inline constexpr std::string_view kAlsoKey = "also";
 // Payload of an event that changes state: the kind's facts, "state_delta" (RFC 6902) and "state_root" (hex).
 inline constexpr std::string_view kDeltaKey = "state_delta";

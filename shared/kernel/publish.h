@@ -1,6 +1,6 @@
 #pragma once
 // What a decision says to the outside: an outbox row of its commit, which the duty `deliveries` sends, at least once and under one id, and
-// in the order in which one subject said it to one endpoint (shared/delivery/, docs/webhooks.md).
+// in the order in which one subject said it to one endpoint (shared/delivery/, docs/guides/webhooks.md).
 
 #include <string>
 #include <string_view>

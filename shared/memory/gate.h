@@ -8,7 +8,7 @@
 //   STATUS       says where a task, goal or work stands      PROGRESS      says how far it is, or what comes next
 //   SHORT_LIVED  is true for less than a day                SECRET        looks like a password, a key or a token
 //
-// Pure: the same text and the same work give the same answer. It reads words, not meaning: docs/memory.md says how often it errs.
+// Pure: the same text and the same work give the same answer. It reads words, not meaning: docs/guides/memory.md says how often it errs.
 
 #include <optional>
 #include <utility>

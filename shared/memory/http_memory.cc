@@ -46,7 +46,7 @@ Error OfStatus(const HttpAnswer& answer) {
   if (answer.status >= 300 && answer.status < 400)
     return {Code::kInvalid, said + "; redirects are not followed: set memory_url to where it is"};
   if (answer.status == 408 || answer.status == 429 || answer.status >= 500) return {Code::kUnavailable, said + "; try later"};
-  return {Code::kInvalid, said + "; does memory_url name a server of the protocol in docs/memory.md?"};
+  return {Code::kInvalid, said + "; does memory_url name a server of the protocol in docs/guides/memory.md?"};
 }
 
 std::string Text(const Json& object, const char* name) {

@@ -1,5 +1,5 @@
 #pragma once
-// A memory system over HTTP (docs/memory.md): POST /v1/search, POST /v1/learnings, DELETE /v1/learnings/ID, JSON both ways.
+// A memory system over HTTP (docs/guides/memory.md): POST /v1/search, POST /v1/learnings, DELETE /v1/learnings/ID, JSON both ways.
 //
 // It stands on the client of net.http (shared/capability/http_client.h): that one's rules for addresses, its limits, no redirects. The
 // bearer token goes to the memory's own origin only and stands in no message.

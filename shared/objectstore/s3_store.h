@@ -1,7 +1,7 @@
 #pragma once
-// S3 and what speaks its protocol (docs/operations.md, "Object store"). Every request is signed with the hash of its body, so that a
-// server stores what was meant or nothing. What fails for a while is tried again with jitter, a number of times and within a budget of the
-// process (retry_budget.h); writes are put-if-absent, so a repeat is harmless: its own first write answers "there already".
+// S3 and what speaks its protocol (docs/operate/operations.md, "Object store"). Every request is signed with the hash of its body, so that
+// a server stores what was meant or nothing. What fails for a while is tried again with jitter, a number of times and within a budget of
+// the process (retry_budget.h); writes are put-if-absent, so a repeat is harmless: its own first write answers "there already".
 //
 // An ETag is not believed: with encryption at rest it is not the MD5 of the bytes. Readers verify the bytes themselves.
 

@@ -9,7 +9,7 @@ namespace acl::pg {
 
 inline constexpr const char* kSharedSession =
     "a pooler in front of PostgreSQL hands this session to others between transactions: set its pool_mode to session, or name PostgreSQL "
-    "itself in database_url (docs/operations.md, Poolers)";
+    "itself in database_url (docs/operate/operations.md, Poolers)";
 
 // Sets `name` to `value` in a session, and asks another connection of the same address whether it sees that: then both are one session.
 // Waits at most two seconds for the other connection; what cannot be found out is no.

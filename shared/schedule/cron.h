@@ -1,5 +1,5 @@
 #pragma once
-// Cron expressions and the times at which they fire in a time zone. Pure; docs/workflow-guide.md, "Schedules", says the same for users.
+// Cron expressions and the times at which they fire in a time zone. Pure; docs/guides/workflows.md, "Schedules", says the same for users.
 //
 //   [second] minute hour day-of-month month day-of-week
 //

@@ -1,5 +1,5 @@
 #pragma once
-// The small language of `when`, `if` and `foreach` (docs/workflow-guide.md, "Expressions"): references as in templates, literals,
+// The small language of `when`, `if` and `foreach` (docs/guides/workflows.md, "Expressions"): references as in templates, literals,
 // comparison, and/or/not, in, exists, length, arithmetic, filters. No clock, no randomness, no side effect; bounded, so that a deciding
 // thread is never held up. The same state gives the same answer on every machine.
 //

@@ -48,7 +48,7 @@ void ReadApprovalInputs(Reader* reader, const SourceNode& inputs, const std::str
       reader->Warning(ignored->mark, "ignored-key",
                       what(key) +
                           " tells nobody: a workflow sends to endpoints that the operator named; say 'notify: ENDPOINT' in "
-                          "'approval_config' (docs/webhooks.md)");
+                          "'approval_config' (docs/guides/webhooks.md)");
   }
 }
 

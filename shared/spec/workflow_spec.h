@@ -120,7 +120,7 @@ struct ApprovalSpec {
   std::vector<std::chrono::milliseconds> remind;  // behind the asking, ascending
   std::optional<std::chrono::milliseconds> escalate_after;
   std::string escalate_to;  // a role that may decide too from then on
-  std::string notify;       // a webhook's endpoint by name (docs/webhooks.md); empty: nobody is told
+  std::string notify;       // a webhook's endpoint by name (docs/guides/webhooks.md); empty: nobody is told
 };
 
 struct StepSpec {

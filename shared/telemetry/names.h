@@ -116,7 +116,7 @@ inline const MetricDef kProcessMaxFds{"process_max_fds", "the most file descript
 inline const MetricDef kProcessThreads{"process_threads", "threads of the process"};
 inline const MetricDef kProcessStart{"process_start_time_seconds", "when the process started, seconds since 1970-01-01"};
 
-// All of the above, for docs/metrics.md and its test.
+// All of the above, for docs/reference/metrics.md and its test.
 inline std::vector<const MetricDef*> All() {
   return {&kRestoreTime,
           &kEventsReplayed,

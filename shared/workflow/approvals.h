@@ -38,7 +38,7 @@ std::vector<std::string> RequestersOf(const Json* run);
 // itself, those of items not counted.
 bool WaitsForApproval(const Document& state, int steps, const RunRecord& run, const Progress& progress);
 
-// The event of the webhook that asks, and of the one that asks again (docs/webhooks.md).
+// The event of the webhook that asks, and of the one that asks again (docs/guides/webhooks.md).
 inline constexpr std::string_view kApprovalRequired = "approval_required", kApprovalReminder = "approval_reminder";
 
 }  // namespace acl::workflow

@@ -1,5 +1,5 @@
 // PUBLISH steps: complete in the commit that writes their outbox row, so that a message is said once whoever dies; the duty `deliveries`
-// sends it (docs/webhooks.md). The body of a webhook has the form that Standard Webhooks recommends.
+// sends it (docs/guides/webhooks.md). The body of a webhook has the form that Standard Webhooks recommends.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The types of a workflow run's events. What each holds and does: docs/events.md.
+// The types of a workflow run's events. What each holds and does: docs/reference/events.md.
 
 #include <string_view>
 

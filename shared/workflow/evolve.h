@@ -1,5 +1,5 @@
 #pragma once
-// What an event changes: the one place that writes a run's state, as a delta (docs/events.md, "State").
+// What an event changes: the one place that writes a run's state, as a delta (docs/reference/events.md, "State").
 
 #include "shared/journal/event.h"
 #include "shared/workflow/compiled_spec.h"

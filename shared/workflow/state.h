@@ -1,5 +1,5 @@
 #pragma once
-// Where a workflow run's state stands in its Document, and typed reading of it. Full description: docs/events.md, "State".
+// Where a workflow run's state stands in its Document, and typed reading of it. Full description: docs/reference/events.md, "State".
 //
 //   run                 who and what this run is, its status             step:<step id>      one step's or compensation's record
 //   spec, inputs        as created; never change                         var:<name>          a variable; `state` of document 002

@@ -1,6 +1,6 @@
 #pragma once
 // The subject kind "workflow": document 002's runs as a pure state machine over a Document (kernel/kind.h). State keys and events:
-// docs/events.md. What a step's capability is and does to the outside is asked of the registry given at construction.
+// docs/reference/events.md. What a step's capability is and does to the outside is asked of the registry given at construction.
 //
 //   create --> PENDING --> RUNNING <--> PAUSED
 //                             |            |

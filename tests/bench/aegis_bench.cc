@@ -1,6 +1,6 @@
-// What a question costs before the model is asked: candidates out of an index of artifacts, the bundle and the prompt (docs/performance.md,
-// "AEGIS"). `p99_us`: all but one in a hundred take no longer; `p99_cpu_us`: the same in CPU
-// time, on a machine that does other things too. Run: ./dev bench micro aegis
+// What a question costs before the model is asked: candidates out of an index of artifacts, the bundle and the prompt
+// (docs/operate/performance.md, "AEGIS"). `p99_us`: all but one in a hundred take no longer; `p99_cpu_us`: the same in CPU time, on a
+// machine that does other things too. Run: ./dev bench micro aegis
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
 // What the worst requests that the API accepts cost a coordinator: its time, and the memory that they hold at their highest. The API over
-// memory, without sockets and database; the CPU column is the thread that handles it. docs/limits.md has the figures.
+// memory, without sockets and database; the CPU column is the thread that handles it. docs/reference/limits.md has the figures.
 // Run: ./dev bench micro requests
 
 #include <benchmark/benchmark.h>
@@ -55,7 +55,7 @@ class Api : public ApiFixture {
   }
 };
 
-constexpr double kMostBytes = 400e6;  // docs/limits.md
+constexpr double kMostBytes = 400e6;  // docs/reference/limits.md
 
 const HttpHeaders kJson = {{"content-type", "application/json"}};
 

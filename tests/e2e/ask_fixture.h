@@ -1,5 +1,5 @@
 #pragma once
-// A fleet whose coordinators ask a model that says what the test wants (docs/aegis-guide.md).
+// A fleet whose coordinators ask a model that says what the test wants (docs/guides/aegis.md).
 
 #include <gtest/gtest.h>
 

@@ -116,7 +116,7 @@ TEST(Chaos, AFleetThatIsNotMarkedIsLeftAlone) {
 
 // The page names no command line that does not work: the longer ones are the tests above.
 TEST(Chaos, TheCommandsOfItsPageAreRunHere) {
-  std::istringstream page(ReadFile(std::string(ACL_SOURCE_DIR) + "/docs/chaos.md"));
+  std::istringstream page(ReadFile(std::string(ACL_SOURCE_DIR) + "/docs/contribute/chaos.md"));
   const std::set<std::string> run_above = {
       "airun chaos zombie",
       "airun chaos run --profile quick --seed 20261122",

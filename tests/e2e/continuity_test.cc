@@ -189,7 +189,7 @@ TEST_F(Continuity, TheGuideAndItsExampleDoWhatTheySay) {
                                                           {"ACL_SERVER", fleet_->ApiUrl()},
                                                           {"ACL_DATABASE_URL", fleet_->database_url()},
                                                           {"CONTINUITY_PAUSE", "0.3"}};
-  const std::string guide = ReadFile(std::filesystem::path(ACL_SOURCE_DIR) / "docs/continuity-guide.md");
+  const std::string guide = ReadFile(std::filesystem::path(ACL_SOURCE_DIR) / "docs/guides/continuity.md");
   std::string script = "set -e\n";
   for (std::size_t at = guide.find("```sh\n"); at != std::string::npos; at = guide.find("```sh\n", at + 1)) {
     script += guide.substr(at + 6, guide.find("```", at + 6) - at - 6);

@@ -110,7 +110,7 @@ TEST_F(Examples, TheDeploymentIsApproved) {
 }
 
 TEST_F(Examples, TheGuidesApprovalRuns) {
-  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/guides/workflows.md");
   const auto begin = guide.find("```yaml\n", guide.find("### Approvals\n")) + 8, end = guide.find("```", begin);
   const std::string id = fleet.Submit("name: section\n" + guide.substr(begin, end - begin));
   ASSERT_TRUE(fleet.AwaitStatus(id, "PAUSED")) << fleet.Logs();
@@ -122,7 +122,7 @@ TEST_F(Examples, TheGuidesApprovalRuns) {
 
 // What the guide shows of signed calls stands in the example that is run above.
 TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
-  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md"), example = ReadFile(Path("webhook.yaml"));
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/guides/workflows.md"), example = ReadFile(Path("webhook.yaml"));
   const auto section = guide.find("### Signed calls");
   ASSERT_NE(section, std::string::npos);
   const auto begin = guide.find("```yaml\n", section) + 8, end = guide.find("```", begin);
@@ -135,7 +135,7 @@ TEST(ExamplesInTheGuide, TheSignedCallIsTheOneThatIsTested) {
 
 // What the guide shows of steps in steps, conditions, items and signals, as it stands there.
 TEST_F(Examples, TheGuidesSectionsRun) {
-  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/workflow-guide.md");
+  const std::string guide = ReadFile(fs::path(ACL_SOURCE_DIR) / "docs/guides/workflows.md");
   const std::map<std::string, std::pair<std::string, std::string>> sections = {
       {"### Steps in steps", {"report.txt", ""}},        {"### Conditions", {"told.txt", "else_if[0]"}},
       {"### For each", {"copy/c.txt", "number 2"}},      {"### Signals", {"receipt.txt", "0"}},

@@ -1,4 +1,4 @@
-// Schedules on real processes, made of the example that docs/workflow-guide.md shows: fire times come, a coordinator is killed and comes
+// Schedules on real processes, made of the example that docs/guides/workflows.md shows: fire times come, a coordinator is killed and comes
 // back, no fire time starts two runs, a pause holds.
 #include <gtest/gtest.h>
 
@@ -78,11 +78,11 @@ TEST_F(Schedule, ALateFireTimeIsMissedAndAnOpenRunIsNotOvertaken) {
   EXPECT_EQ(Count("listings"), 1);
 }
 
-// The lines of docs/workflow-guide.md, "Schedules", as they stand there.
+// The lines of docs/guides/workflows.md, "Schedules", as they stand there.
 TEST_F(Schedule, TheGuidesLinesRun) {
   fleet.StartCoordinator();
   ASSERT_TRUE(fleet.AwaitReady());
-  std::ifstream guide(ACL_SOURCE_DIR "/docs/workflow-guide.md");
+  std::ifstream guide(ACL_SOURCE_DIR "/docs/guides/workflows.md");
   int lines = 0;
   for (std::string line; std::getline(guide, line);) {
     if (!line.starts_with("airun schedule ")) continue;

@@ -1,4 +1,4 @@
-// What a fleet's pages and docs/alerts.yml are to Prometheus itself: checked by the real promtool.
+// What a fleet's pages and docs/operate/alerts.yml are to Prometheus itself: checked by the real promtool.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Promtool, PassesThePagesOfAFleetThatWorked) {
   const auto all = names::All();
   for (std::size_t i = 0; i < 6; ++i) bound.emplace(all[i]->name);
   EXPECT_TRUE(bound.contains("restore_time_ms") && bound.contains("idempotency_cache_hits"));
-  const std::string documented = ReadFile(kSource + "/docs/metrics.md");
+  const std::string documented = ReadFile(kSource + "/docs/reference/metrics.md");
   std::set<std::string> seen;
   for (const std::string& url : {fleet.ApiUrl(), fleet.HealthUrl(1)}) {
     const std::string page = HttpGet(url + "/metrics").body;
@@ -75,7 +75,7 @@ TEST(Promtool, PassesThePagesOfAFleetThatWorked) {
       const auto space = line.find(' ');
       const std::string name = line.substr(0, space);
       seen.insert(name);
-      EXPECT_THAT(documented, ::testing::HasSubstr("| `" + name + "` | " + line.substr(space + 1) + " |")) << "docs/metrics.md";
+      EXPECT_THAT(documented, ::testing::HasSubstr("| `" + name + "` | " + line.substr(space + 1) + " |")) << "docs/reference/metrics.md";
     }
   }
   EXPECT_GT(seen.size(), 25u);
@@ -85,7 +85,7 @@ TEST(Promtool, PassesThePagesOfAFleetThatWorked) {
 }
 
 TEST(Promtool, TestsTheAlertRules) {
-  const std::string rules = kSource + "/docs/alerts.yml";
+  const std::string rules = kSource + "/docs/operate/alerts.yml";
   const auto checked = RunProgram({Promtool(), "check", "rules", rules});
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   TestFolder folder;
@@ -121,7 +121,7 @@ TEST(Promtool, TestsTheAlertRules) {
 TEST(Promtool, AlertsNameMetricsThatThereAre) {
   std::set<std::string> known;
   for (const MetricDef* def : names::All()) known.emplace(def->name);
-  const std::string text = ReadFile(kSource + "/docs/alerts.yml");
+  const std::string text = ReadFile(kSource + "/docs/operate/alerts.yml");
   const std::regex expression("expr: (.*)"), name("[a-z][a-z0-9_]*_[a-z0-9_]+");
   std::set<std::string> used;
   for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it) {

@@ -33,7 +33,7 @@ JaegerTrace AwaitTrace(const std::string& trace_id) {
   return trace;
 }
 
-// The picture in docs/operations.md is drawn from such a trace (ACL_UPDATE_DOCS=1 ./dev test jaeger).
+// The picture in docs/operate/operations.md is drawn from such a trace (ACL_UPDATE_DOCS=1 ./dev test jaeger).
 void ExpectDrawn(const TestFolder& folder, const JaegerTrace& trace) {
   const std::string source = ACL_SOURCE_DIR;
   WriteFile(folder / "trace.json", trace.answer.dump());
@@ -49,7 +49,7 @@ void ExpectDrawn(const TestFolder& folder, const JaegerTrace& trace) {
   EXPECT_EQ(count(", takeover"), 2);
   EXPECT_EQ(count("attempt (lost)"), 1);
   for (const char* worker : {"worker-1", "worker-2"}) EXPECT_EQ(count(worker), 1);
-  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) WriteFile(source + "/docs/trace.svg", drawn.out);
+  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) WriteFile(source + "/docs/operate/trace.svg", drawn.out);
 }
 
 TEST(Trace, OfARunWhoseWorkerWasKilledIsWholeAndShowsTheTakeover) {

@@ -64,8 +64,8 @@ def objects(case):
 
 
 def known_settings():
-    """Variables that each program reads: docs/settings.md, which is written from the programs' own table."""
-    with open(TOP + "/docs/settings.md", encoding="utf-8") as file:
+    """Variables that each program reads: docs/reference/settings.md, which is written from the programs' own table."""
+    with open(TOP + "/docs/reference/settings.md", encoding="utf-8") as file:
         parts = re.split(r"^## (?:acl-)?(coordinator|worker|airun)$", file.read(), flags=re.M)
     return {parts[i]: set(re.findall(r"`(ACL_[A-Z0-9_]+)`", parts[i + 1])) for i in range(1, len(parts), 2)}
 
@@ -185,7 +185,7 @@ class Rendered(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_the_dashboard_shows_metrics_that_exist(self):
-        with open(TOP + "/docs/metrics.md", encoding="utf-8") as file:
+        with open(TOP + "/docs/reference/metrics.md", encoding="utf-8") as file:
             known = set(re.findall(r"^\| `([a-z_]+)` \|", file.read(), flags=re.M)) | {"acl_pool_demand"}
         with open(CHART + "/files/dashboard.json", encoding="utf-8") as file:
             dashboard = json.load(file)
@@ -196,10 +196,10 @@ class Rendered(unittest.TestCase):
                 self.assertIn(re.sub("_bucket$", "", name), known, expression)
 
     def test_the_guides_table_of_scaling_is_the_simulators(self):
-        with open(TOP + "/docs/kubernetes-guide.md", encoding="utf-8") as file:
-            self.assertIn(scaling.table(), file.read(), "run tests/kube/scaling.py and put its table into docs/kubernetes-guide.md")
-        with open(TOP + "/docs/capacity.md", encoding="utf-8") as file:
-            self.assertIn(capacity.table(), file.read(), "run tests/kube/capacity.py and put its table into docs/capacity.md")
+        with open(TOP + "/docs/operate/kubernetes.md", encoding="utf-8") as file:
+            self.assertIn(scaling.table(), file.read(), "run tests/kube/scaling.py and put its table into docs/operate/kubernetes.md")
+        with open(TOP + "/docs/operate/capacity.md", encoding="utf-8") as file:
+            self.assertIn(capacity.table(), file.read(), "run tests/kube/capacity.py and put its table into docs/operate/capacity.md")
         # The model itself: it waits where there are no workers, and not where there are enough.
         steps = [1] * scaling.DAY
         self.assertGreater(scaling.share(scaling.simulate(steps, 10, 0, 0, fixed=1)[0], 0.5), 1000)

@@ -1,4 +1,4 @@
-"""docs/kubernetes-guide.md, typed: its blocks marked `sh`, in their order, in one shell, with the files that it says to write. Only what stands
+"""docs/operate/kubernetes.md, typed: its blocks marked `sh`, in their order, in one shell, with the files that it says to write. Only what stands
 below "# Yours:" is another here, and `kubectl port-forward` is ours: these nodes forward no ports."""
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 from node import network
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GUIDE = TOP + "/docs/kubernetes-guide.md"
+GUIDE = TOP + "/docs/operate/kubernetes.md"
 
 
 def blocks(text):
@@ -101,7 +101,7 @@ def walk(cluster, step, expect, helm_version="4"):
     for name, image in list(cluster.nodes.images.items()):
         cluster.nodes.images["registry.example.org/" + name] = image
     subprocess.run(["psql", "-qX", "-d", yours["ADMIN_URL"], "-c", "DROP DATABASE IF EXISTS acl"], check=True)
-    with step("guide", "every block of docs/kubernetes-guide.md") as seen:
+    with step("guide", "every block of docs/operate/kubernetes.md") as seen:
         ran = subprocess.run(["bash", "-c", script + "kill %1\n"], cwd=folder, capture_output=True, text=True, check=False, timeout=600,
                              env={**cluster.environment, "PATH": folder + "/bin:" + os.environ["PATH"]})
         write(folder + "/said.log", ran.stdout + ran.stderr, 0o600)

@@ -31,7 +31,7 @@ SCRATCH = tempfile.TemporaryDirectory(prefix="acl-images-")
 
 
 def known_variables():
-    return set(re.findall(r"`(ACL_[A-Z0-9_]+)`", image_files.read("docs/settings.md")))
+    return set(re.findall(r"`(ACL_[A-Z0-9_]+)`", image_files.read("docs/reference/settings.md")))
 
 
 class Files(unittest.TestCase):

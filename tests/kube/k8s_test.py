@@ -287,7 +287,7 @@ class Release:
                 runs, len(stops), max(e["seconds"] for e in stops), "; %d submissions asked again" % load.refused if load.refused else "")
 
     def rollback_under_load(self):
-        """What the newer version has written to waits for a newer worker; everything else goes on (docs/operations.md, Upgrading)."""
+        """What the newer version has written to waits for a newer worker; everything else goes on (docs/operate/operations.md, Upgrading)."""
         with Step(self.who, "rollback to 0.1.0 under load") as step:
             began = time.time()
             load = Load(self, HERE + "/load.yaml", 0.2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the chart's scaling does over a day: arrivals by the second, Kubernetes' own rule for an average value, the chart's behavior, pods that take
-time to start. Prints the table of docs/kubernetes-guide.md; the same seed gives the same table.
+time to start. Prints the table of docs/operate/kubernetes.md; the same seed gives the same table.
 
 A model: steps take the same time, a worker that goes finishes what it has, the metric is 15 s old. It says how the knobs trade waiting for
 workers, not what a fleet of yours costs."""

@@ -31,7 +31,7 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; 
 
 // What lies between two statements of one transaction (a renewal without the second look, a grant beside a reap), and what needs a
 // failover, is not in a store whose calls are atomic: tests/integration/kernel/isolation_mutant_test.cc and tests/model have those
-// (docs/mutants.md).
+// (docs/contribute/mutants.md).
 const Mistake kMistakes[] = {
     {"no_fence", Met::kByCounters, "invariant 4"},
     {"stale_claim", Met::kByCounters, "read too early", [](MemoryStore::Mutants& m) { m.stale_claim = true; }},

@@ -9,7 +9,7 @@
 //   tone          a person with a memory ("as I remember"), flattery, consent taken for granted
 //   completeness  "no access" although sight has values; an observation claimed without values
 //
-// Each rule has a name (Finding::rule); docs/aegis-guide.md, "Drift", says what each looks for and how often it errs.
+// Each rule has a name (Finding::rule); docs/guides/aegis.md, "Drift", says what each looks for and how often it errs.
 
 #include <optional>
 #include <string>

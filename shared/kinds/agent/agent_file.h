@@ -1,6 +1,6 @@
 #pragma once
-// The agent file: what an agent is for, how it plans, what it may do and who is asked first (docs/agent-guide.md "The agent file"). YAML or
-// JSON; both give the same hash when they say the same.
+// The agent file: what an agent is for, how it plans, what it may do and who is asked first (docs/guides/agents.md "The agent file"). YAML
+// or JSON; both give the same hash when they say the same.
 
 #include <chrono>
 #include <optional>

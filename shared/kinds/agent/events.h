@@ -1,6 +1,6 @@
 #pragma once
 // The types of an agent session's events. What begins with "move." is a move (document 003, 4.2): its type is the word behind it, and the
-// view `move` shows it. The others say how a move came about. What each holds: docs/events.md.
+// view `move` shows it. The others say how a move came about. What each holds: docs/reference/events.md.
 
 #include <string_view>
 

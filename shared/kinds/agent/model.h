@@ -1,5 +1,5 @@
 #pragma once
-// An agent session as values, and where each stands in its state (document 003; docs/agent-guide.md). Times are database times of the
+// An agent session as values, and where each stands in its state (document 003; docs/guides/agents.md). Times are database times of the
 // events. "State is convenience, moves are truth": everything here follows from the moves before.
 //
 //   agent        who it is; never changes           stimulus:<n>  what nobody has taken up yet

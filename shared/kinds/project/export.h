@@ -1,5 +1,5 @@
 #pragma once
-// A project's history as lines of JSON, to be kept as a file and made a project again elsewhere (docs/api.md, "Export and import").
+// A project's history as lines of JSON, kept as a file and made a project again elsewhere (docs/reference/api.md, "Export and import").
 //
 //   line 1      {"format":"acl.project","version":1,"project_id","name","head_seq","chain_head","state_root","schema","digest"}
 //   line 1 + n  event n: {"seq","type","payload","checksum","content_hash","chain","token","timestamp","schema_version",

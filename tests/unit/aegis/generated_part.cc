@@ -8,7 +8,7 @@
 namespace acl::aegis::test {
 
 void CheckGeneratedPart(const std::string& name, const std::string& want) {
-  const std::string path = ACL_SOURCE_DIR "/docs/aegis-guide.md";
+  const std::string path = ACL_SOURCE_DIR "/docs/guides/aegis.md";
   std::ifstream file(path);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->\n";
@@ -19,7 +19,7 @@ void CheckGeneratedPart(const std::string& name, const std::string& want) {
     std::ofstream(path) << page.substr(0, from) + want + page.substr(to);
     return;
   }
-  EXPECT_EQ(page.substr(from, to - from), want) << "run build/dev/bin/unit_aegis with ACL_UPDATE_DOCS=1 and commit docs/aegis-guide.md";
+  EXPECT_EQ(page.substr(from, to - from), want) << "run build/dev/bin/unit_aegis with ACL_UPDATE_DOCS=1 and commit docs/guides/aegis.md";
 }
 
 }  // namespace acl::aegis::test

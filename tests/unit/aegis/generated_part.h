@@ -1,5 +1,5 @@
 #pragma once
-// The parts of docs/aegis-guide.md that tests write: between "<!-- NAME -->" and "<!-- end of NAME -->".
+// The parts of docs/guides/aegis.md that tests write: between "<!-- NAME -->" and "<!-- end of NAME -->".
 
 #include <string>
 

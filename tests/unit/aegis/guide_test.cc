@@ -1,4 +1,4 @@
-// docs/aegis-guide.md says what the code does: types, reasons, phrases, keys.
+// docs/guides/aegis.md says what the code does: types, reasons, phrases, keys.
 #include "shared/aegis/history.h"
 #include "tests/unit/aegis/bundle_fixture.h"
 
@@ -6,7 +6,7 @@ namespace acl::aegis {
 namespace {
 
 TEST(Guide, NamesWhatThereIs) {
-  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
+  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/guides/aegis.md");
   std::vector<std::string> names = {"not_sourced",
                                     "not_ratified",
                                     "not_open",
@@ -29,7 +29,7 @@ TEST(Guide, NamesWhatThereIs) {
 
 // Every key of the bundle of a rich input is of document 004 or named in the guide.
 TEST(Guide, NamesEveryKeyOfABundle) {
-  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/aegis-guide.md");
+  const std::string guide = bundles::TextOfFile(ACL_SOURCE_DIR "/docs/guides/aegis.md");
   const Json document = ParseJson(bundles::TextOfFile(ACL_SOURCE_DIR "/tests/data/aegis/context_bundle.json")).value();
   SeededRandom random(9);
   std::vector<Artifact> artifacts;

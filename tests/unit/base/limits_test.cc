@@ -52,7 +52,7 @@ const std::map<std::string, std::size_t> kAll = {
 };
 
 TEST(Limits, ThePageSaysEachAsItIs) {
-  const std::string page = ReadText(ACL_SOURCE_DIR "/docs/limits.md"), header = ReadText(ACL_SOURCE_DIR "/shared/base/limits.h");
+  const std::string page = ReadText(ACL_SOURCE_DIR "/docs/reference/limits.md"), header = ReadText(ACL_SOURCE_DIR "/shared/base/limits.h");
   for (const auto& [name, value] : kAll) {
     std::smatch row;
     ASSERT_TRUE(std::regex_search(page, row, std::regex("\\| ([^|\n]*) \\| `" + name + "` \\|"))) << name << " has no row";

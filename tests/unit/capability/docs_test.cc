@@ -10,13 +10,13 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// docs/capabilities.md is the registry written out; ACL_UPDATE_DOCS=1 rewrites it.
+// docs/reference/capabilities.md is the registry written out; ACL_UPDATE_DOCS=1 rewrites it.
 TEST(Docs, CapabilitiesPageSaysWhatTheRegistrySays) {
   CapabilityRegistry registry;
   RegisterStandardCapabilities(registry, {});
-  std::string want = CapabilityMarkdown(registry), path = std::string(ACL_SOURCE_DIR) + "/docs/capabilities.md";
+  std::string want = CapabilityMarkdown(registry), path = std::string(ACL_SOURCE_DIR) + "/docs/reference/capabilities.md";
   if (::getenv("ACL_UPDATE_DOCS")) std::ofstream(path) << want;
-  EXPECT_EQ(ReadText(path), want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/capabilities.md";
+  EXPECT_EQ(ReadText(path), want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/reference/capabilities.md";
 }
 
 TEST(Docs, EveryRowIsWhole) {

@@ -93,7 +93,7 @@ TEST_F(WaysToAShell, AreWaysIfTheListNamesThem) {
 }
 
 TEST(Launchers, TheSecurityPageHasTheSameTables) {
-  const std::string page = ReadText(std::string(ACL_SOURCE_DIR) + "/docs/security.md");
+  const std::string page = ReadText(std::string(ACL_SOURCE_DIR) + "/docs/operate/security.md");
   for (const Launcher& one : Launchers())
     EXPECT_THAT(page, HasSubstr("| `" + std::string(one.name) + "` | " + std::string(one.how) + " |")) << one.name;
   for (const std::string& name : ExecConfig().allowed_programs) EXPECT_THAT(page, HasSubstr("| `" + name + "` | ")) << name;

@@ -1,4 +1,4 @@
-// docs/cli.md names every command, and every option of those that people use most.
+// docs/reference/cli.md names every command, and every option of those that people use most.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ void Check(const std::string& page, const CLI::App& command, bool options) {
 }
 
 TEST(CliDocs, NameEveryCommandAndOption) {
-  const auto page = ReadFile(std::string(ACL_SOURCE_DIR) + "/docs/cli.md", 1 << 20);
+  const auto page = ReadFile(std::string(ACL_SOURCE_DIR) + "/docs/reference/cli.md", 1 << 20);
   ASSERT_TRUE(page.ok()) << page.error();
   std::ostringstream out, err;
   Session session(Surroundings{out, err, false, false, [](const std::string&) { return std::string(); }, {}, {}, "airun"});
@@ -88,17 +88,17 @@ std::string ProjectTable() {
 
 // The commands of projects are the table of operations written out; ACL_UPDATE_DOCS=1 rewrites them.
 TEST(CliDocs, TheCommandsOfProjectsAreTheTable) {
-  const std::string path = std::string(ACL_SOURCE_DIR) + "/docs/cli.md", begin = "<!-- made of the table of operations -->\n",
+  const std::string path = std::string(ACL_SOURCE_DIR) + "/docs/reference/cli.md", begin = "<!-- made of the table of operations -->\n",
                     end = "<!-- end -->\n";
   auto page = ReadFile(path, 1 << 20);
   ASSERT_TRUE(page.ok()) << page.error();
   const std::size_t from = page->find(begin), to = page->find(end);
-  ASSERT_TRUE(from != std::string::npos && to != std::string::npos && from < to) << "docs/cli.md has no place for them";
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos && from < to) << "docs/reference/cli.md has no place for them";
   const std::string want = page->substr(0, from) + begin + ProjectTable() + page->substr(to);
   if (std::getenv("ACL_UPDATE_DOCS") != nullptr) {
     std::ofstream(path) << want;
   } else {
-    EXPECT_EQ(*page, want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/cli.md";
+    EXPECT_EQ(*page, want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/reference/cli.md";
   }
 }
 

@@ -16,12 +16,12 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// docs/settings.md is the table written out; ACL_UPDATE_DOCS=1 rewrites it.
+// docs/reference/settings.md is the table written out; ACL_UPDATE_DOCS=1 rewrites it.
 TEST(SettingsDocs, ThePageSaysWhatTheTableSays) {
-  const std::string want = SettingsMarkdown(), path = ACL_SOURCE_DIR "/docs/settings.md";
+  const std::string want = SettingsMarkdown(), path = ACL_SOURCE_DIR "/docs/reference/settings.md";
   if (::getenv("ACL_UPDATE_DOCS")) std::ofstream(path) << want;
-  EXPECT_EQ(ReadText(path), want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/settings.md";
-  EXPECT_NE(ReadText(std::string(ACL_SOURCE_DIR) + "/docs/operations.md").find("(settings.md)"), std::string::npos);
+  EXPECT_EQ(ReadText(path), want) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/reference/settings.md";
+  EXPECT_NE(ReadText(std::string(ACL_SOURCE_DIR) + "/docs/operate/operations.md").find("(../reference/settings.md)"), std::string::npos);
 }
 
 std::string SourcesOf(const std::string& folder) {

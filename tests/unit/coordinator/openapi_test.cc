@@ -1,4 +1,4 @@
-// docs/openapi.json and the router name the same routes; every reference in the document resolves.
+// docs/reference/openapi.json and the router name the same routes; every reference in the document resolves.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -84,19 +84,19 @@ TEST_F(OpenApi, EveryReferenceResolves) {
 
 // The part of projects is the table of operations written out; ACL_UPDATE_DOCS=1 rewrites it.
 TEST_F(OpenApi, ThePartOfProjectsIsTheTable) {
-  const std::string path = ACL_SOURCE_DIR "/docs/openapi.json";
+  const std::string path = ACL_SOURCE_DIR "/docs/reference/openapi.json";
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   const std::string want = WithProjects(Json::parse(text.str())).dump(1) + "\n";
   if (std::getenv("ACL_UPDATE_DOCS") != nullptr) {
     std::ofstream(path) << want;
   } else {
-    EXPECT_EQ(text.str(), want) << "run the test with ACL_UPDATE_DOCS=1, build again, and commit docs/openapi.json";
+    EXPECT_EQ(text.str(), want) << "run the test with ACL_UPDATE_DOCS=1, build again, and commit docs/reference/openapi.json";
   }
 }
 
 TEST_F(OpenApi, IsTheFileInDocs) {
-  std::ifstream file(ACL_SOURCE_DIR "/docs/openapi.json");
+  std::ifstream file(ACL_SOURCE_DIR "/docs/reference/openapi.json");
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_EQ(Ask("GET", "/openapi.json").text, text.str());

@@ -1,5 +1,5 @@
 #pragma once
-// The part of docs/openapi.json that is about projects, made from the table of operations (shared/kinds/project/operations.h).
+// The part of docs/reference/openapi.json that is about projects, made from the table of operations (shared/kinds/project/operations.h).
 
 #include "shared/base/json.h"
 

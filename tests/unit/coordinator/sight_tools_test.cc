@@ -355,7 +355,7 @@ TEST_F(SightToolsTest, NoToolChangesAnything) {
   EXPECT_EQ(Listing(), before);
 }
 
-// docs/aegis-guide.md "Sight" lists what the tools give, no more and no less.
+// docs/guides/aegis.md "Sight" lists what the tools give, no more and no less.
 TEST_F(SightToolsTest, GuideListsTheValues) {
   Make();
   tools_->Look(AllTools(), clock_.Steady() + kLong);  // index_changed has something to compare with then
@@ -370,7 +370,8 @@ TEST_F(SightToolsTest, GuideListsTheValues) {
   std::string want = "| tool | value | unit | what it is |\n|---|---|---|---|\n";
   for (const SightValue& value : SightValues())
     want += std::string("| `") + value.tool + "` | `" + value.name + "` | " + value.unit + " | " + value.about + " |\n";
-  const std::string path = ACL_SOURCE_DIR "/docs/aegis-guide.md", begin = "<!-- sight values -->\n", end = "<!-- end of sight values -->\n";
+  const std::string path = ACL_SOURCE_DIR "/docs/guides/aegis.md", begin = "<!-- sight values -->\n",
+                    end = "<!-- end of sight values -->\n";
   std::ifstream file(path);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const auto at = page.find(begin), to = page.find(end);

@@ -15,9 +15,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// docs/journal-format.md holds its vectors as ```json blocks: what a reader of the page recomputes is what this test recomputes.
+// docs/reference/journal-format.md holds its vectors as ```json blocks: what a reader of the page recomputes is what this test recomputes.
 Json VectorsOfTheDoc(const std::string& kind) {
-  std::ifstream file(ACL_SOURCE_DIR "/docs/journal-format.md");
+  std::ifstream file(ACL_SOURCE_DIR "/docs/reference/journal-format.md");
   std::stringstream text;
   text << file.rdbuf();
   Json found = Json::array();

@@ -1,4 +1,4 @@
-// How well the gate decides, over tests/data/memory; docs/memory.md says the figures, and ACL_UPDATE_DOCS=1 writes them there.
+// How well the gate decides, over tests/data/memory; docs/guides/memory.md says the figures, and ACL_UPDATE_DOCS=1 writes them there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(MemoryCorpus, TheDocumentSaysTheFigures) {
   const std::string rows = Count([](const test::Line& line) { return !line.held; }).Row("lines that the rules were tuned on") +
                            Count([](const test::Line& line) { return line.held; }).Row("lines held back") +
                            Count([](const test::Line&) { return true; }).Row("all");
-  const std::string path = ACL_SOURCE_DIR "/docs/memory.md";
+  const std::string path = ACL_SOURCE_DIR "/docs/guides/memory.md";
   std::ifstream file(path);
   std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string begin = "|---|---|---|---|---|\n";
@@ -101,7 +101,7 @@ TEST(MemoryCorpus, TheDocumentSaysTheFigures) {
     std::ofstream(path) << page.substr(0, from) + rows + page.substr(to);
     return;
   }
-  EXPECT_EQ(page.substr(from, to - from), rows) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/memory.md";
+  EXPECT_EQ(page.substr(from, to - from), rows) << "run the test with ACL_UPDATE_DOCS=1 and commit docs/guides/memory.md";
 }
 
 }  // namespace

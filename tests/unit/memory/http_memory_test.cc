@@ -130,7 +130,7 @@ TEST_F(HttpMemoryTest, AWrongAnswerSaysWhatIsWrong) {
   EXPECT_THAT(denied.message, HasSubstr("memory_token_file"));
   EXPECT_EQ(ErrorOf(SmallServer::Answer("503 Service Unavailable", "")).code, Code::kUnavailable);
   EXPECT_EQ(ErrorOf(SmallServer::Answer("429 Too Many Requests", "")).code, Code::kUnavailable);
-  EXPECT_THAT(ErrorOf(SmallServer::Answer("404 Not Found", "")).message, HasSubstr("docs/memory.md"));
+  EXPECT_THAT(ErrorOf(SmallServer::Answer("404 Not Found", "")).message, HasSubstr("docs/guides/memory.md"));
 }
 
 TEST_F(HttpMemoryTest, ARedirectIsNotFollowed) {

@@ -26,7 +26,7 @@ std::string Slurp(const fs::path& path) {
 }
 
 const test::SchemaCheck& Schema() {
-  static const test::SchemaCheck schema(*ParseJson(Slurp(kRoot / "docs/workflow.schema.json")));
+  static const test::SchemaCheck schema(*ParseJson(Slurp(kRoot / "docs/reference/workflow.schema.json")));
   return schema;
 }
 

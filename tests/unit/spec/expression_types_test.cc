@@ -78,9 +78,9 @@ TEST(ExpressionTypes, LiteralsAreCheckedWhenTheyAreRead) {
   }
 }
 
-// docs/workflow-guide.md, "Expressions": the rows of its table of examples, of the state that stands above it.
+// docs/guides/workflows.md, "Expressions": the rows of its table of examples, of the state that stands above it.
 TEST(ExpressionTypes, TheGuidesExamplesComeToWhatItSays) {
-  std::ifstream file(ACL_SOURCE_DIR "/docs/workflow-guide.md");
+  std::ifstream file(ACL_SOURCE_DIR "/docs/guides/workflows.md");
   std::stringstream read;
   read << file.rdbuf();
   const std::string guide = read.str();

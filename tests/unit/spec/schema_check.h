@@ -1,6 +1,6 @@
 #pragma once
-// A checker for the part of JSON Schema draft-07 that docs/workflow.schema.json uses. A keyword it does not know is an error, so that the
-// schema cannot outgrow it unnoticed.
+// A checker for the part of JSON Schema draft-07 that docs/reference/workflow.schema.json uses. A keyword it does not know is an error, so
+// that the schema cannot outgrow it unnoticed.
 
 #include <regex>
 

@@ -1,5 +1,5 @@
-// docs/runbooks.md against docs/alerts.yml and the tree: each alert has a section that says where to look and what to do, and each disaster
-// a test that causes it.
+// docs/operate/runbooks.md against docs/operate/alerts.yml and the tree: each alert has a section that says where to look and what to do,
+// and each disaster a test that causes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string SectionOf(const std::string& page, const std::string& name) {
 }
 
 TEST(Runbooks, EachAlertHasOne) {
-  const std::string rules = PageOf("docs/alerts.yml"), page = PageOf("docs/runbooks.md");
+  const std::string rules = PageOf("docs/operate/alerts.yml"), page = PageOf("docs/operate/runbooks.md");
   const std::regex alert(R"(alert: (\w+)\n)");
   std::set<std::string> names;
   for (std::sregex_iterator it(rules.begin(), rules.end(), alert), end; it != end; ++it) {
@@ -40,7 +40,7 @@ TEST(Runbooks, EachAlertHasOne) {
     EXPECT_THAT(section, testing::HasSubstr("- **Do**: ")) << name;
     const std::string rule =
         rules.substr(std::size_t(it->position()), rules.find("- alert:", std::size_t(it->position())) - std::size_t(it->position()));
-    EXPECT_THAT(rule, testing::HasSubstr("runbook: docs/runbooks.md#" + Lower(name) + "\n"));
+    EXPECT_THAT(rule, testing::HasSubstr("runbook: docs/operate/runbooks.md#" + Lower(name) + "\n"));
   }
   EXPECT_GE(names.size(), 21u);
   const std::regex heading(R"(\n### (\w+)\n)");
@@ -49,7 +49,7 @@ TEST(Runbooks, EachAlertHasOne) {
 }
 
 TEST(Runbooks, EachDisasterIsCausedInATestThatIsThere) {
-  const std::string page = PageOf("docs/runbooks.md");
+  const std::string page = PageOf("docs/operate/runbooks.md");
   const std::regex row(R"(\| `([a-z0-9_/.]+)` `([^`]+)` \|\n)");
   int rows = 0;
   for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it, ++rows)

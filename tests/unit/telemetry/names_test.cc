@@ -1,5 +1,5 @@
-// docs/metrics.md is the list of metrics as people build dashboards and alerts on it: names, types and meaning change only on purpose
-// (ACL_UPDATE_DOCS=1 build/dev/bin/unit_telemetry writes it).
+// docs/reference/metrics.md is the list of metrics as people build dashboards and alerts on it: names, types and meaning change only on
+// purpose (ACL_UPDATE_DOCS=1 build/dev/bin/unit_telemetry writes it).
 #include "shared/telemetry/names.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string Page() {
       "Generated from `shared/telemetry/names.h`; a test holds this page to it. Coordinators show theirs at `/metrics` of the API's "
       "address,\n"
       "workers at that of `--health-listen`; a metric is on the page of the process that has something to say of it. The first six are\n"
-      "document 000's (11.7.7), under its names. Alert rules: `docs/alerts.yml`.\n\n"
+      "document 000's (11.7.7), under its names. Alert rules: `docs/operate/alerts.yml`.\n\n"
       "| name | type | meaning |\n|---|---|---|\n";
   for (const MetricDef* def : names::All()) {
     page += "| `" + std::string(def->name) + "` | " + TypeOf(*def) + " | " + std::string(def->help) + " |\n";
@@ -51,8 +51,8 @@ TEST(MetricNames, EachIsInTheList) {
 }
 
 TEST(MetricNames, AreThoseOfTheDocumentation) {
-  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) std::ofstream(std::string(ACL_SOURCE_DIR) + "/docs/metrics.md") << Page();
-  EXPECT_EQ(TextOfFile("docs/metrics.md"), Page()) << "ACL_UPDATE_DOCS=1 build/dev/bin/unit_telemetry writes it";
+  if (std::getenv("ACL_UPDATE_DOCS") != nullptr) std::ofstream(std::string(ACL_SOURCE_DIR) + "/docs/reference/metrics.md") << Page();
+  EXPECT_EQ(TextOfFile("docs/reference/metrics.md"), Page()) << "ACL_UPDATE_DOCS=1 build/dev/bin/unit_telemetry writes it";
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ TEST(Takeover, RepeatableStepsRunAgainWithTheSameKeyAndInputsAndDoNotCount) {
     run.Finish("a", Ok({{"value", 1}}));
     auto first = run.Pump(2);
     ASSERT_EQ(first.size(), 2u);
-    EXPECT_EQ(first[1].step.idempotency_key, IdempotencyKeyOf(RunDriver::RunId().ToString(), "s")) << "as docs/events.md says";
+    EXPECT_EQ(first[1].step.idempotency_key, IdempotencyKeyOf(RunDriver::RunId().ToString(), "s")) << "as docs/reference/events.md says";
     run.Finish("side", Ok({{"value", 2}}));  // the variable moves on; the step's inputs do not
     run.Crash();
     EXPECT_EQ(run.Last("step.attempt_lost")["step_id"], "s");

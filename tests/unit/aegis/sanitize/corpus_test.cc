@@ -1,4 +1,4 @@
-// How well the sanitiser cuts, over planted secrets and over this project's own pages, sources and journals; docs/aegis-guide.md says the
+// How well the sanitiser cuts, over planted secrets and over this project's own pages, sources and journals; docs/guides/aegis.md says the
 // figures, and ACL_UPDATE_DOCS=1 writes them there.
 #include "tests/unit/aegis/sanitize/corpus.h"
 

@@ -1,4 +1,4 @@
-// How well the validator decides, class by class, over tests/data/aegis/drift; docs/aegis-guide.md says the figures, and ACL_UPDATE_DOCS=1
+// How well the validator decides, class by class, over tests/data/aegis/drift; docs/guides/aegis.md says the figures, and ACL_UPDATE_DOCS=1
 // writes them there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// docs/agent-guide.md and examples/agent say what the code takes.
+// docs/guides/agents.md and examples/agent say what the code takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::string TextOf(const std::string& path) {
 }
 
 TEST(AgentGuideTest, ItsFilesAreAgentFiles) {
-  const std::string guide = TextOf("docs/agent-guide.md");
+  const std::string guide = TextOf("docs/guides/agents.md");
   int files = 0, parts = 0;
   for (std::size_t at = guide.find("```yaml\n"); at != std::string::npos; at = guide.find("```yaml\n", at + 1)) {
     std::string text = guide.substr(at + 8, guide.find("```", at + 8) - at - 8);
@@ -38,7 +38,7 @@ TEST(AgentGuideTest, ItsFilesAreAgentFiles) {
 }
 
 TEST(AgentGuideTest, NamesEveryPhaseKeyLimitAndCode) {
-  const std::string guide = TextOf("docs/agent-guide.md");
+  const std::string guide = TextOf("docs/guides/agents.md");
   for (const PhaseRule& rule : kPhaseRules) EXPECT_THAT(guide, HasSubstr("`" + std::string(rule.name) + "`"));
   for (const char* word : {"turns_per_wake",
                            "actions_per_turn",
