@@ -327,8 +327,8 @@ const std::vector<SettingRow>& SettingsTable() {
           "sticky_bytes", kWorker, &Settings::sticky_bytes, 0,
           "states of runs that were given back are kept in memory, up to so many bytes as they are stored (in memory some times as much): "
           "a message that brings one back finds it there, instead of restoring it from the journal; 0 = none"),
-      Millis("queue_late_ms", kWorker, &Settings::queue_late, 0, 3'600'000,
-             "queue_driver kafka: rows that have been ready so long are looked for without a message; 0 = never"),
+      Millis("queue_late_ms", kWorker, &Settings::queue_late, 100, 3'600'000,
+             "queue_driver kafka: rows that have been ready so long are looked for without a message"),
       Switch("local_continuation", kWorker, &Settings::local_continuation,
              "a worker goes on with a run's next step itself; off = every step goes through the queue (to measure and test the queue)"),
       List("aegis_urls", kWorker, &Settings::aegis_urls, true,

@@ -213,7 +213,6 @@ Result<ClaimAnswer> MessageDriver::ClaimTaken(const ClaimRequest& request, std::
 }
 
 Result<ClaimAnswer> MessageDriver::ClaimLate(const ClaimRequest& request) {
-  if (options_.late_after.count() == 0) return ClaimAnswer{};
   const bool told = !TasksOnly(request) && look_.exchange(false);  // freed runs are meant, and there may be room for them soon
   if (!told && clock_.Steady() < late_at_) return ClaimAnswer{};
   if (!told) late_at_ = clock_.Steady() + options_.late_every;

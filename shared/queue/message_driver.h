@@ -42,7 +42,7 @@ struct GrantedMessage {
 class MessageDriver {
  public:
   struct Options {
-    milliseconds late_after{30'000};                    // 0: never look for late rows, also not when told to
+    milliseconds late_after{30'000};
     milliseconds late_every{5'000};                     // how often to look
     milliseconds begun_after{250};                      // what has begun and is ready for longer is behind a backlog
     int refusals_until_poison = 3;                      // claims of one message alone that the database refuses

@@ -12,7 +12,7 @@ struct KafkaDispatched : ::testing::Test {
   KafkaDispatched() {
     FleetOptions options;
     options.environment = kafka.FleetEnvironment(NewPrefix(), {"default", "gpu", "cpu"});
-    options.environment["ACL_QUEUE_LATE_MS"] = "0";  // what comes, comes by messages
+    options.environment["ACL_QUEUE_LATE_MS"] = "3600000";  // what comes, comes by messages
     fleet = std::make_unique<Fleet>(options);
     fleet->StartCoordinator();
     fleet->StartWorker(1);

@@ -29,7 +29,7 @@ class KafkaFleet : public ::testing::Test {
     FleetOptions options;
     prefix_ = NewPrefix();
     options.environment = kafka.FleetEnvironment(prefix_);
-    options.environment["ACL_QUEUE_LATE_MS"] = "0";
+    options.environment["ACL_QUEUE_LATE_MS"] = "3600000";
     for (const auto& [name, value] : more) options.environment[name] = value;
     fleet_ = std::make_unique<Fleet>(options);
     return *fleet_;

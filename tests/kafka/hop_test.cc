@@ -61,7 +61,7 @@ struct KafkaHop : ::testing::Test {
     FleetOptions options;
     prefix = NewPrefix();
     options.environment = kafka.FleetEnvironment(prefix, {"default", "gpu"});
-    options.environment["ACL_QUEUE_LATE_MS"] = "0";
+    options.environment["ACL_QUEUE_LATE_MS"] = "3600000";
     options.environment.merge(more);
     fleet = std::make_unique<Fleet>(options);
     fleet->StartCoordinator();

@@ -72,8 +72,11 @@ void SimWorld::CheckSubject(const MemorySubject& subject) {
   auto violated = [&](const std::string& what) { report_.violations.push_back(subject.id.ToString() + ": " + what); };
   if (!subject.closed && !(subject.quarantined() && load_.MayEndQuarantined(subject.id))) {
     std::string waits = subject.waiting ? subject.waiting->reason : "nothing";
-    violated(fmt::format("not closed after healing: held {} quarantined {} waits for {} events {}", subject.holder.has_value(),
-                         subject.quarantined(), waits, subject.events.size()));
+    const auto ready = store_.Ready();
+    const auto row = std::find_if(ready.begin(), ready.end(), [&](const auto& one) { return one.subject == subject.id; });
+    const std::string queued = row == ready.end() ? "in no queue" : fmt::format("in queue {} after {} deaths", row->queue, row->deaths);
+    violated(fmt::format("not closed after healing: held {} quarantined {} waits for {}, {}, events {}", subject.holder.has_value(),
+                         subject.quarantined(), waits, queued, subject.events.size()));
   } else if (subject.closed) {
     ++report_.closed;
   }

@@ -67,7 +67,7 @@ struct SimWorld::Worker {
         world.Deliver(*this, now_running, [](WorkerCore& of, SteadyTime now) { of.OnWorkHint(now); });
       });
     };
-    const milliseconds late_after(world.random_.Below(3) == 0 ? 0 : 2'000);
+    const milliseconds late_after(world.random_.Below(3) == 0 ? 30'000 : 2'000);
     return world.broker_.MakeDriver(Queues(world), store, world.clock_, hint, 1 + world.random_.Below(12), late_after, milliseconds(500));
   }
 
