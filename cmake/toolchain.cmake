@@ -40,7 +40,7 @@ if(ACL_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(ACL_HARDEN)
-  # notes/reliability.md 4.2: the OpenSSF hardening guide's flags.
+  # The OpenSSF hardening guide's flags.
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection
       -fcf-protection=full -fPIE -Wformat=2 -Werror=format-security -ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks)
   add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)

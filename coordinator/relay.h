@@ -1,5 +1,5 @@
 #pragma once
-// The relays: what is ready goes to the message queue, one topic per queue and band (DESIGN.md sections 1 and 2). The ready table is their
+// The relays: what is ready goes to the message queue, one topic per queue and band (docs/architecture.md#relay). The ready table is their
 // only source; the relay of a shard is a duty with a lease of its own, and two of them at once only send twice.
 //
 // A look costs as much as what it finds, so one relay looks for all that this process holds, with one question: the first of them. Another

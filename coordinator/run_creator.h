@@ -1,7 +1,7 @@
 #pragma once
 // Makes runs for callers that come at the same time in one transaction: what was asked for while the last one was on its way, and a moment
-// after it (pace.h), goes together with the next. A run for which a worker has room is granted to it in the same transaction (DESIGN.md
-// section 2, "Create and grant"); for the others workers are rung. One thread.
+// after it (pace.h), goes together with the next. A run for which a worker has room is granted to it in the same transaction (
+// docs/architecture.md#create-and-grant); for the others workers are rung. One thread.
 
 #include <condition_variable>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// One leased subject in a worker's memory: the only place where its inputs become events (DESIGN.md section 2).
+// One leased subject in a worker's memory: the only place where its inputs become events (docs/architecture.md#commit).
 //
 //   inputs --> BuildItem (decide, evolve, fold, seal) --> [committer] --> OnOutcome --> attempts that may now run --> inputs ...
 //
@@ -25,7 +25,7 @@
 
 namespace acl {
 
-// After so many items in a row a busy subject gives way (DESIGN.md: "up to a fairness bound").
+// After so many items in a row a busy subject gives way (docs/architecture.md#commit).
 struct SubjectLimits {
   milliseconds hold_wait{1'000};                 // a wait shorter than this keeps the lease
   int fairness_items = 256;                      // items in a row before the lease is given back while others wait

@@ -1,6 +1,6 @@
 #pragma once
 // How long a worker may trust its leases, and what time it is in the database: both counted on its own steady clock from the moment the
-// request that granted them was sent (DESIGN.md, "Heartbeat").
+// request that granted them was sent (docs/architecture.md#heartbeat).
 
 #include "shared/kernel/types.h"
 

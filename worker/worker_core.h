@@ -1,7 +1,7 @@
 #pragma once
-// The worker's whole behaviour as one machine without I/O: session, claims, group commits, heartbeats, drain (DESIGN.md section 2).
-// A shell (worker/app in production, tests/sim in simulation) carries out the commands it hands out and reports back; both run this code.
-// Lives on one thread. Every method takes `now` of the process's own steady clock.
+// The worker's whole behaviour as one machine without I/O: session, claims, group commits, heartbeats, drain
+// (docs/architecture.md#protocols). A shell (worker/app in production, tests/sim in simulation) carries out the commands it hands out and
+// reports back; both run this code. Lives on one thread. Every method takes `now` of the process's own steady clock.
 //
 //   kNoSession --OpenSession--> kLive --(heartbeat refused)--> kNoSession      (what is finished is offered once, the fence decides; the
 //   rest is dropped)

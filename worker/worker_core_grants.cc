@@ -1,5 +1,5 @@
-// Create and grant (DESIGN.md section 2): runs that come without being asked for. A coordinator was told how many may; a hint says which
-// they are, and the database whether it is so.
+// Create and grant (docs/architecture.md#create-and-grant): runs that come without being asked for. A coordinator was told how many may; a
+// hint says which they are, and the database whether it is so.
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// What the outside world saw. A receiver as DESIGN.md asks for one: a key is applied once, a repeat gets the first answer, and a caller
-// whose token is lower than one seen before is refused. Pure; the server is effects/server.h.
+// What the outside world saw. A receiver as docs/architecture.md#effect-classes asks for one: a key is applied once, a repeat gets the
+// first answer, and a caller whose token is lower than one seen before is refused. Pure; the server is effects/server.h.
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// A run that kills the worker that runs it, beside runs that do no harm: it is judged, they go on (DESIGN.md section 4, "Suspicion").
+// A run that kills the worker that runs it, beside runs that do no harm: it is judged, they go on (docs/architecture.md#suspicion).
 #include <signal.h>
 
 #include <fmt/format.h>

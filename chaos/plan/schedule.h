@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 std::uint64_t SubSeed(std::uint64_t seed, const std::string& name);
 
 struct PlannedFault {
-  std::string kind;        // a name of the table of faults (faults/catalog.h)
+  std::string kind;        // a name of the table of faults (chaos/faults/fault.h)
   milliseconds rest{0};    // of quiet before it
   milliseconds hold{0};    // from injected to healed
   std::uint64_t draw = 0;  // from which the fault takes its victim and its variant

@@ -1,5 +1,5 @@
 #pragma once
-// Commands on subjects of one kind, from any thread (DESIGN.md section 4, "Command"). What is asked of one subject while a command of it is
+// Commands on subjects of one kind, from any thread (docs/architecture.md#command). What is asked of one subject while a command of it is
 // under way goes together with the next, in one transaction; subjects do not wait for each other. States are remembered: a command costs
 // the same whatever the state's size, and what other coordinators did is read when it is met.
 

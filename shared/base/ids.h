@@ -42,12 +42,12 @@ using SessionId = Id<struct SessionTag>;  // one incarnation of a worker process
 using ProjectId = Id<struct ProjectTag>;  // the tenant
 using JournalId = Id<struct JournalTag>;  // a segment of a subject's journal
 using InboxId = Id<struct InboxTag>;      // one outside input
-using TaskId = Id<struct TaskTag>;        // one attempt of a dispatched step; TaskIdOf (kernel/task_format.h)
+using TaskId = Id<struct TaskTag>;        // one attempt of a dispatched step; TaskIdOf (shared/kernel/task.h)
 
 // The one project every installation starts with.
 inline constexpr ProjectId kDefaultProject{Uuid{{0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}};
 
-// A fencing token: epoch x 2^32 + counter, below 2^53. Minted by one SQL function only (DESIGN.md section 2, "Token").
+// A fencing token: epoch x 2^32 + counter, below 2^53. Minted by one SQL function only (docs/architecture.md#tokens).
 struct Token {
   std::int64_t value = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
-// A capability: one named thing a step can do (document 002, "Runtime Engine"; ids and behaviour: notes/compat.md section 2).
-// A registry row says everything the rest of the system needs to know without running it.
+// A capability: one named thing a step can do (document 002, "Runtime Engine"; ids and behaviour:
+// docs/reference/other-runtimes.md#capabilities). A registry row says everything the rest of the system needs to know without running it.
 
 #include <chrono>
 #include <functional>
@@ -38,7 +38,7 @@ struct FieldSpec {
   std::string (*check_literal)(const Json& value) = nullptr;
 };
 
-// What `success: false` in the outputs means (compat.md K22).
+// What `success: false` in the outputs means (docs/reference/other-runtimes.md#k22).
 enum class FalseSuccess { kFailure, kResult };
 
 // How a completed call is undone when the file names no compensation.

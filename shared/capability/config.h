@@ -23,7 +23,7 @@ struct FileLimits {
 };
 
 // On a machine of one's own a workflow may start a shell (setting allowed_programs: @dev); a real fleet lists what it needs. The other
-// runtime's list is in it (notes/compat.md section 2), so that its files run there as they are.
+// runtime's list is in it (docs/reference/other-runtimes.md#capabilities), so that its files run there as they are.
 inline const std::vector<std::string>& DevelopmentPrograms() {
   static const std::vector<std::string> programs{"sh",   "bash", "python3",   "python", "node", "npm",  "git", "ls",
                                                  "cat",  "echo", "pwd",       "whoami", "grep", "find", "wc",  "head",

@@ -1,5 +1,5 @@
 #pragma once
-// Where a worker may connect to on behalf of a workflow (notes/reliability.md 4.2, SSRF): public addresses only, unless configured. The
+// Where a worker may connect to on behalf of a workflow: public addresses only, unless configured. The
 // decision is made on the numeric address of each connection, after name resolution and inside the connection's own set-up, so neither
 // spellings (0x7f.1, 2130706433) nor DNS rebinding nor redirects get around it.
 

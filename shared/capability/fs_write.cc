@@ -9,7 +9,7 @@ namespace acl {
 
 namespace {
 
-constexpr std::size_t kMaxWriteBytes = 20u << 20;  // compat.md section 2: contracts.max_bytes of io.fs.write_bytes
+constexpr std::size_t kMaxWriteBytes = 20u << 20;  // docs/reference/other-runtimes.md#capabilities
 
 StepResult WriteFile(const Json& parameters, CallContext& context) {
   auto path = NormalisePath(StringOf(parameters, "path"));

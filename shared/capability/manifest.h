@@ -1,5 +1,5 @@
 #pragma once
-// The files of a run (DESIGN.md section 1, "workspaces are not theirs"): entries `file:<path>` of the state Document.
+// The files of a run (docs/architecture.md#workspaces): entries `file:<path>` of the state Document.
 //
 //   "file:out/report.md"  ->  {"hash": "<sha-256 hex>", "size": 1234, "mode": 420}
 //   "file:out"            ->  {"dir": true, "mode": 493}

@@ -1,6 +1,6 @@
 #pragma once
 // JSON text as Python's json module writes it, and values as its str() does: what files written for the earlier runtime expect of
-// data.json.* (notes/compat.md section 2).
+// data.json.* (docs/reference/other-runtimes.md#capabilities).
 
 #include <string>
 

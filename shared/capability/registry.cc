@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kRiskNames[] = {"LOW", "MEDIUM", "HIGH", "CRITICAL"};
 
-// Names that documents and policy files of the earlier runtime use for capabilities of another name (compat.md K21): hints, never aliases.
+// Names that documents and policy files of the earlier runtime use for capabilities of another name (docs/reference/other-runtimes.md#k21):
+// hints, never aliases.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"io.fs.create_directory", "io.fs.make_dir"}, {"io.fs.delete_file", "io.fs.delete"},     {"io.fs.delete_directory", "io.fs.delete"},
     {"io.fs.list_directory", "io.fs.list_dir"},   {"io.fs.create_file", "io.fs.write_file"}, {"sys.get_env", "sys.info.get_env_var"},

@@ -50,7 +50,7 @@ void CheckOutputs(const CapabilitySpec& spec, std::size_t max_bytes, StepResult&
   }
 }
 
-// `success: false` of a capability for which that is no result (compat.md K22).
+// `success: false` of a capability for which that is no result (docs/reference/other-runtimes.md#k22).
 void CheckSuccess(const CapabilitySpec& spec, StepResult& result) {
   auto success = result.outputs.find("success");
   if (spec.false_success == FalseSuccess::kResult || success == result.outputs.end() || *success != Json(false)) return;

@@ -1,6 +1,6 @@
 #pragma once
-// The standard capabilities (notes/compat.md section 2): io.fs.*, sys.*, net.http.*, data.json.*, text.*, test.*, human.approve, llm.ask.
-// What each takes and gives: docs/reference/capabilities.md, which a test compares with the registry.
+// The standard capabilities (docs/reference/other-runtimes.md#capabilities): io.fs.*, sys.*, net.http.*, data.json.*, text.*, test.*,
+// human.approve, llm.ask. What each takes and gives: docs/reference/capabilities.md, which a test compares with the registry.
 
 #include "shared/capability/capability.h"
 #include "shared/capability/config.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What is written into a task and what comes back (DESIGN.md section 1, "dispatched"): the agreement between whoever holds the run and
+// What is written into a task and what comes back (docs/architecture.md#dispatch): the agreement between whoever holds the run and
 // whoever runs the task, kept as JSON text in the task's row and in the inbox row of kind `task_result`. Unknown members are passed over.
 //
 //   task:    {"v": 1, "call": {..}, "effect": "pure", "key": "<idempotency key>", "timeout_ms": 300000, "trace": {..},

@@ -1,7 +1,7 @@
 #pragma once
-// The files of one run as one attempt sees them (DESIGN.md section 1): the manifest of the state at the start, and over it a layer of this
-// attempt's own changes. A result carries the layer as file changes and the commit merges it; a failure throws it away. Nothing here
-// touches a file that another attempt could see, so a zombie writes into nothing and file capabilities may be repeated.
+// The files of one run as one attempt sees them (docs/architecture.md#workspaces): the manifest of the state at the start, and over it a
+// layer of this attempt's own changes. A result carries the layer as file changes and the commit merges it; a failure throws it away.
+// Nothing here touches a file that another attempt could see, so a zombie writes into nothing and file capabilities may be repeated.
 //
 // Paths are normalised (manifest.h). Errors a user sees: kInvalid and kNotFound with the path as people write it. One thread.
 

@@ -1,6 +1,6 @@
 #pragma once
 // A change of a state as values: what a JSON Patch (RFC 6902) says before it is words. A kind makes it, the Document applies it, and the
-// journal keeps it as text (shared/kernel/payload.h); replay reads the text back into the same values.
+// journal keeps it as text (shared/kernel/fold.h); replay reads the text back into the same values.
 
 #include <memory>
 #include <string>

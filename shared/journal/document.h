@@ -1,5 +1,5 @@
 #pragma once
-// A subject's state: a JSON object whose top-level entries hang in a Merkle trie (DESIGN.md section 2, invariant 5).
+// A subject's state: a JSON object whose top-level entries hang in a Merkle trie (docs/architecture.md#invariant-5).
 //
 // A Document is an immutable value over shared nodes: copying is one pointer, changing one entry costs O(log n) and leaves every
 // copy as it was, so a decision that loses its commit is dropped by keeping the old value.

@@ -1,6 +1,6 @@
 #pragma once
-// An event of a subject's journal, its checksum and its place in the hash chain (DESIGN.md section 2, invariants 1 and 2;
-// document 000, 11.7.1). Byte layout and test vectors: docs/reference/journal-format.md.
+// An event of a subject's journal, its checksum and its place in the hash chain (docs/architecture.md#invariant-1,
+// docs/architecture.md#invariant-2; document 000, 11.7.1). Byte layout and test vectors: docs/reference/journal-format.md.
 
 #include <cstdint>
 #include <optional>

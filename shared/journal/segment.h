@@ -1,5 +1,5 @@
 #pragma once
-// Where one journal of a subject ends and the next begins (DESIGN.md section 2, invariant 1; docs/reference/journal-format.md, "Journals of
+// Where one journal of a subject ends and the next begins (docs/architecture.md#invariant-1; docs/reference/journal-format.md, "Journals of
 // a subject"). The first event of each journal but the first says what it stands on: the old journal's last chain and the root of the
 // snapshot that closes it. Its type is the kernel's own: no kind decides one.
 

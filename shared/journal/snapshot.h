@@ -1,6 +1,6 @@
 #pragma once
-// Snapshots of a Document (document 000, 11.7.4; DESIGN.md invariant 5): inline up to 8 KB, else a list of chunks, each a subtree
-// of the trie stored by the hash of its bytes, so that only changed chunks are written again.
+// Snapshots of a Document (document 000, 11.7.4; docs/architecture.md#invariant-5): inline up to 8 KB, else a list of chunks, each a
+// subtree of the trie stored by the hash of its bytes, so that only changed chunks are written again.
 
 #include <cstdint>
 #include <functional>

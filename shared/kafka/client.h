@@ -1,7 +1,7 @@
 #pragma once
 // What every Kafka client of ours has: settings, a handle that ends itself, errors in our own words. Over librdkafka's C interface.
 //
-// Kafka is only a wake-up here (DESIGN.md section 1): nothing in it is the truth, so delivery at least once is all that is asked of it.
+// Kafka is only a wake-up here (docs/architecture.md#relay): nothing in it is the truth, so delivery at least once is enough.
 
 #include <librdkafka/rdkafka.h>
 

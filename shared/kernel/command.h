@@ -1,5 +1,5 @@
 #pragma once
-// Commands: somebody asks a subject to do something and needs the answer now (DESIGN.md section 2, "Direct command"; section 4, "Command").
+// Commands: somebody asks a subject to do something and needs the answer now (docs/architecture.md#command).
 // A subject that is commanded has no steps: nobody holds its lease, and each command takes it, decides, appends and gives it back in one
 // transaction (KernelStore::Command). What is posted to it meanwhile (timers, ends of runs) is decided before the command is.
 //

@@ -31,7 +31,7 @@ struct ResumedInput {
   int died_alone = 0;  // workers in a row for whose death this subject alone is to blame, with no step completed between (suspicion.h)
 };
 
-// A file that a step changed in the run's workspace (DESIGN.md section 1): contents are in the content store already.
+// A file that a step changed in the run's workspace (docs/architecture.md#workspaces): contents are in the content store already.
 struct FileChange {
   std::string path;             // relative, "/"-separated, normalised
   std::optional<Hash256> hash;  // nullopt: deleted
@@ -79,7 +79,7 @@ struct InboxInput {
   Json payload;
 };
 
-// Where a step is sent that any worker of another queue or band shall run (DESIGN.md section 1, "dispatched").
+// Where a step is sent that any worker of another queue or band shall run (docs/architecture.md#dispatch).
 struct TaskTarget {
   std::string queue;
   int band = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// How the kernel has a step run. Production: capabilities on a thread pool (worker/runner). Simulation: scripted.
+// How the kernel has a step run. Production: capabilities on a thread pool (shared/capability/runner.h). Simulation: scripted.
 
 #include <atomic>
 #include <chrono>

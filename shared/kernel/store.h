@@ -1,5 +1,5 @@
 #pragma once
-// The kernel's protocols, each a function of its own (DESIGN.md section 2, "Protocols"). Two implementations under one conformance
+// The kernel's protocols, each a function of its own (docs/architecture.md#protocols). Two implementations under one conformance
 // suite: MemoryStore (unit tests, simulator) and PgStore (shared/postgres). Calls block; PgStore is called from a BlockingPool.
 //
 // Errors of every function: kUnavailable (the database cannot be reached, nothing happened), kTimeout (lock or statement timeout,

@@ -1,5 +1,6 @@
 #pragma once
-// Dispatched steps (DESIGN.md section 1) as the stores keep them. A task is one attempt of a step that any worker of its queue may take:
+// Dispatched steps (docs/architecture.md#dispatch) as the stores keep them. A task is one attempt of a step that any worker of its queue
+// may take:
 //
 //   queued --take--> started --finish--> done | failed          finish: the taker's result, under the task's own token
 //     |                 |------lose----> lost                    lose: the taker's session is dead

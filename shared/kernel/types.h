@@ -1,6 +1,6 @@
 #pragma once
-// The values of the kernel's protocols (DESIGN.md section 2). The kernel knows subjects: whatever has a journal and a lease. Events
-// and state are opaque to it; each kind of subject brings its own decide and evolve (kind.h).
+// The values of the kernel's protocols (docs/architecture.md#protocols). The kernel knows subjects: whatever has a journal and a lease.
+// Events and state are opaque to it; each kind of subject brings its own decide and evolve (kind.h).
 
 #include <chrono>
 #include <cstdint>
@@ -90,7 +90,8 @@ struct OutboxRow {
   std::string topic, key, payload;
 };
 
-// A dispatched step (DESIGN.md section 1): granted once per attempt, fenced by its own token. What the payload holds: task_format.h.
+// A dispatched step (docs/architecture.md#dispatch): granted once per attempt, fenced by its own token. What the payload holds:
+// task_format.h.
 struct TaskRow {
   std::string step_id;
   int attempt_id = 0;

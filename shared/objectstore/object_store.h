@@ -1,6 +1,6 @@
 #pragma once
-// An object store as this system needs it (DESIGN.md section 1: contents by hash; docs/operate/operations.md, "Object store"). Objects are
-// written once: nothing here overwrites. Implementations: S3Store (s3_store.h), MemoryObjects (memory_objects.h).
+// An object store as this system needs it (docs/architecture.md#workspaces: contents by hash; docs/operate/operations.md, "Object store").
+// Objects are written once: nothing here overwrites. Implementations: S3Store (s3_store.h), MemoryObjects (memory_objects.h).
 //
 // Safe from any thread; calls block, within the deadline the implementation was given. Errors:
 //   kNotFound     no such object (never: no such bucket)

@@ -1,5 +1,5 @@
 #pragma once
-// The group commit: one statement, many subjects, one outcome per subject (DESIGN.md section 2, "Commit"). Used by Commit and, inside
+// The group commit: one statement, many subjects, one outcome per subject (docs/architecture.md#commit). Used by Commit and, inside
 // a transaction, by direct commands.
 
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Subjects made in one statement (DESIGN.md section 2, "Create"): what most runs are. A timer, something in the content store or a request
+// Subjects made in one statement (docs/architecture.md#create): what most runs are. A timer, something in the content store or a request
 // key that was used before needs the function create_and_grant, whose ten statements are each set up by themselves: that costs PostgreSQL
 // twice as much.
 

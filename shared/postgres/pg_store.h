@@ -1,5 +1,5 @@
 #pragma once
-// KernelStore on PostgreSQL (DESIGN.md section 2, "Protocols"). Every protocol is one file: pg_session_store, pg_create_store,
+// KernelStore on PostgreSQL (docs/architecture.md#protocols). Every protocol is one file: pg_session_store, pg_create_store,
 // pg_claim_store, pg_commit_store, pg_inbox_store, pg_upkeep_store, pg_content_store. All calls block and may come from any thread;
 // commits and the session have connections of their own, so that a slow query never stands in front of them.
 

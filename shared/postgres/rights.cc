@@ -10,7 +10,7 @@ const Statement kRoles("rights.roles", Statement::Kind::kRead,
                        "SELECT count(*) FROM pg_roles WHERE rolname IN ('acl_owner', 'acl_service')");
 const Statement kLogin("rights.login", Statement::Kind::kRead, R"(
 SELECT current_user::text, pg_has_role(current_user, 'acl_service', 'MEMBER'), pg_has_role(current_user, 'acl_owner', 'MEMBER'))");
-// What is written once may be added to and read, nothing else (DESIGN.md section 2, invariant 1).
+// What is written once may be added to and read, nothing else (docs/architecture.md#invariant-1).
 const Statement kTooMuch("rights.too_much", Statement::Kind::kRead, R"(
 SELECT p.name || ' on ' || t.name
 FROM unnest(ARRAY['journal_rows', 'event_rows', 'attempt_rows', 'completion_rows', 'other_attempts', 'other_completions']) AS t(name), unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS p(name)

@@ -1,5 +1,6 @@
 #pragma once
-// The coordinator's end of the doorbell: workers connect, say their session and queues, and are rung. Hints only (DESIGN.md section 1).
+// The coordinator's end of the doorbell: workers connect, say their session and queues, and are rung.
+// Hints only (docs/architecture.md#doorbell).
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// What the workers on a coordinator's doorbell said they have room for (DESIGN.md section 2, "Create and grant"): who gets a run as it is
+// What the workers on a coordinator's doorbell said they have room for (docs/architecture.md#create-and-grant): who gets a run as it is
 // made. Memory only. It may be out of date: the database grants to living sessions alone, and what the worker then does not hear of it
 // gives back.
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where a worker's claims come from (DESIGN.md section 1): driver `postgres` looks at the ready table, driver `kafka` claims the rows that
-// messages name. One interface, one conformance suite. Either way the database grants: a driver can be late, never wrong.
+// Where a worker's claims come from (docs/architecture.md#claim): driver `postgres` looks at the ready table, driver `kafka` claims the
+// rows that messages name. One interface, one conformance suite. Either way the database grants: a driver can be late, never wrong.
 //
 // What every driver promises: a row that is ready is offered to a living worker of its queue sooner or later, at least once, whatever was
 // lost; nothing is given up before the database has answered; what was not claimed when a process dies is offered to others.

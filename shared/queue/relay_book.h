@@ -1,5 +1,5 @@
 #pragma once
-// What the relay of one shard has sent and not seen claimed (DESIGN.md section 2, "Ready"). The ready table is the truth; this is memory
+// What the relay of one shard has sent and not seen claimed (docs/architecture.md#ready). The ready table is the truth; this is memory
 // only: a relay that begins anew sends what is there once more, and whoever reads drops what is gone.
 //
 //   look:  rows behind the mark, sent at once; the mark moves with what is sent. Every `late_every` it begins `late_within` before

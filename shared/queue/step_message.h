@@ -1,5 +1,5 @@
 #pragma once
-// A message of the queue (proto/step_message.proto, DESIGN.md sections 1 and 2): it names a ready row and grants nothing.
+// A message of the queue (proto/step_message.proto, docs/architecture.md#relay): it names a ready row and grants nothing.
 
 #include <optional>
 #include <string>

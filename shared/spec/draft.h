@@ -8,7 +8,8 @@
 
 namespace acl {
 
-// One step as the graph sees it: all steps of a file share one name space, those that stand in others too (compat.md 1.3).
+// One step as the graph sees it: all steps of a file share one name space, those that stand in others too
+// (docs/reference/other-runtimes.md#steps).
 struct DraftName {
   std::string name;
   SourceMark mark;

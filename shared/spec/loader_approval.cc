@@ -1,4 +1,4 @@
-// A HUMAN_APPROVAL step (compat.md 1.3): what is asked stands in its `inputs`, whom and how in `approval_config`.
+// A HUMAN_APPROVAL step (docs/reference/other-runtimes.md#steps): what is asked stands in its `inputs`, whom and how in `approval_config`.
 #include "shared/spec/draft.h"
 #include "shared/spec/template.h"
 

@@ -10,7 +10,7 @@ namespace acl {
 
 namespace {
 
-// Known without a declaration (compat.md 1.5; `inputs` is our addition). call.cc answers them.
+// Known without a declaration (docs/reference/other-runtimes.md#state-and-templates; `inputs` is our addition). call.cc answers them.
 constexpr std::string_view kInputs = "inputs";
 constexpr std::string_view kBuiltIns[] = {"workflow_id", "run_id", "session_id", kInputs};
 

@@ -194,7 +194,7 @@ std::optional<std::string> ReadExpression(Reader* reader, const SourceNode& node
 void ReadScope(Reader* reader, const Fields& fields, const std::string& owner, bool nested, StepSpec* step) {
   if (step->type == StepType::kCondition) {
     const bool cases = fields.Get("then") || fields.Get("else_if") || fields.Get("else");
-    if (!cases && !step->capability.empty()) {  // a call with a condition is a step with `when` (compat.md K30)
+    if (!cases && !step->capability.empty()) {  // a call with a condition is a step with `when` (docs/reference/other-runtimes.md#k30)
       step->type = StepType::kAction;
       const SourceNode* test = IfOf(fields.map());
       if (test && !step->when.empty())

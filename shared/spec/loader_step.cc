@@ -1,4 +1,4 @@
-// The steps of a file, in either dialect of document 002 (compat.md 1.3).
+// The steps of a file, in either dialect of document 002 (docs/reference/other-runtimes.md#steps).
 #include "shared/kernel/command.h"
 #include "shared/spec/draft.h"
 #include "shared/spec/suggest.h"

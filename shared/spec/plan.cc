@@ -11,7 +11,7 @@ namespace {
 using Waits = std::vector<std::vector<int>>;
 
 // What a step without `depends_on` waits for, in a list of steps that go one after the other: the step before it. PARALLEL steps with a
-// call of their own that stand side by side go together (compat.md K4).
+// call of their own that stand side by side go together (docs/reference/other-runtimes.md#k4).
 class Followed {
  public:
   // `stated`: the step has `depends_on`.

@@ -1,6 +1,7 @@
 #pragma once
 // Typed reading of a source tree: every wrong type becomes a finding with its place, and reading goes on, so that all findings of a file
-// come at once. Accepts what real files write (compat.md 1.1): integers as "3" or 2.0, booleans as yes/no/on/off/1/0 (quoted too).
+// come at once. Accepts what real files write (docs/reference/other-runtimes.md#workflow-files): integers as "3" or 2.0, booleans as
+// yes/no/on/off/1/0 (quoted too).
 
 #include <limits>
 

@@ -1,7 +1,8 @@
 #pragma once
 // A file's text as a tree in which every key and value knows its place: what the loader checks. YAML 1.2 core schema (our own reading of
 // plain scalars, not yaml-cpp's) or JSON. Everything that could make a small text large or ambiguous is refused here: aliases beyond a
-// node count, cyclic aliases, duplicate and merge keys, explicit tags, several documents, NUL, invalid UTF-8 (DESIGN.md section 3).
+// node count, cyclic aliases, duplicate and merge keys, explicit tags, several documents, NUL, invalid UTF-8
+// (docs/architecture.md#workflows).
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// {{ path.to.value }} (notes/compat.md 1.5): dots walk maps only; a string that is exactly one reference takes the value with its type;
-// with text around it the value is spliced; a missing reference stays literal. Filters are our addition: {{ a.b | default('x') | json }}.
-// Pure and bounded; values are never scanned again.
+// {{ path.to.value }} (docs/reference/other-runtimes.md#state-and-templates): dots walk maps only; a string that is exactly one reference
+// takes the value with its type; with text around it the value is spliced; a missing reference stays literal. Filters are our addition: {{
+// a.b | default('x') | json }}. Pure and bounded; values are never scanned again.
 
 #include <functional>
 #include <string>

@@ -116,7 +116,8 @@ struct Referred {
 Result<Referred> ApplyFilters(const std::vector<TemplateFilter>& filters, const Json* value, TemplateBudget& budget);
 
 // A value spliced into text: strings as they are; maps and lists as JSON with indent 2, key order kept; numbers as Python prints them;
-// true and false (compat.md 1.5). False: `out` would become longer than `most`; it holds a part then.
+// true and false (docs/reference/other-runtimes.md#state-and-templates). False: `out` would become longer than `most`; it holds a part
+// then.
 bool AppendSpliced(const Json& value, std::size_t most, std::string* out);
 std::string SpliceText(const Json& value);
 

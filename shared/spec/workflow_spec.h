@@ -1,6 +1,6 @@
 #pragma once
-// A workflow as loaded: the union of both dialects of document 002 (notes/compat.md section 1), normalised. The engine reads only this.
-// ToJson/FromJson are the form that is snapshotted into a run's state; it carries a schema version.
+// A workflow as loaded: the union of both dialects of document 002 (docs/reference/other-runtimes.md#workflow-files), normalised. The
+// engine reads only this. ToJson/FromJson are the form that is snapshotted into a run's state; it carries a schema version.
 
 #include <chrono>
 #include <optional>
@@ -197,8 +197,8 @@ std::string CaseNameOf(const StepSpec& step, int branch);
 // The queue of its runs, then those that steps are sent to; each once.
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec);
 
-// Plan order: again and again the first step in file order whose dependencies are done (DESIGN.md section 3), a scope before the steps that
-// it holds. Indexes into `steps`. Cycles and unknown names are the loader's errors; here they end the order early.
+// Plan order: again and again the first step in file order whose dependencies are done (docs/architecture.md#workflows), a scope before the
+// steps that it holds. Indexes into `steps`. Cycles and unknown names are the loader's errors; here they end the order early.
 std::vector<int> PlanOrder(const WorkflowSpec& spec);
 // For each step, the steps whose end it waits for: depends_on, or the step before it in plan order if it has none. A step in a scope also
 // waits for the scope's beginning: that is not said here. Steps of a PARALLEL, and PARALLEL steps beside each other, do not wait for one

@@ -1,5 +1,5 @@
 #pragma once
-// The invariants of one subject (DESIGN.md section 2, 1 to 7) as a pure function over its rows. A store reads the rows in one
+// The invariants of one subject (docs/architecture.md#invariants, 1 to 7) as a pure function over its rows. A store reads the rows in one
 // repeatable-read transaction; nothing here knows SQL. The journal is fed event by event, so that a long one need not be in memory.
 
 #include <functional>

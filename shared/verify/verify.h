@@ -1,6 +1,6 @@
 #pragma once
-// `airun verify`: re-reads everything that is stored and checks the invariants of DESIGN.md section 2. Reads only, beside a running
-// fleet: every subject is seen at one moment, different subjects at different ones. What is wrong is in the report; an error means
+// `airun verify`: re-reads everything that is stored and checks the invariants of docs/architecture.md#invariants. Reads only, beside a
+// running fleet: every subject is seen at one moment, different subjects at different ones. What is wrong is in the report; an error means
 // that verification itself could not be done.
 //
 //   checks of one subject   journal.*  state.*  snapshot.*  head.*  token.*  grant.*  lease.*  completion.*  attempt.*  compensation.*

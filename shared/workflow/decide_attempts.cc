@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kLostToTakeover = "its worker lost the run before the outcome was recorded";
 
-// Why outputs count as a failure, or nothing (compat.md K22).
+// Why outputs count as a failure, or nothing (docs/reference/other-runtimes.md#k22).
 std::optional<std::string> FalseSuccessError(const CallTraits& traits, const Json& outputs) {
   if (traits.false_success != FalseSuccess::kFailure) return std::nullopt;
   const Json* success = MemberOf(&outputs, "success");

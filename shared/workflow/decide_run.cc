@@ -110,7 +110,7 @@ bool Decider::UndoWithoutCall(const Progress& progress) {
 
 void Decider::CloseFailed(const RunRecord& run, const Progress& progress) {
   ClearTimer(kDeadlineTimer);
-  // A run that people stopped ends FAILED also when everything was undone (DESIGN.md section 3).
+  // A run that people stopped ends FAILED also when everything was undone (docs/architecture.md#workflows).
   const bool by_people = run.reason == kCancelledReason || run.reason == kRejectedReason || run.reason == kApprovalTimeoutReason;
   if (run.rollback && progress.not_undone == 0 && !by_people) {
     Emit(event::kWorkflowRolledBack, Json::object());

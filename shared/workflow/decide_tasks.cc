@@ -1,5 +1,5 @@
-// Dispatched steps: the task that goes out, and what comes back (DESIGN.md section 1). What a result means is said once, for steps that ran
-// here and steps that ran elsewhere (decide_attempts.cc).
+// Dispatched steps: the task that goes out, and what comes back (docs/architecture.md#dispatch). What a result means is said once, for
+// steps that ran here and steps that ran elsewhere (decide_attempts.cc).
 
 #include <fmt/format.h>
 

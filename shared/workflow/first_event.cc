@@ -51,7 +51,7 @@ std::string OwnerOf(const WorkflowSpec& spec, const CreateRequest& request) { re
 
 Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& given, const CreateRequest& request, Json inputs,
                                   Json files) {
-  // Variables: initial_state, over it the inputs by name (compat.md 1.5; inputs are our addition).
+  // Variables: initial_state, over it the inputs by name (docs/reference/other-runtimes.md#state-and-templates; inputs are our addition).
   KeyedObject named(given.initial_state.is_object() ? given.initial_state.get_ref<const Json::object_t&>() : Json::object_t());
   for (const auto& [name, value] : inputs.get_ref<const Json::object_t&>()) named.Put(name, value);
   Json variables = std::move(named).Take();
@@ -59,7 +59,7 @@ Result<FirstEvent> WordFirstEvent(const SubjectKind& kind, const WorkflowSpec& g
   const std::string owner = OwnerOf(given, request);
   WorkflowSpec spec = given;
   for (StepSpec& step : spec.steps)
-    if (step.agent_name.empty()) step.agent_name = owner;  // compat.md 1.3; the file may have named no owner
+    if (step.agent_name.empty()) step.agent_name = owner;  // docs/reference/other-runtimes.md#steps; the file may have named no owner
   Json spec_json = SpecToJson(spec);
   const std::string spec_hash = ToHex(CanonicalHash(spec_json));
   EventDraft draft{

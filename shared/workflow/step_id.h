@@ -1,5 +1,5 @@
 #pragma once
-// Ids of step instances (DESIGN.md section 2, invariant 3): `path/to/step[index]#round`, a compensation is `undo:` + that. One grammar,
+// Ids of step instances (docs/architecture.md#invariant-3): `path/to/step[index]#round`, a compensation is `undo:` + that. One grammar,
 // here.
 //
 // A component is the step's name; of its characters / [ ] # % : * are written %XX, so that no name can look like another

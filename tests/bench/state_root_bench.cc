@@ -1,5 +1,5 @@
 // What one step costs in state and journal, by the number of entries the state has already. Not growing beyond log n is the point of
-// the Merkle trie (DESIGN.md section 2, invariant 5). Run: build/release/bin/bench_state_root
+// the Merkle trie (docs/architecture.md#invariant-5). Run: build/release/bin/bench_state_root
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-// PostgreSQL fails over to a standby that has not everything: tokens stay monotone, because the epoch follows the WAL timeline (DESIGN.md
-// section 2, "Token"); what the standby had goes on, what it had not is done again under a higher token, and nobody has to restart
+// PostgreSQL fails over to a standby that has not everything: tokens stay monotone, because the epoch follows the WAL timeline (
+// docs/architecture.md#tokens); what the standby had goes on, what it had not is done again under a higher token, and nobody has to restart
 // anything.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Runs that kill their workers beside runs that do no harm (DESIGN.md section 4, "Suspicion"): real workers, started again whenever they
+// Runs that kill their workers beside runs that do no harm (docs/architecture.md#suspicion): real workers, started again whenever they
 // die.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// What must hold after a simulated run, whatever happened in it: invariants 1-7 of DESIGN.md section 2 over the in-memory store.
+// What must hold after a simulated run: invariants 1-7 (docs/architecture.md#invariants) over the in-memory store.
 
 #include <fmt/format.h>
 

@@ -45,7 +45,7 @@ class Stage {
   void Advance(milliseconds by) { MoveTimesBack(*database_, by); }
   // Waits until this session waits for a lock of this type ("advisory", "tuple", "transactionid"; empty: any). False: it never did.
   bool AwaitBlocked(const std::string& application, const std::string& lock_type = "");
-  // What of DESIGN.md's invariants does not hold, in words; empty if all do. Between transactions only.
+  // What of the invariants (docs/architecture.md#invariants) does not hold, in words; empty if all do. Between transactions only.
   std::vector<std::string> Violations();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // ApprovalStore over what the commits of a MemoryStore said, for unit tests. What PostgreSQL's does is tested in
-// tests/integration/postgres/approval_store_test.cc.
+// tests/e2e/approvals_test.cc.
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
-// Store conformance: what has begun goes first (DESIGN.md section 4), by both ways of claiming. How many new runs start before it is
-// counted, never timed.
+// Store conformance: what has begun goes first (docs/architecture.md#begun-first), by both ways of claiming. How many new runs start before
+// it is counted, never timed.
 #include <gmock/gmock.h>
 
 #include <set>

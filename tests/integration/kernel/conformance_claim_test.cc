@@ -1,4 +1,4 @@
-// Store conformance: claim (DESIGN.md section 2, "Claim", "Ready").
+// Store conformance: claim (docs/architecture.md#claim, docs/architecture.md#ready).
 #include <gmock/gmock.h>
 
 #include "shared/base/sha256.h"

@@ -1,4 +1,4 @@
-// Store conformance: group commit, its outcomes and its dispositions (DESIGN.md section 2, "Commit", "Wake-up counter").
+// Store conformance: group commit, its outcomes and its dispositions (docs/architecture.md#commit, docs/architecture.md#wake-up-counter).
 #include <gmock/gmock.h>
 
 #include "shared/base/uuid7.h"

@@ -1,4 +1,4 @@
-// Store conformance: create (DESIGN.md section 2, "Create").
+// Store conformance: create (docs/architecture.md#create).
 #include <gmock/gmock.h>
 
 #include <set>

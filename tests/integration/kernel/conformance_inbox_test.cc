@@ -1,4 +1,4 @@
-// Store conformance: outside inputs, direct commands, timers (DESIGN.md section 2).
+// Store conformance: outside inputs, direct commands, timers (docs/architecture.md#outside-inputs).
 #include <gmock/gmock.h>
 
 #include "shared/base/json.h"

@@ -1,4 +1,4 @@
-// Store conformance: worker sessions (DESIGN.md section 2, "Heartbeat").
+// Store conformance: worker sessions (docs/architecture.md#heartbeat).
 #include <gmock/gmock.h>
 
 #include "shared/base/uuid7.h"

@@ -1,4 +1,4 @@
-// Store conformance: reap, reconciliation, quarantine, loop leases, contents (DESIGN.md section 2).
+// Store conformance: reap, reconciliation, quarantine, loop leases, contents (docs/architecture.md#reap).
 #include <gmock/gmock.h>
 
 #include "shared/base/sha256.h"

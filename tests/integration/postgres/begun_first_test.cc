@@ -1,5 +1,5 @@
-// What has begun behind a backlog of ten thousand (DESIGN.md section 4): how many new runs start before it, and what a claim reads to find
-// it.
+// What has begun behind a backlog of ten thousand (docs/architecture.md#begun-first): how many new runs start before it, and what a claim
+// reads to find it.
 #include "tests/integration/postgres/store_fixture.h"
 
 namespace acl {

@@ -1,4 +1,4 @@
-// Group commit: one outcome per item, whatever the others' (DESIGN.md section 2, "Commit").
+// Group commit: one outcome per item, whatever the others' (docs/architecture.md#commit).
 #include <gmock/gmock.h>
 
 #include "tests/integration/postgres/store_fixture.h"

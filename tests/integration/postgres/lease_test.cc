@@ -1,4 +1,4 @@
-// Sessions, create, claim, reap, quarantine, direct commands, loops (DESIGN.md section 2, "Protocols").
+// Sessions, create, claim, reap, quarantine, direct commands, loops (docs/architecture.md#protocols).
 #include <map>
 
 #include "shared/kernel/suspicion.h"

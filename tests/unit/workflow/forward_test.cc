@@ -341,7 +341,7 @@ TEST(State, AnEffectIsNotCalledWithWhatNothingAnswers) {
   }
 }
 
-// compat.md section 6: the bare `timestamp` is the merged output.
+// docs/reference/other-runtimes.md#a-reference-run: the bare `timestamp` is the merged output.
 TEST(State, ReferenceRunOfTemplates) {
   WorkflowSpec spec = MakeSpec({MakeStep("now", "do.read"), MakeStep("render")});
   spec.initial_state = {{"run_id", "R1"}};
@@ -383,7 +383,8 @@ FileChange Changed(const Document& seen, const std::string& path, std::optional<
   return change;
 }
 
-// DESIGN.md section 1: steps that run at the same time are merged in completion order; the same path changed by both is a clear error.
+// docs/architecture.md#workspaces: steps that run at the same time are merged in completion order; the same path changed by both is a clear
+// error.
 TEST(State, TwoStepsThatChangeTheSamePathAtTheSameTime) {
   struct Case {
     const char* what;

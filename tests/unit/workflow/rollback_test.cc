@@ -36,7 +36,7 @@ RunDriver::Script FailingF(std::set<std::string> failing_undos = {}) {
   };
 }
 
-// compat.md section 6.
+// docs/reference/other-runtimes.md#a-reference-run.
 TEST(Rollback, ReferenceRun) {
   RunDriver run(MakeSpec({Compensated("a"), Compensated("b"), Once(Compensated("f"))}));
   run.RunToEnd(FailingF());
