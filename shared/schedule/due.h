@@ -1,6 +1,6 @@
 #pragma once
 // What a schedule does at a moment: which fire times start a run, which are skipped and why, when it is asked again. Pure: the same
-// schedule, state and time give the same answer, so two coordinators that ask at once do the same thing (docs/decisions.md, "Schedules").
+// schedule, state and time give the same answer, so two coordinators that ask at once do the same thing (docs/decisions.md, "Waiting").
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // What a question costs before the model is asked: candidates out of an index of artifacts, the bundle and the prompt
-// (docs/operate/performance.md, "AEGIS"). `p99_us`: all but one in a hundred take no longer; `p99_cpu_us`: the same in CPU time, on a
+// (docs/lab/2026-11-performance.md, "AEGIS"). `p99_us`: all but one in a hundred take no longer; `p99_cpu_us`: the same in CPU time, on a
 // machine that does other things too. Run: ./dev bench micro aegis
 
 #include <benchmark/benchmark.h>

@@ -1,6 +1,6 @@
 // What a command, the next step and the first look after a restart cost, by the number of open tasks of a project
-// (docs/operate/performance.md, "Projects"): without database and threads; Stored... with both, on a PostgreSQL in which nothing waits for
-// the disk. Run: ./dev bench micro projects
+// (docs/lab/2026-11-performance.md, "Projects"): without database and threads; Stored... with both, on a PostgreSQL in which nothing waits
+// for the disk. Run: ./dev bench micro projects
 
 #include <benchmark/benchmark.h>
 

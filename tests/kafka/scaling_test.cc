@@ -122,7 +122,7 @@ TEST_F(Scaling, WorkersJoinDrainDieAndFreezeUnderLoad) {
   const std::string takeovers =
       Sql("select count(*) from lease_history h where exists (select from lease_history p where "
           "p.subject_id = h.subject_id and p.token < h.token)");
-  // No assertion on time: what it was here stands in docs/decisions.md.
+  // No assertion on time: what it was here stands in docs/lab/2026-11-decisions.md.
   const std::string took = Sql(ReadFile(ACL_SOURCE_DIR "/.dev/fleet/takeovers.sql"));
   std::printf("takeovers|within TTL + 0.5 s|median|99 %%|longest|TTL + 0.5 s (ms)\n%s\n", took.c_str());
   EXPECT_EQ(std::count(took.begin(), took.end(), '|'), 5) << took;
