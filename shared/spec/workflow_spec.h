@@ -197,7 +197,7 @@ std::string CaseNameOf(const StepSpec& step, int branch);
 // The queue of its runs, then those that steps are sent to; each once.
 std::vector<std::string> QueuesOf(const WorkflowSpec& spec);
 
-// Plan order: again and again the first step in file order whose dependencies are done (docs/architecture.md#workflows), a scope before the
+// Plan order: of the steps whose dependencies are done the one written first (docs/architecture.md#workflows), a scope before the
 // steps that it holds. Indexes into `steps`. Cycles and unknown names are the loader's errors; here they end the order early.
 std::vector<int> PlanOrder(const WorkflowSpec& spec);
 // For each step, the steps whose end it waits for: depends_on, or the step before it in plan order if it has none. A step in a scope also
