@@ -163,7 +163,7 @@ void AddChaosCommands(CLI::App* app, Session* session) {
   CLI::App* run = chaos->add_subcommand("run", "a workload under faults, on a fleet of its own or on one that is marked for it");
   run->add_option("--profile", options->profile,
                   "which faults: quick, lease-theft, postgres, failpoints, clocks, machine, failover, toxic, objects, versions, kafka, "
-                  "brokers, soak")
+                  "brokers, continuity, agent, soak; and quick forms: continuity-quick, agent-quick")
       ->capture_default_str();
   run->add_option("--seed", options->seed, "repeats that schedule and workload; a new one unless given")
       ->check(WholeNumber(1, std::numeric_limits<std::int64_t>::max()));

@@ -6,10 +6,12 @@
 
 #include "chaos/checkers/invariants.h"
 #include "chaos/checkers/project_rows.h"
+#include "chaos/checkers/session_rows.h"
 #include "chaos/driver/evidence.h"
 #include "chaos/fleet/server.h"
 #include "chaos/http/client.h"
 #include "chaos/load/agents.h"
+#include "chaos/load/sessions.h"
 #include "shared/base/sha256.h"
 #include "shared/base/uuid7.h"
 
@@ -61,6 +63,15 @@ void WriteInvariants(const CollectOptions& options, bool drained, const verify::
   }
 }
 
+void WriteRows(const char* what, Result<std::vector<Json>> lines, Recorder* history) {
+  if (!lines) return WriteFailure(history, what, lines.error());
+  for (Json& line : *lines) {
+    const std::string type = line["type"];
+    line.erase("type");
+    history->Write(type, std::move(line));
+  }
+}
+
 }  // namespace
 
 std::string OpenRunsSql(const std::string& label) {
@@ -77,13 +88,11 @@ void WriteFinals(const CollectOptions& options, Recorder* history) {
 }
 
 void WriteProjects(const CollectOptions& options, Recorder* history) {
-  auto lines = ReadProjectRows(options.conninfo, ProjectPrefix(options.label));
-  if (!lines) return WriteFailure(history, "projects", lines.error());
-  for (Json& line : *lines) {
-    const std::string type = line["type"];
-    line.erase("type");
-    history->Write(type, std::move(line));
-  }
+  WriteRows("projects", ReadProjectRows(options.conninfo, ProjectPrefix(options.label)), history);
+}
+
+void WriteSessions(const CollectOptions& options, Recorder* history) {
+  WriteRows("sessions of agents", ReadSessionRows(options.conninfo, AgentPrefix(options.label)), history);
 }
 
 void WriteEffects(const EffectsServer& effects, Recorder* history) {

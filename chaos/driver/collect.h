@@ -22,6 +22,8 @@ struct CollectOptions {
 std::string OpenRunsSql(const std::string& label);
 // The journals of the projects that agents worked on, what was answered under keys, and what is shown of them.
 void WriteProjects(const CollectOptions& options, Recorder* history);
+// The sessions of agents, their journals, and what the table of moves shows.
+void WriteSessions(const CollectOptions& options, Recorder* history);
 void WriteFinals(const CollectOptions& options, Recorder* history);
 void WriteEffects(const EffectsServer& effects, Recorder* history);
 void WriteGrants(const CollectOptions& options, Recorder* history);

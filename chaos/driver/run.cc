@@ -6,10 +6,12 @@
 #include <fstream>
 
 #include "chaos/checkers/project_rows.h"
+#include "chaos/checkers/session_rows.h"
 #include "chaos/driver/collect.h"
 #include "chaos/faults/fault.h"
 #include "chaos/load/agents.h"
 #include "chaos/load/monitor.h"
+#include "chaos/load/sessions.h"
 #include "chaos/load/workload.h"
 #include "chaos/process/patience.h"
 #include "shared/base/uuid7.h"
@@ -32,6 +34,9 @@ class Driver {
   void OneFault(int n, const PlannedFault& planned);
   void Event(int n, const FaultKind& kind, const char* event, const Json& more = Json::object());
   Status Drain();
+  Status DrainAgents();
+  Status DrainSessions();
+  Status StartAgents(const WorkloadOptions& load);
   void Say(const std::string& line) {
     if (options_.say) options_.say(line);
   }
@@ -43,7 +48,8 @@ class Driver {
   World world_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Workload> workload_;
-  std::unique_ptr<Agents> agents_;  // null: the profile has none
+  std::unique_ptr<Agents> agents_;      // null: the profile has none
+  std::unique_ptr<Sessions> sessions_;  // null: the profile has none
   std::uint64_t load_seed_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> losses_;  // when the database lost what it acknowledged: from, until
 };
@@ -93,7 +99,7 @@ Status Driver::SetUp() {
                    "this profile needs an object store: ACL_S3_ENDPOINT and the rest (./dev chaos --profile objects brings one)"};
     fleet.objects = options_.objects;
   }
-  if (options_.profile.kafka) {
+  if (options_.profile.kafka || (options_.profile.kafka_if_there && !options_.kafka.bootstrap.empty())) {
     if (options_.kafka.bootstrap.empty() || options_.kafka.control.empty())
       return Error{Code::kInvalid,
                    "this profile needs a Kafka broker: --kafka HOST:PORT --kafka-control COMMAND (./dev chaos --profile kafka brings one)"};
@@ -127,6 +133,7 @@ void Driver::Describe() {
               {"clients", options_.profile.clients},
               {"agents", options_.profile.agents},
               {"projects", options_.profile.projects},
+              {"sessions", options_.profile.sessions},
               {"key_prefix", "chaos-" + std::to_string(load_seed_) + "-"}};
   run["postgres"] = ServerFacts(world_.conninfo);
   if (fleet_) run["programs"] = ProgramFacts(options_.programs);
@@ -168,8 +175,35 @@ void Driver::OneFault(int n, const PlannedFault& planned) {
   Say(fmt::format("  {} {}: observed and healed {}", kind.number, kind.name, fault->facts.empty() ? "" : DumpJson(fault->facts)));
 }
 
+// Claims on tasks run out.
+Status Driver::DrainAgents() {
+  std::string open;
+  const auto free = [&] {
+    const auto claims = CountOpenClaims(world_.conninfo, ProjectPrefix(workload_->label()));
+    if (claims) open = std::to_string(*claims);
+    return claims && *claims == 0;
+  };
+  if (!Await(free, options_.profile.drain)) return Error{Code::kTimeout, open + " claims on tasks never ran out, or were not heard of"};
+  return {};
+}
+
+// Each session comes to rest, if somebody answers what it asks.
+Status Driver::DrainSessions() {
+  std::string who;
+  const auto rest = [&] {
+    if (!sessions_->AllRest(who)) return false;
+    const auto busy = CountBusySessions(world_.conninfo, AgentPrefix(workload_->label()));
+    if (!busy || *busy > 0) who = "sessions of agents are held, ready, or have something unread";
+    return busy && *busy == 0 && sessions_->AllRest(who);
+  };
+  sessions_->TellAll();
+  if (!Await(rest, options_.profile.drain)) return Error{Code::kTimeout, who};
+  return {};
+}
+
 Status Driver::Drain() {
   if (agents_ && !agents_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "an agent never got an answer"};
+  if (sessions_ && !sessions_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "who talks to agents never got an answer"};
   if (!workload_->Stop(options_.profile.drain)) return Error{Code::kTimeout, "a client never got an answer"};
   std::string open;
   const auto quiet = [&] {
@@ -179,13 +213,28 @@ Status Driver::Drain() {
     return open == "0";
   };
   if (!Await(quiet, options_.profile.drain)) return Error{Code::kTimeout, open + " runs have not ended"};
-  const auto free = [&] {
-    const auto claims = CountOpenClaims(world_.conninfo, ProjectPrefix(workload_->label()));
-    if (claims) open = std::to_string(*claims);
-    return claims && *claims == 0;
-  };
-  if (agents_ && !Await(free, options_.profile.drain))
-    return Error{Code::kTimeout, open + " claims on tasks never ran out, or were not heard of"};
+  if (agents_)
+    if (Status free = DrainAgents(); !free) return free;
+  return sessions_ ? DrainSessions() : Status();
+}
+
+Status Driver::StartAgents(const WorkloadOptions& load) {
+  const Profile& profile = options_.profile;
+  if (profile.agents > 0) {
+    agents_ =
+        std::make_unique<Agents>(AgentsOptions{load.api_urls, load.api_key, load_seed_, profile.agents, profile.projects}, history_.get());
+    if (!agents_->AwaitReady(milliseconds(120'000))) return Error{Code::kTimeout, "the agents' projects were not made within two minutes"};
+  }
+  if (profile.sessions > 0 && load.effects_url.empty())
+    return Error{
+        Code::kInvalid,
+        "agents under faults call a receiver of effects on this machine, which a fleet elsewhere does not reach: leave --against out"};
+  if (profile.sessions > 0) {
+    sessions_ = std::make_unique<Sessions>(SessionsOptions{load.api_urls, load.api_key, load.effects_url, load_seed_, profile.sessions},
+                                           history_.get());
+    if (!sessions_->AwaitReady(milliseconds(120'000)))
+      return Error{Code::kTimeout, "the sessions of agents were not made within two minutes"};
+  }
   return {};
 }
 
@@ -213,11 +262,7 @@ Result<Report> Driver::Run() {
 
   Phase("warm-up");
   workload_ = std::make_unique<Workload>(load, history_.get());
-  if (options_.profile.agents > 0) {
-    agents_ = std::make_unique<Agents>(
-        AgentsOptions{load.api_urls, load.api_key, load_seed_, options_.profile.agents, options_.profile.projects}, history_.get());
-    if (!agents_->AwaitReady(milliseconds(120'000))) return Error{Code::kTimeout, "the agents' projects were not made within two minutes"};
-  }
+  if (Status started = StartAgents(load); !started) return started.error();
   Pause(options_.profile.warm_up);
   Phase("faults");
   Profile possible = options_.profile;
@@ -242,6 +287,7 @@ Result<Report> Driver::Run() {
   if (fleet_ && !fleet_->AwaitReady(milliseconds(30'000))) Say("  not every process is ready");
   workload_->AwaitAnswers(10, milliseconds(30'000));
   if (agents_) agents_->AwaitAnswers(6, milliseconds(60'000));
+  if (sessions_) sessions_->AwaitAnswers(6, milliseconds(60'000));
   if (!losses_.empty()) workload_->ResumeAgain(losses_);
   Phase("drain");
   const Status drained = Drain();
@@ -255,6 +301,7 @@ Result<Report> Driver::Run() {
   if (fleet_) collect.canaries = {fleet_->database().password(), fleet_->effects_key()};
   WriteFinals(collect, history_.get());
   if (agents_) WriteProjects(collect, history_.get());
+  if (sessions_) WriteSessions(collect, history_.get());
   if (fleet_) WriteEffects(fleet_->effects(), history_.get());
   WriteGrants(collect, history_.get());
   WriteCheckers(collect, drained, options_.verify, history_.get());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "chaos/checkers/continuity.h"
+#include "chaos/checkers/sessions.h"
 #include "chaos/effects/ledger.h"
 #include "chaos/history/loss.h"
 
@@ -40,8 +41,10 @@ struct Read {
         runs_of_key[TextOf(line, "key")].insert(TextOf(line, "run"));
         if (!TextOf(line, "kind").empty()) kind_of_run[TextOf(line, "run")] = TextOf(line, "kind");
       }
-      if (Is(line, "effect")) effects.push_back(&line);
+      if (Is(line, "agent_session")) sessions.insert(TextOf(line, "session"));
     }
+    for (const Json& line : lines)  // what agents did at the receiver: checkers/sessions.h
+      if (Is(line, "effect") && !sessions.contains(TextOf(line, "run"))) effects.push_back(&line);
     for (const Json& line : lines) {
       if (Is(line, "fault") && line["event"] == "inject" && first_fault == 0) first_fault = line["t"];
       if (Is(line, "fault") && line["event"] == "well") last_well = line["t"];
@@ -51,6 +54,7 @@ struct Read {
   std::map<std::int64_t, std::int64_t> invoked_at;
   std::map<std::string, std::set<std::string>> ids_of_key, runs_of_key;
   std::map<std::string, std::string> kind_of_run, final_status;
+  std::set<std::string> sessions;
   std::vector<const Json*> effects;
   std::int64_t first_fault = 0, last_well = 0;
 };
@@ -194,7 +198,9 @@ std::vector<Finding> CheckHistory(const std::vector<Json>& all) {
                         loss.acknowledged,
                         0,
                         {}});
-  for (const InvariantResult& result : CheckContinuity(lines)) {
+  auto of_agents = CheckContinuity(lines);
+  for (InvariantResult& result : CheckSessions(lines)) of_agents.push_back(std::move(result));
+  for (const InvariantResult& result : of_agents) {
     Finding finding{result.id, result.what, result.examined, result.found, {}};
     for (const Anomaly& anomaly : result.anomalies) {
       if (finding.examples.size() < kExamples) finding.examples.push_back(anomaly.key + ": " + anomaly.why);
@@ -210,14 +216,14 @@ std::vector<std::string> WhyInvalid(const std::vector<Json>& lines) {
   std::map<std::int64_t, std::string> kinds;
   bool ended = false, fence_asked = false;
   double refused = 0;
-  int submitted = 0, agents = 0, commanded = 0, late = 0;
+  int submitted = 0, agents = 0, sessions = 0, commanded = 0, late = 0;
   for (const Json& line : lines) {
     if (Is(line, "fault")) {
       events[line["n"]].insert(TextOf(line, "event"));
       kinds[line["n"]] = TextOf(line, "kind");
       if (line["event"] == "failed") why.push_back("fault " + TextOf(line, "kind") + ": " + TextOf(line, "error"));
     }
-    if (Is(line, "run")) agents = line.value("agents", 0);
+    if (Is(line, "run")) agents = line.value("agents", 0), sessions = line.value("sessions", 0);
     if (Is(line, "ok") && line["value"].contains("event_seq")) ++commanded;
     if (Is(line, "ok") && TextOf(line["value"], "refused") == "LATE_HOLDER") ++late;
     if (Is(line, "run")) fence_asked = line.value("fence_must_refuse", false);
@@ -236,6 +242,8 @@ std::vector<std::string> WhyInvalid(const std::vector<Json>& lines) {
   if (fence_asked && refused <= 0) why.push_back("no stale commit was refused: the fence was not exercised");
   if (agents > 0 && commanded == 0) why.push_back("no command of an agent was answered");
   if (agents > 0 && late == 0) why.push_back("no late holder of a task was refused: its token was not exercised");
+  if (sessions > 0 && FiguresOfSessions(lines).attempts_lost == 0)
+    why.push_back("no agent lost its worker in the middle of a step: going on elsewhere was not tried");
   if (!ended) why.push_back("the driver did not come to its end");
   return why;
 }

@@ -7,6 +7,7 @@
 //   fault     event: inject observed healed well, or failed with its error      skipped a fault that could not be done here, and why
 //   effect    a call as the effects server saw it, and its verdict              final   a run as the database shows it after the drain
 //   project_head project_event project_answer project_task   of the projects that agents worked on, after the drain
+//   agent_session agent_event agent_move   of the sessions of agents, after the drain
 //   grants    what lease_history says of grants and takeovers                   metrics what the workers counted
 //   checker   one invariant: rows examined, anomalies, examples                 end     the driver came to its end
 

@@ -147,6 +147,30 @@ const std::vector<Profile>& Profiles() {
     all.push_back(continuity);
     all.push_back(short_form);
 
+    // Agents that move or rest. The long form is for hours and for figures; the short one is for a look, for `./dev test` and for mutants.
+    Profile agent;
+    agent.name = "agent";
+    agent.kinds = {"kill-worker",      "freeze-worker", "late-commit",    "twin",         "freeze-all",  "half-open",
+                   "cut-commit",       "reset",         "failover",       "kill-backend", "kill-broker", "lost-replies",
+                   "kill-coordinator", "freeze-member", "rolling-restart"};
+    agent.rest = agent.hold = milliseconds(500);
+    agent.lease_ttl = milliseconds(1'000);
+    agent.sessions = 200;
+    agent.clients = 1;
+    agent.workers = 4;
+    agent.coordinators = 2;
+    agent.drain = milliseconds(180'000);
+    agent.kafka_if_there = true;
+    Profile agent_short = agent;
+    agent_short.name = "agent-quick";
+    agent_short.kinds = {"kill-worker", "late-commit", "freeze-all", "cut-commit", "lost-replies", "kill-coordinator"};
+    agent_short.rest = agent_short.hold = milliseconds(300);
+    agent_short.sessions = 24;
+    agent_short.workers = 3;
+    agent_short.drain = milliseconds(60'000);
+    all.push_back(agent);
+    all.push_back(agent_short);
+
     Profile soak;
     soak.name = "soak";
     soak.kinds = {"kill-worker",   "kill-coordinator", "freeze-worker", "late-commit",        "freeze-coordinator", "freeze-backend",

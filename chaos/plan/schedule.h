@@ -32,10 +32,11 @@ struct Profile {
   milliseconds at_least{0};  // faults go on until so much time is planned
   int clients = 3;
   int agents = 0, projects = 0;  // agents that work on projects, beside the clients
+  int sessions = 0;              // of agents that move or rest, on the fleet itself
   int workers = 3, coordinators = 1;
   milliseconds lease_ttl{1'500};
-  bool kafka = false;
-  int brokers = 1;  // of Kafka, at least
+  bool kafka = false, kafka_if_there = false;  // needs it; uses it if there is one
+  int brokers = 1;                             // of Kafka, at least
   bool failpoints = false;
   bool clocks = false;  // that can be set
   bool disk = false;    // of PostgreSQL's own

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "chaos/checkers/sessions.h"
 #include "chaos/faults/fault.h"
 #include "chaos/history/checks.h"
 
@@ -174,6 +175,20 @@ Report MakeReport(const std::vector<Json>& lines, const std::string& history) {
                      {"unknown_and_read_back", counted("commits_unknown")},
                      {"fenced", counted("commits_fenced")}};
   json["effects"] = Effects(lines);
+  if (const Json* run_line = Find(lines, "run"); run_line != nullptr && run_line->value("sessions", 0) > 0) {
+    const SessionFigures figures = FiguresOfSessions(lines);
+    json["agents"] = {{"sessions", figures.sessions},
+                      {"moves", figures.moves},
+                      {"turns", figures.turns},
+                      {"turns_per_second", figures.turns_per_second},
+                      {"stimuli", figures.stimuli},
+                      {"heard_ms_median", figures.heard_ms_median},
+                      {"heard_ms_p99", figures.heard_ms_p99},
+                      {"actions", figures.actions},
+                      {"actions_uncertain", figures.uncertain},
+                      {"actions_approved", figures.approved},
+                      {"attempts_lost", figures.attempts_lost}};
+  }
   json["checkers"] = std::move(checkers);
   json["not_asked"] = std::move(not_asked);
   json["not_claimed"] = kNotClaimed;

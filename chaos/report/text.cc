@@ -61,6 +61,8 @@ std::vector<std::vector<std::string>> FigureRows(const Json& report) {
   rows.push_back({"stale commits refused", Str(report["stale_commits_refused"])});
   for (const auto& [name, value] : report["commits"].items()) rows.push_back({"commits: " + name, Str(value)});
   for (const auto& [name, value] : report["effects"].items()) rows.push_back({"effects: " + name, Str(value)});
+  if (report.contains("agents"))
+    for (const auto& [name, value] : report["agents"].items()) rows.push_back({"agents: " + name, Str(value)});
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// airun chaos, as people run it: two short runs of it, their history checked again, and the demonstration. Each makes a fleet of its own.
+// airun chaos, as people run it: short runs of it, their history checked again, and the demonstration. Each makes a fleet of its own.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -58,6 +58,30 @@ TEST(Chaos, LeaseTheftPasses) { ExpectPassed("lease-theft", "20261123"); }
 
 // A standby that has everything, one that has not, and a copy restored.
 TEST(Chaos, FailoverPasses) { ExpectPassed("failover", "20261125", 4); }
+
+// Agents that move or rest: each check looked at something, and an action that the receiver is made to have seen twice is found.
+TEST(Chaos, AgentsStandFaults) {
+  TestFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0711));
+  const auto ran = Chaos({"run", "--profile", "agent-quick", "--seed", "20261128", "--folder", folder / "run", "-o", "json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err << ran.out.substr(0, 20'000);
+  const auto report = ParseJson(ran.out);
+  ASSERT_TRUE(report.ok()) << report.error();
+  std::set<std::string> looked_at;
+  for (const Json& checker : (*report)["checkers"])
+    if (checker["examined"].get<int>() > 0) looked_at.insert(checker["id"].get<std::string>());
+  for (const char* id : {"a01", "a02", "a03", "a04", "a05", "a06", "a07", "a08", "i15", "verify state.root"})
+    EXPECT_TRUE(looked_at.contains(id)) << id;
+  EXPECT_GT((*report)["agents"]["attempts_lost"].get<int>(), 0);
+  EXPECT_GT((*report)["agents"]["turns"].get<int>(), 24);
+  std::string history = ReadFile(folder / "run/history.jsonl");
+  const auto ended = history.find("\"event\":\"action.ended\"");
+  ASSERT_NE(ended, std::string::npos);
+  const auto begin = history.rfind('\n', ended) + 1;
+  const std::string line = history.substr(begin, history.find('\n', ended) + 1 - begin);
+  WriteFile(folder / "twice.jsonl", history.insert(begin, line));
+  EXPECT_EQ(Chaos({"check", folder / "twice.jsonl"}).exit_code, 1);
+}
 
 // Agents on projects: every check looked at something, and an event that is taken out of the history is missed.
 TEST(Chaos, ProjectsStandFaults) {
