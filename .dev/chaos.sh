@@ -10,6 +10,7 @@ chaos_one() {  # NAME OPTION...
       with_lock setup toxiproxy_install
       set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" --toxiproxy "$toxiproxy_home/toxiproxy-server"
       set -- "$@" --kafka-byway "$(kafka byway chaos)" ;;
+    *" agent "*) set -- "$@" --kafka "$(kafka start chaos)" --kafka-control "$top/dev kafka {} chaos" ;;
     *" brokers "*) set -- "$@" --kafka "$(kafka cluster start chaos)" --kafka-control "$top/dev kafka cluster {} chaos" ;;
     *" versions "*) build dev acl-coordinator-next acl-worker-next airun-next; program=airun-next ;;   # which can read what they write
     *" toxic "* | *" objects "*) with_lock setup toxiproxy_install; set -- "$@" --toxiproxy "$toxiproxy_home/toxiproxy-server" ;;
@@ -20,7 +21,7 @@ chaos_one() {  # NAME OPTION...
     esac
     exec "$top/build/dev/bin/$program" chaos run --folder "$folder/run" "$@"
   ) || code=$?
-  case " $* " in *" brokers "*) kafka cluster remove chaos ;; *" kafka "*) kafka remove chaos ;; *" objects "*) s3 remove chaos ;; esac
+  case " $* " in *" brokers "*) kafka cluster remove chaos ;; *" kafka "* | *" agent "*) kafka remove chaos ;; *" objects "*) s3 remove chaos ;; esac
   mkdir -p "$local_dir/chaos/$name"
   cp "$folder"/run/history.jsonl "$folder"/run/report.* "$local_dir/chaos/$name/" 2>/dev/null || true
   if [ $code = 0 ]; then rm -rf "$folder"; else say "chaos: kept for a look: $folder"; fi
@@ -32,10 +33,11 @@ chaos_one() {  # NAME OPTION...
 fleet_mutants() {
   local name folder code told bad=0 options
   build mutants acl-coordinator acl-worker airun
-  for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit no_fence task_token_ignored shown_a_command_late answers_forgotten; do
+  for name in effect_without_key compensation_out_of_order compensation_forgotten no_ready_row_with_the_commit no_fence task_token_ignored shown_a_command_late answers_forgotten agent_stimulus_lost_at_rest agent_move_before_promise; do
     options=(--profile quick --seed 7)
     case $name in
       task_token_ignored | shown_a_command_late | answers_forgotten) options=(--profile continuity-quick --seed 7) ;;   # has agents on projects
+      agent_*) options=(--profile agent-quick --seed 7) ;;
       no_fence) options=(--profile failpoints --seed 3) ;;   # has the fault late-in-gap
       no_ready_row_with_the_commit) options+=(--faults rolling-restart,rolling-restart,kill-worker,late-commit) ;;   # runs are put back only by who drains
     esac
@@ -69,7 +71,7 @@ cmd_chaos() {
   "$top/build/dev/bin/airun" chaos zombie || code=$?
   mutants all || code=$?
   fleet_mutants || code=$?
-  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions continuity kafka brokers; do chaos_one $profile --profile $profile || code=$?; done
+  for profile in quick lease-theft postgres failpoints clocks machine failover toxic objects versions continuity agent kafka brokers; do chaos_one $profile --profile $profile || code=$?; done
   chaos_one soak --profile soak --minutes "${ACL_CHAOS_MINUTES:-18}" || code=$?
   return $code
 }

@@ -1,5 +1,6 @@
 #include "shared/kinds/agent/agent_kind.h"
 
+#include "shared/base/mutant.h"
 #include "shared/base/trace_context.h"
 #include "shared/kinds/agent/decider.h"
 #include "shared/kinds/agent/events.h"
@@ -60,7 +61,7 @@ class AgentKind final : public SubjectKind {
     } else if (course && course->retry_at && context.now < *course->retry_at) {
       wait("retry", course->retry_at);
     } else if (!course) {
-      wait("rest", WakesAt(**spec, *standing));
+      if (!Mutant("agent_rest_keeps_lease")) wait("rest", WakesAt(**spec, *standing));
     } else if (auto step = NextStep(kit_, **spec, state); step && !context.running.contains(step->step_id) && context.free_slots > 0) {
       next.start.push_back(std::move(*step));
     }

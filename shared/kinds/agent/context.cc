@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "shared/base/canonical_json.h"
+#include "shared/base/mutant.h"
 #include "shared/capability/manifest.h"
 #include "shared/kernel/call_format.h"
 #include "shared/kinds/agent/core.h"
@@ -281,7 +282,7 @@ std::optional<StartStep> StepAt(const Kit& kit, const AgentSpec& spec, const Doc
       const CapabilitySpec* capability = kit.capabilities.Find(id);
       step.step_id = StepIdOf(*course, "action", course->action);
       call(id, action->at("inputs"));
-      step.effect = capability == nullptr ? EffectClass::kPure : capability->effect;
+      step.effect = capability == nullptr || Mutant("agent_move_before_promise") ? EffectClass::kPure : capability->effect;
       if (capability != nullptr) step.timeout = capability->default_timeout;
       break;
     }

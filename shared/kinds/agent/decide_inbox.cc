@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/mutant.h"
 #include "shared/kinds/agent/decider.h"
 #include "shared/kinds/agent/events.h"
 
@@ -80,7 +81,7 @@ void Decider::TakeStimulus(const InboxInput& input, Stimulus stimulus) {
   }
   const bool interrupts = stimulus.mode == "interrupt" && course_ && course_->passage == 0;
   Put(StimulusKey(stimulus.number), ToJson(stimulus));
-  standing_.waiting.push_back(stimulus.number);
+  if (standing_.status != kResting || !Mutant("agent_stimulus_lost_at_rest")) standing_.waiting.push_back(stimulus.number);
   Json facts = InboxFacts(input);
   facts.update(ToJson(stimulus));
   Wake();

@@ -7,6 +7,7 @@
 
 #include "shared/base/json_members.h"
 #include "shared/base/limits.h"
+#include "shared/base/mutant.h"
 #include "shared/journal/json_patch.h"
 
 namespace acl::agent {
@@ -164,7 +165,8 @@ std::string WrongConfig(const std::string& builtin, const Json& config) {
 Status ApplyAnswer(Phase phase, const std::string& extension, const Answer& answer, Json& draft, Json& touched) {
   if (!answer.ask.empty() && phase != Phase::kBeforeAction) return Bad("a person can be asked at before_action alone");
   if (answer.patch.empty()) return {};
-  if (RuleOf(phase).draft.empty()) return Bad(fmt::format("at {} there is nothing to change: it may only look on", NameOf(phase)));
+  if (RuleOf(phase).draft.empty() && !Mutant("agent_observer_changes_draft"))
+    return Bad(fmt::format("at {} there is nothing to change: it may only look on", NameOf(phase)));
   for (const Json& operation : answer.patch) {
     const std::string path = TextOrNone(operation, "path");
     for (const Json& before : touched)

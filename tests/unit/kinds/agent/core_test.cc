@@ -24,7 +24,7 @@ TEST(AgentCoreTest, WithoutAnythingToDoItRestsAndAsksNobody) {
   EXPECT_EQ(agent.Reason(), "nothing to do");
   EXPECT_THAT(agent.Types("move."), ElementsAre("prepare", "rest"));
   EXPECT_TRUE(agent.Ask().start.empty());
-  ASSERT_TRUE(agent.Ask().waiting);
+  ASSERT_TRUE(agent.Ask().waiting) << "it keeps its worker";
   EXPECT_EQ(agent.Ask().waiting->reason, "rest");
   EXPECT_TRUE(agent.timers.empty());
 }
