@@ -141,8 +141,7 @@ struct Break {
 };
 
 const Break kBreaks[] = {
-    {"a stimulus that is not in the journal", "a01 ",
-     [](auto& lines) { EventOf(lines, "move.stimulus", 2)["facts"]["text"] = "mark-9"; }},
+    {"a stimulus that is not in the journal", "a01 ", [](auto& lines) { EventOf(lines, "move.stimulus", 2)["facts"]["text"] = "mark-9"; }},
     {"a stimulus that no turn takes up", "a02 ", [](auto& lines) { EventOf(lines, "turn.began", 2)["facts"]["stimuli"] = Json::array(); }},
     {"a stimulus that two turns answer", "a02 ",
      [](auto& lines) {

@@ -129,7 +129,8 @@ class Life {
         for (const Json& number : turns[ended["turn"]]) heard.insert(number.get<std::int64_t>());
     for (const Stimulus& again : agent_.Now().again) heard.insert(again.number);
     for (const std::int64_t number : agent_.Now().waiting) heard.insert(number);
-    for (std::int64_t number = 1; number <= agent_.Now().stimuli; ++number) EXPECT_TRUE(heard.contains(number)) << "stimulus " << number << " is in no turn and does not wait";
+    for (std::int64_t number = 1; number <= agent_.Now().stimuli; ++number)
+      EXPECT_TRUE(heard.contains(number)) << "stimulus " << number << " is in no turn and does not wait";
     EXPECT_EQ(agent_.Types("session.unreadable").size(), 0U);
   }
 
