@@ -137,6 +137,30 @@ TEST(HousePages, EveryFileThatACommentNamesExists) {
   }
 }
 
+// A subtle folder has a README: what it is for, who has authority over what, its states, what fails, in which order to read its files. The
+// files that it names are there.
+TEST(HousePages, SubtleFoldersHaveReadmesThatNameFilesThatExist) {
+  const std::regex named(R"(`((?:[a-z0-9_]+/)*[a-z0-9_]+\.(?:h|cc|proto|sql|txt|md))`)");
+  for (const char* folder : {"worker", "coordinator", "shared/kernel", "shared/workflow", "shared/postgres", "shared/queue", "shared/kafka",
+                             "shared/journal", "shared/kinds"}) {
+    const std::string page = std::string(folder) + "/README.md";
+    ASSERT_TRUE(Exists(page)) << page;
+    const std::vector<std::string> lines = ReadLines(fs::path(ACL_SOURCE_DIR) / page);
+    for (const char* part : {"authority", "State", "fails", "order to read"}) {
+      const bool is_there = std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.starts_with("## ") && line.find(part) != std::string::npos;
+      });
+      EXPECT_TRUE(is_there) << page << " has no section about: " << part;
+    }
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      for (std::sregex_iterator at(lines[i].begin(), lines[i].end(), named), end; at != end; ++at) {
+        const std::string file = (*at)[1];
+        EXPECT_TRUE(Exists(std::string(folder) + "/" + file) || Exists(file)) << page << ":" << i + 1 << ": there is no " << file;
+      }
+    }
+  }
+}
+
 // The design page, the notes and the requirement documents are not in the repository: what is needed of them is on our own pages.
 TEST(HousePages, NobodyNamesAPageFromOutside) {
   for (const auto& file : TextFiles({".h", ".cc", ".md", ".sh", ".py", ".cmake", ".proto"})) {
