@@ -2,7 +2,7 @@
 """The table of docs/operate/capacity.md: what fleets of a size need, from what was measured a step. Computed, not tried: the page says so."""
 import math
 
-# Measured (docs/operate/performance.md, 64 in flight; docs/operate/operations.md, How big). Processor time a step, seconds.
+# Measured (docs/operate/performance.md, 64 in flight; docs/operate/capacity.md). Processor time a step, seconds.
 POSTGRES, WORKER, COORDINATOR = 80e-6, 60e-6, 14e-6
 WAL, DISK = 1_570, 2_700                       # bytes a step
 MEMORY = {"worker": 25, "coordinator": 23}     # MB, idle
