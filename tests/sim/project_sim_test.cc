@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -11,9 +12,10 @@
 namespace acl::test {
 namespace {
 
+// A world of projects costs ten times a fleet of short runs: of ACL_SIM_SEEDS a tenth.
 int SeedsOf(int normal) {
   const char* text = std::getenv("ACL_SIM_SEEDS");
-  return text ? std::atoi(text) : normal;
+  return text ? std::max(std::atoi(text) / 10, 1) : normal;
 }
 
 std::string FirstOf(const ProjectReport& report) {
