@@ -98,6 +98,7 @@ std::unique_ptr<CLI::App> MakeApp(Session* session) {
   AddWorkflowQueries(workflow, session);
   AddWorkflowStatus(workflow, session);
   AddWorkflowActs(workflow, session);
+  AddWorkflowCompensate(workflow, session);
   AddScheduleCommands(app.get(), session);
   AddDeliveryCommands(app.get(), session);
   AddApprovalCommands(app.get(), session);

@@ -19,6 +19,9 @@ void AddWorkflowQueries(CLI::App* workflow, Session* session);
 void AddWorkflowStatus(CLI::App* workflow, Session* session);  // status, result
 void AddWorkflowBatch(CLI::App* workflow, Session* session);
 void AddWorkflowActs(CLI::App* workflow, Session* session);
+void AddUndoCommand(CLI::App* app, Session* session);
+void AddMemoryCommands(CLI::App* app, Session* session);
+void AddWorkflowCompensate(CLI::App* workflow, Session* session);
 void AddScheduleCommands(CLI::App* app, Session* session);
 void AddScheduleUpdate(CLI::App* schedule, Session* session);
 void AddDeliveryCommands(CLI::App* app, Session* session);

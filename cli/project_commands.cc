@@ -128,6 +128,8 @@ void AddProjectCommands(CLI::App* app, Session* session) {
     }
   }
   AddTaskRun(app->get_subcommand("task"), session);
+  AddUndoCommand(app, session);
+  AddMemoryCommands(app, session);
 }
 
 void AddDoctorTasks(CLI::App* doctor, Session* session) {

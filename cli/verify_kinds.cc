@@ -8,6 +8,7 @@
 #include "shared/kinds/ledger/ledger_kind.h"
 #include "shared/kinds/project/check.h"
 #include "shared/kinds/project/project_kind.h"
+#include "shared/workflow/approvals.h"
 #include "shared/workflow/events.h"
 #include "shared/workflow/run_view.h"
 
@@ -97,7 +98,7 @@ verify::KindChecks LedgerChecks() {
 }  // namespace
 
 verify::KindTable VerifyKinds() {
-  return {{"workflow", {FactsOfRun, workflow::event::Ends, workflow::event::MayFollowTheEnd, false, {}}},
+  return {{"workflow", {FactsOfRun, workflow::event::Ends, workflow::event::MayFollowTheEnd, false, {}, workflow::ShownApprovals}},
           {std::string(agent::kKindName), {FactsOfAgent, {}, {}, false, {}}},
           {std::string(project::kKindName), ProjectChecks()},
           {std::string(ask::kKindName), AskChecks()},

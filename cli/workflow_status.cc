@@ -94,6 +94,22 @@ std::vector<std::pair<int, Json>> StepsInOrder(const Json& run) {
   return out;
 }
 
+// What a rollback left undone, and what became of it since.
+void PrintLeftUndone(Session* session, const Json& run) {
+  for (const Json& left : run.value("not_undone", Json::array())) {
+    const std::string step = TextOf(left, "step_id");
+    const Json by = left.value("finished_by", Json::object());
+    const std::string decision = TextOf(by, "decision"), status = TextOf(by, "status");
+    const bool again = by.empty() || (decision == "retry" && status == "FAILED");
+    if (!by.empty())
+      session->Note(step + (decision == "skip" ? " was given up by run " : " was tried once more by run ") + TextOf(by, "run_id") +
+                    (decision == "skip" ? "" : ", which is " + status));
+    if (again)
+      session->Note(step + " is left: airun workflow compensate " + TextOf(run, "id") + " --step " + step +
+                    " --retry|--skip --reason WHY   finishes it");
+  }
+}
+
 bool PrintSteps(Session* session, const Json& run) {
   Table table({"STEP", "STATUS", "ATTEMPTS", "TOKEN", "COMPLETED", "TOOK", "CAPABILITY", "ERROR"});
   bool errors = false, assumed = false;
@@ -126,6 +142,12 @@ void PrintRun(Session* session, const Json& run) {
   if (run.contains("parent"))
     PrintField(session, "parent", "step " + TextOf(run["parent"], "step_id") + " of run " + TextOf(run["parent"], "run_id"));
   PrintField(session, "undoes", TextOf(run, "undo_of"));
+  if (run.contains("finishes")) {
+    const Json& finishes = run["finishes"];
+    PrintField(session, "finishes",
+               TextOf(finishes, "step_id") + " (" + TextOf(finishes, "decision") + ", by " + TextOf(finishes, "by") + ": " +
+                   TextOf(finishes, "reason") + ")");
+  }
   if (run.contains("continued"))
     PrintField(session, "goes on from",
                TextOf(run["continued"], "from") + " (the first was " + TextOf(run["continued"], "first") + ", " +
@@ -149,6 +171,7 @@ void PrintRun(Session* session, const Json& run) {
   for (const Json& uncertain : run.value("uncertain", Json::array()))
     session->Note("step '" + uncertain.get<std::string>() + "' is UNCERTAIN: find out whether it happened, then airun step resolve " + id +
                   " " + uncertain.get<std::string>() + " --decision completed|failed|retry");
+  PrintLeftUndone(session, run);
   if (errors) session->Note("airun step show " + id + " STEP   shows each attempt with its error");
 }
 

@@ -30,6 +30,7 @@
 #include "shared/kafka/relay_sender.h"
 #include "shared/kinds/agent/agent_kind.h"
 #include "shared/kinds/project/project_kind.h"
+#include "shared/memory/memory.h"
 #include "shared/queue/doorbell_server.h"
 #include "shared/telemetry/names.h"
 #include "shared/workflow/workflow_kind.h"
@@ -109,8 +110,9 @@ struct App::Parts {
       backend.project_names
           ? std::make_unique<ProjectTransfer>(*backend.store, *backend.queries, *backend.project_names, *project_kind, ids)
           : nullptr;
-  std::unique_ptr<SightTools> sight;  // null: nobody can ask
-  std::unique_ptr<AskDesk> ask_desk;  // made when it starts: its files are read then
+  std::unique_ptr<memory::Memory> memory;  // made when it starts: its token is read then; null: there is none
+  std::unique_ptr<SightTools> sight;       // null: nobody can ask
+  std::unique_ptr<AskDesk> ask_desk;       // made when it starts: its files are read then
   QueueWatch served{*backend.queries, clock, [this](const std::string& queue) { return doorbell->room().Serves(queue); }};
   DatabaseWatch database;
   Tracer tracer;
@@ -197,7 +199,8 @@ struct App::Parts {
                          backend.deliveries.get(),
                          backend.approvals.get(),
                          ask_desk.get(),
-                         agent_kind.get()};
+                         agent_kind.get(),
+                         memory.get()};
     Router router;
     AddHealthRoutes(router, metrics, [this] { return Ready(); });
     AddApiRoutes(router, api);
@@ -416,6 +419,12 @@ Status App::Start() {
     parts.StopAll();
     return status;
   }
+  auto memory = memory::OpenMemory(parts.settings, parts.clock);
+  if (!memory) {
+    parts.StopAll();
+    return memory.error();
+  }
+  parts.memory = std::move(*memory);
   if (auto status = parts.MakeDeliveries(); !status) {
     parts.StopAll();
     return status;

@@ -181,7 +181,8 @@ Result<MadeRun> StartScheduled(const RunMaker& maker, const schedule::ScheduleRo
   }
   auto request = ScheduledRequest(*loaded.spec, row, nominal);
   if (!request) return request.error();
-  if (!asked_by.empty()) request->requesters.push_back(asked_by);
+  for (const std::string& who : {row.edited_by, asked_by})
+    if (!who.empty()) request->requesters.push_back(who);
   request->request_key = key;
   request->request_hash = hash;
   return MakeRun(maker, *loaded.spec, std::move(*request));

@@ -30,6 +30,37 @@ std::string Booking(int n, const std::string& effects_url) {
                               effects_url, n));
 }
 
+// Kinds of steps that hold, wait or begin others; and what people must do for them.
+std::string StepsOfKind(const std::string& kind, const std::string& effects_url) {
+  if (kind == "fan")  // a call an item, one after the other
+    return fmt::format(
+        "  - {{name: each, foreach: [1, 2, 3], max_concurrent: 1, capability: net.http.post, inputs: {{url: "
+        "\"{}/{{{{run_id}}}}/item-{{{{item}}}}\", body: \"item {{{{item}}}}\", timeout: 5, sign_with: effects}}, {}}}\n",
+        effects_url, kStubborn);
+  if (kind == "scopes")
+    return "  - name: both\n    steps:\n      - {name: left, capability: test.sleep, inputs: {seconds: 0.02}}\n"
+           "      - name: right\n        step_type: SEQUENCE\n        steps:\n"
+           "          - {name: one, capability: io.fs.write_file, inputs: {path: one.txt, content: one}}\n"
+           "          - {name: two, capability: io.fs.write_file, inputs: {path: two.txt, content: \"wrote {{one.bytes_written}}\"}}\n"
+           "  - {name: way, if: \"length(both.order) == 2\", then: [{name: taken, capability: test.sleep, inputs: {seconds: 0.02}}],"
+           " else: [{name: never, capability: test.fail, inputs: {message: both ended}}]}\n";
+  if (kind == "signal")  // a signal that a failed-over database lost is not waited for without end
+    return "  - {name: before, capability: test.sleep, inputs: {seconds: 0.05}}\n"
+           "  - {name: told, wait_for_signal: {name: go, timeout: 30s, default: {lost: true}}}\n"
+           "  - {name: after, capability: io.fs.write_file, inputs: {path: a.txt, content: told}}\n";
+  if (kind == "gate")
+    return "  - {name: before, capability: io.fs.write_file, inputs: {path: a.txt, content: one}}\n"
+           "  - {name: gate, step_type: HUMAN_APPROVAL, inputs: {message: \"go on?\"}}\n"
+           "  - {name: after, capability: io.fs.write_file, inputs: {path: b.txt, content: \"{{gate.approver}}\"}}\n";
+  if (kind == "rounds")
+    return "  - {name: work, capability: test.sleep, inputs: {seconds: 0.02}}\n"
+           "  - {name: again, if: \"length(n) < 3\", then: [{name: next, continue_as_new: {n: \"{{n}}x\"}}]}\n";
+  if (kind == "children")
+    return "  - {name: all, foreach: [one, two], child: {workflow: part, inputs: {what: \"{{item}}\"}}}\n"
+           "  - {name: after, capability: io.fs.write_file, inputs: {path: a.txt, content: \"{{all.count}} parts\"}}\n";
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> WorkflowKinds(bool with_effects) {
@@ -37,8 +68,22 @@ std::vector<std::string> WorkflowKinds(bool with_effects) {
   return {"steps", "wait", "long", "effects", "puts", "saga"};
 }
 
+std::vector<std::string> StepKinds(bool with_effects) {
+  std::vector<std::string> kinds = {"scopes", "children", "signal", "gate", "rounds"};
+  if (with_effects) kinds.emplace_back("fan");
+  return kinds;
+}
+
 std::string WorkflowOf(const std::string& kind, const std::string& effects_url) {
-  std::string yaml = "name: chaos-" + kind + "\nsteps:\n";
+  std::string yaml = "name: chaos-" + kind + "\n";
+  if (kind == "rounds") yaml += "inputs: {n: {type: string, default: x}}\n";
+  if (kind == "children")
+    yaml +=
+        "workflows:\n  part:\n    inputs: {what: string}\n    steps:\n"
+        "      - {name: write, capability: io.fs.write_file, inputs: {path: a.txt, content: \"{{what}}\"}}\n"
+        "      - {name: work, capability: test.sleep, inputs: {seconds: 0.02}}\n";
+  yaml += "steps:\n";
+  if (const std::string steps = StepsOfKind(kind, effects_url); !steps.empty()) return yaml + steps;
   if (kind == "effects") {
     for (const char* name : {"pay-1", "pay-2", "pay-3"}) yaml += CallStep(name, "post", effects_url);
   } else if (kind == "puts") {
@@ -157,14 +202,36 @@ void Workload::ResumeAgain(std::vector<std::pair<std::int64_t, std::int64_t>> lo
   });
 }
 
+// The run waits at its gate: what it asks is read and approved. True: nothing more is to be done for it.
+bool Workload::Decide(const std::string& process, const std::string& id, Random& random) {
+  const HttpAnswer run = AskUntilAnswered(process, "gate", {"GET", "/v1/workflows/" + id, "", {}, {}}, {{"id", id}}, random);
+  if (run.status == 404) return true;  // lost with the database that had it
+  if (!run.ok()) return false;
+  const Json view = run.json();
+  if (view.value("closed", false)) return true;
+  bool asks = false;
+  for (const Json& step : view.value("steps", Json::array())) asks |= step.value("approval", "") == "PENDING";
+  if (!asks) return false;
+  const std::string path = "/v1/approvals/" + id + ":gate";
+  const HttpAnswer approval = AskUntilAnswered(process, "asked", {"GET", path, "", {}, {}}, {{"id", id}}, random);
+  if (!approval.ok()) return false;
+  HttpAsk decision{"POST", path + "/decision", "", {{"Content-Type", "application/json"}}, {}};
+  decision.body = DumpJson({{"decision", "approve"}, {"digest", approval.json().value("digest", "")}, {"approver", process}});
+  AskUntilAnswered(process, "decide", decision, {{"id", id}}, random);
+  return false;  // until the run says that it has ended: a database that moved may have lost the decision
+}
+
 void Workload::Client(int number) {
   const std::string process = "client-" + std::to_string(number);
   SeededRandom random(SubSeed(options_.seed, process));
   auto kinds = WorkflowKinds(!options_.effects_url.empty());
   if (options_.large) kinds.insert(kinds.end(), {"large", "large", "large"});
-  std::vector<std::string> mine;
+  const auto step_kinds = StepKinds(!options_.effects_url.empty());
+  std::vector<std::string> mine, gates;
   for (int n = 0; !stop_; ++n) {
-    const std::string kind = kinds[random.Below(kinds.size())], key = fmt::format("chaos-{}-{}-{}", options_.seed, number, n);
+    const bool plain = random.Below(3) != 0;
+    const std::string kind = plain ? kinds[random.Below(kinds.size())] : step_kinds[random.Below(step_kinds.size())],
+                      key = fmt::format("chaos-{}-{}-{}", options_.seed, number, n);
     HttpAsk ask{"POST", "/v1/workflows", "", {{"Content-Type", "application/json"}, {"Idempotency-Key", key}}, {}};
     ask.body = DumpJson(
         {{"workflow", WorkflowOf(kind, options_.effects_url)}, {"labels", {{"chaos", label()}, {"chaos_key", key}, {"chaos_kind", kind}}}});
@@ -173,7 +240,14 @@ void Workload::Client(int number) {
       ++submitted_;
       ++answers_[std::size_t(number)];
       mine.push_back(answer.json().value("id", ""));
+      if (kind == "gate") gates.push_back(mine.back());
+      if (kind == "signal") {
+        HttpAsk signal{"POST", "/v1/workflows/" + mine.back() + "/signal", R"({"name":"go"})", {}, {}};
+        signal.headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", key + "-go"}};
+        AskUntilAnswered(process, "signal", signal, {{"id", mine.back()}, {"key", key}}, random);
+      }
     }
+    if (!gates.empty() && Decide(process, gates.front(), random)) gates.erase(gates.begin());
     if (!mine.empty() && random.Below(3) == 0) {
       const std::string id = mine[random.Below(mine.size())];
       AskUntilAnswered(process, "read", {"GET", "/v1/workflows/" + id, "", {}, {}}, {{"id", id}}, random);
@@ -184,6 +258,10 @@ void Workload::Client(int number) {
       Resume(process, id, key + "-resume", random);
     }
     poll(nullptr, 0, 20 + int(random.Below(120)));
+  }
+  while (!gates.empty() && !give_up_) {
+    if (Decide(process, gates.front(), random)) gates.erase(gates.begin());
+    poll(nullptr, 0, 100);
   }
   --running_;
 }

@@ -25,6 +25,8 @@ struct WorkloadOptions {
 // The workflow of a kind. Pure.
 std::string WorkflowOf(const std::string& kind, const std::string& effects_url);
 std::vector<std::string> WorkflowKinds(bool with_effects);
+// Kinds that hold steps, wait for people or begin other runs: a third of the load.
+std::vector<std::string> StepKinds(bool with_effects);
 
 class Workload {
  public:
@@ -44,6 +46,7 @@ class Workload {
 
  private:
   void Client(int number);
+  bool Decide(const std::string& process, const std::string& id, Random& random);
   // Under an idempotency key of its own; the time of the answer is kept.
   void Resume(const std::string& process, const std::string& id, const std::string& key, Random& random);
   HttpAnswer Act(const std::string& process, const std::string& act, const std::string& id, const std::string& key, Random& random);

@@ -13,6 +13,7 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddRunRoutes(router, api);
   AddStepRoutes(router, api);
   AddActionRoutes(router, api);
+  AddCompensateRoutes(router, api);
   AddJournalRoutes(router, api);
   AddContentRoutes(router, api);
   if (api.transfers != nullptr) AddProjectTransferRoutes(router, api);
@@ -26,6 +27,8 @@ void AddApiRoutes(Router& added_to, const ApiContext& api) {
   AddScheduleRoutes(router, api);
   if (api.projects != nullptr) AddTaskRunRoutes(router, api);
   if (api.projects != nullptr) AddProjectRoutes(router, api);
+  if (api.projects != nullptr) AddUndoRoutes(router, api);
+  if (api.projects != nullptr) AddMemoryRoutes(router, api);
   AddFleetRoutes(router, api);
   AddReferenceRoutes(router, api);
   for (const Route& route : router.routes()) {

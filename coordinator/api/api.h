@@ -16,6 +16,10 @@
 #include "shared/schedule/store.h"
 #include "shared/telemetry/metrics.h"
 
+namespace acl::memory {
+class Memory;
+}
+
 namespace acl::coordinator {
 
 class AnswerBudget;
@@ -71,6 +75,7 @@ struct ApiContext {
   approval::ApprovalStore* approvals = nullptr;                  // null: nobody lists approvals
   AskDesk* asks = nullptr;                                       // null: there are no ask sessions
   const SubjectKind* agent_kind = nullptr;                       // null: there are no agents
+  memory::Memory* memory = nullptr;                              // null: none is configured
   milliseconds approval_wait{2'000};                             // how long a decision waits for the run to hear it
   std::shared_ptr<AnswerBudget> answers = MakeAnswerBudget();    // memory for what answers are made of
   std::shared_ptr<AnswerBudget> requests = MakeRequestBudget();  // and for what bodies become (request_budget.h)
@@ -85,6 +90,7 @@ void AddSubmitManyRoutes(Router& router, const ApiContext& api);       // POST /
 void AddRunRoutes(Router& router, const ApiContext& api);              // GET /v1/workflows, /{id}, /{id}/files ...
 void AddStepRoutes(Router& router, const ApiContext& api);             // /{id}/steps/{step_id}
 void AddActionRoutes(Router& router, const ApiContext& api);           // cancel pause resume signal resolve
+void AddCompensateRoutes(Router& router, const ApiContext& api);       // /{id}/steps/{step_id}/compensate
 void AddJournalRoutes(Router& router, const ApiContext& api);          // /{id}/events
 void AddContentRoutes(Router& router, const ApiContext& api);          // PUT /v1/contents/{sha256}
 void AddScheduleRoutes(Router& router, const ApiContext& api);         // /v1/schedules
@@ -92,6 +98,8 @@ void AddDeliveryRoutes(Router& router, const ApiContext& api);         // /v1/de
 void AddApprovalRoutes(Router& router, const ApiContext& api);         // /v1/approvals
 void AddTaskRunRoutes(Router& router, const ApiContext& api);          // /v1/projects/{project}/tasks/{task_id}/runs
 void AddProjectRoutes(Router& router, const ApiContext& api);          // /v1/projects
+void AddUndoRoutes(Router& router, const ApiContext& api);             // /v1/projects/{project}/undo
+void AddMemoryRoutes(Router& router, const ApiContext& api);           // /v1/projects/{project}/learn, search_memory ...
 void AddProjectTransferRoutes(Router& router, const ApiContext& api);  // export, import
 void AddFleetRoutes(Router& router, const ApiContext& api);            // workers queues leases quarantine
 void AddAskRoutes(Router& router, const ApiContext& api);              // /v1/ask, /v1/drift

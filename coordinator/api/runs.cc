@@ -5,6 +5,7 @@
 
 #include "coordinator/api/activity.h"
 #include "coordinator/api/api.h"
+#include "coordinator/api/compensate.h"
 #include "coordinator/api/cursor.h"
 #include "coordinator/api/files.h"
 #include "coordinator/api/forms.h"
@@ -156,6 +157,7 @@ HttpResponse GetRun(const ApiContext& api, const HttpRequest& request) {
     }
   }
   if (!run->damage.empty()) answer["damage"] = run->damage;
+  if (Status added = AddFinishings(api, run->listed, answer); !added) return ProblemOf(added.error());
   auto attempts = api.queries.Attempts(ValueOf(id));
   if (!attempts) return ProblemOf(attempts.error());
   if (answer.contains("steps")) AddAttempts(answer["steps"], *attempts);

@@ -121,6 +121,7 @@ Json RowToJson(const ScheduleRow& row) {
               {"created_at", FormatWallTime(row.created_at)},
               {"updated_at", FormatWallTime(row.updated_at)}};
   if (!row.created_by.empty()) out["created_by"] = row.created_by;
+  if (!row.edited_by.empty()) out["edited_by"] = row.edited_by;
   if (!row.pause_reason.empty()) out["pause_reason"] = row.pause_reason;
   if (row.next_fire_at && !row.paused) out["next_fire_at"] = FormatWallTime(*row.next_fire_at);
   if (row.waiting_at) out["waiting_at"] = FormatWallTime(*row.waiting_at);
@@ -271,6 +272,7 @@ HttpResponse Replace(const ApiContext& api, const HttpRequest& request) {
     if (!first) return ProblemOf(first.error());
     row.next_fire_at = *first;
   }
+  if (prepared.definition != row.definition) row.edited_by = request.principal;
   row.definition = prepared.definition;
   row.paused = paused;
   if (!paused) row.pause_reason.clear();

@@ -13,8 +13,8 @@ using pg::Statement;
 
 const std::string kColumnList = R"(s.schedule_id, s.project_id, s.name, s.spec_text, s.inputs, s.labels, s.cron, s.zone, s.overlap,
        s.catchup_seconds, s.created_by, s.paused, s.pause_reason, s.next_fire_at, s.waiting_at, s.last_fire_at, s.started_count,
-       s.skipped_count, s.missed_count, s.failed_count, s.version, s.created_at, s.updated_at)";
-constexpr int kColumns = 23;
+       s.skipped_count, s.missed_count, s.failed_count, s.version, s.created_at, s.updated_at, s.edited_by)";
+constexpr int kColumns = 24;
 
 const Statement kNow("schedule.now", Statement::Kind::kRead, "SELECT clock_timestamp()");
 const Statement kCreateSchedule("schedule.create", Statement::Kind::kWrite, R"(
@@ -27,7 +27,7 @@ ON CONFLICT DO NOTHING RETURNING )" + kColumnList);
 const Statement kFindCreated("schedule.find_created", Statement::Kind::kRead, R"(
 SELECT )" + kColumnList + R"(, coalesce(s.request_key = ($key::text[])[1], false), coalesce(s.request_hash = $hash::bytea, false)
 FROM schedules s WHERE s.project_id = $project::uuid AND (s.request_key = ($key::text[])[1] OR s.name = $name::text)
-ORDER BY 24 DESC LIMIT 1)");
+ORDER BY 25 DESC LIMIT 1)");
 const Statement kGetSchedule("schedule.get", Statement::Kind::kRead,
                              "SELECT " + kColumnList + " FROM schedules s WHERE s.project_id = $project::uuid AND s.name = $name::text");
 const Statement kListSchedules("schedule.list", Statement::Kind::kRead, "SELECT " + kColumnList + R"(
@@ -36,7 +36,7 @@ const Statement kReplace("schedule.replace", Statement::Kind::kWrite,
                          R"(
 UPDATE schedules s SET spec_text = $spec::text, inputs = $inputs::text, labels = $labels::text, cron = $cron::text, zone = $zone::text,
        overlap = $overlap::text, catchup_seconds = $catchup::bigint, paused = $paused::boolean, pause_reason = $pause_reason::text,
-       next_fire_at = CASE WHEN $new_next::boolean THEN ($next::timestamptz[])[1] ELSE s.next_fire_at END,
+       edited_by = $edited_by::text, next_fire_at = CASE WHEN $new_next::boolean THEN ($next::timestamptz[])[1] ELSE s.next_fire_at END,
        waiting_at = CASE WHEN EXISTS (SELECT FROM request_keys k WHERE k.scope = s.project_id
                 AND k.request_key = 'schedule:' || s.schedule_id || ':' || extract(epoch FROM s.waiting_at)::bigint) THEN s.waiting_at END,
        version = s.version + 1, updated_at = clock_timestamp()
@@ -115,6 +115,7 @@ ScheduleRow ReadRow(const Rows& rows, int i) {
   row.version = rows.Int(i, 20);
   row.created_at = rows.Time(i, 21);
   row.updated_at = rows.Time(i, 22);
+  row.edited_by = rows.Text(i, 23);
   return row;
 }
 
@@ -191,7 +192,8 @@ Result<std::vector<ScheduleRow>> PgScheduleStore::List(const ProjectId& project,
 Result<ScheduleRow> PgScheduleStore::Replace(const ScheduleRow& row, bool new_next_fire) {
   Params params;
   SetDefinition(params, row);
-  auto rows = pg::RunOne(pool_, kReplace, params.Int64("version", row.version).Bool("new_next", new_next_fire));
+  auto rows =
+      pg::RunOne(pool_, kReplace, params.Int64("version", row.version).Bool("new_next", new_next_fire).Text("edited_by", row.edited_by));
   if (!rows) return rows.error();
   if (rows->size() == 1) return pg::Decoded<ScheduleRow>("schedule.replace", [&] { return ReadRow(*rows, 0); });
   auto now = Get(row.project, row.name);

@@ -31,7 +31,7 @@ struct ScheduleRow {
   ProjectId project = kDefaultProject;
   std::string name;
   Definition definition;
-  std::string created_by;
+  std::string created_by, edited_by;  // `edited_by`: who changed what is run last; empty: nobody did, or nobody knows
   bool paused = false;
   std::string pause_reason;
   std::optional<WallTime> next_fire_at, waiting_at, last_fire_at;

@@ -28,6 +28,8 @@ struct KindChecks {
   bool commanded = false;
   // How an entry of the state is shown in the kind's own tables; nullopt: it is not.
   std::function<std::optional<ShownRow>(std::string_view key, const Json& value)> show;
+  // The rows that follow from the state as a whole; not given: none.
+  std::function<std::vector<ShownRow>(const Document& state)> show_state;
   // The rows that an event makes; not given: none.
   std::function<std::vector<ShownRow>(std::string_view type, const Json& facts, WallTime at)> show_event;
 };

@@ -62,6 +62,9 @@ WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, first
 const Statement kCompensations("verify.compensations", kRead, R"(
 SELECT subject_id, step_id, capability, coalesce(inputs_json, ''), status, coalesce(error, ''), at FROM compensation_rows
 WHERE subject_id BETWEEN $first::uuid AND $last::uuid ORDER BY subject_id, compensation_id)");
+const Statement kApprovals("verify.approvals", kRead, R"(
+SELECT subject_id, 'approvals', approval_id, json_build_object('state', state, 'request', request::json)::text
+FROM approvals WHERE subject_id BETWEEN $first::uuid AND $last::uuid)");
 const Statement kAnswers("verify.answers", kRead, R"(
 SELECT subject_id, request_key, event_seq FROM command_answers WHERE subject_id BETWEEN $first::uuid AND $last::uuid)");
 const Statement kEvents("verify.events", kRead, R"(
@@ -230,6 +233,8 @@ Status PgVerifyStore::ReadSide(const SubjectId& first, const SubjectId& last, st
     });
   if (ok)
     ok = each(kShownRows, [](const Rows& r, int i, SubjectRows& s) { s.shown.push_back({r.Text(i, 1), r.Text(i, 2), r.Text(i, 3)}); });
+  if (ok)
+    ok = each(kApprovals, [](const Rows& r, int i, SubjectRows& s) { s.shown.push_back({r.Text(i, 1), r.Text(i, 2), r.Text(i, 3)}); });
   if (ok) ok = each(kAnswers, [](const Rows& r, int i, SubjectRows& s) { s.answers.push_back({r.Text(i, 1), {}, r.Int(i, 2), {}}); });
   return ok;
 }

@@ -96,7 +96,7 @@ void SubjectCheck::Finish() {
   p.CheckEnd();
   if (p.kind == nullptr || !p.walk.state()) return;
   if (p.kind->facts) p.CheckKind(*p.walk.state());
-  if (p.kind->show) CheckShownRows(p.rows, *p.walk.state(), p.event_rows, *p.kind, p.report);
+  if (p.kind->show || p.kind->show_state) CheckShownRows(p.rows, *p.walk.state(), p.event_rows, *p.kind, p.report);
 }
 
 void CheckSubject(const SubjectRows& rows, const ContentSource& contents, Report& report, const KindChecks* kind) {

@@ -1,5 +1,7 @@
 #include "shared/workflow/approvals.h"
 
+#include <algorithm>
+
 #include "shared/workflow/ready_set.h"
 
 namespace acl::workflow {
@@ -22,6 +24,22 @@ std::vector<std::string> PendingApprovals(const Document& state) {
   const auto run = pending ? ReadRun(state) : std::nullopt;
   if (!run || run->phase != Phase::kForward) return {};
   return ListOf(pending, "pending");
+}
+
+std::vector<ShownRow> ShownApprovals(const Document& state) {
+  constexpr std::string_view kPrefix = "approval:";
+  const std::vector<std::string> pending = PendingApprovals(state);
+  std::vector<ShownRow> rows;
+  state.ForEach([&](const std::string& key, const Json& entry) {
+    if (!key.starts_with(kPrefix)) return true;
+    auto request = approval::RequestFrom(entry);
+    if (!request) return true;
+    const bool open = std::find(pending.begin(), pending.end(), key.substr(kPrefix.size())) != pending.end();
+    if (!open && request->pending()) request->state = approval::kCancelled;
+    rows.push_back({"approvals", request->approval_id, DumpJson({{"state", request->state}, {"request", approval::ToJson(*request)}})});
+    return true;
+  });
+  return rows;
 }
 
 bool WaitsForApproval(const Document& state, int steps, const RunRecord& run, const Progress& progress) {

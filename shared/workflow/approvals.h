@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shared/approval/approval.h"
+#include "shared/kernel/command.h"
 #include "shared/workflow/state.h"
 
 namespace acl::workflow {
@@ -30,6 +31,9 @@ std::optional<ApprovalName> ParseApprovalId(std::string_view approval_id);
 std::optional<approval::Request> ReadApproval(const Document& state, std::string_view step_id);
 // Step ids. None of a run that does not go forward: what was asked then is answered by its end.
 std::vector<std::string> PendingApprovals(const Document& state);
+
+// What people see of a run's approvals: a row of `approvals` each, as its last decision showed it. For whoever compares.
+std::vector<ShownRow> ShownApprovals(const Document& state);
 
 // Who asks for what a run does, by its record: who submitted it, its owner, and those of whoever had it made (a parent, a schedule).
 std::vector<std::string> RequestersOf(const Json* run);

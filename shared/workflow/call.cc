@@ -18,8 +18,10 @@ TemplateScope ScopeOf(const Document& state) {
   return [&state](std::string_view name) -> const Json* {
     if (const Json* variable = Lookup(state, VarKey(name))) return variable;
     if (name == kInputsKey) return Lookup(state, kInputsKey);
-    if (name == "workflow_id" || name == "run_id" || name == "session_id") return MemberOf(Lookup(state, kRunKey), name);
-    return nullptr;
+    if (name != "workflow_id" && name != "run_id" && name != "session_id") return nullptr;
+    const Json* run = Lookup(state, kRunKey);
+    const Json* first = name != "session_id" ? MemberOf(MemberOf(run, "finishes"), "first") : nullptr;
+    return first ? first : MemberOf(run, name);
   };
 }
 
@@ -191,7 +193,7 @@ StartStep StartFrom(const SpecCache& specs, const CompiledSpec& spec, const Inst
 
 StartStep StartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state, const RunRecord& run,
                   WallTime now) {
-  return StartFrom(specs, spec, instance, state, ReadStep(state, instance.step_id), run.run_id, now);
+  return StartFrom(specs, spec, instance, state, ReadStep(state, instance.step_id), instance.undo ? RollbackOf(run) : run.run_id, now);
 }
 
 StartStep FirstStartOf(const SpecCache& specs, const CompiledSpec& spec, const Instance& instance, const Document& state,

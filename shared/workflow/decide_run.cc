@@ -38,7 +38,7 @@ void Decider::Settle() {
         if (!UndoWithoutCall(progress)) return;  // WhatNext starts it
         continue;
       }
-      if (progress.global < int(spec_.spec().global_compensation_steps.size())) return;
+      if (progress.global < GlobalsOf(run, spec_.spec().global_compensation_steps.size())) return;
     }
     CloseFailed(run, progress);
     return;

@@ -7,6 +7,7 @@
 
 #include "shared/base/canonical_json.h"
 #include "shared/base/json_object.h"
+#include "shared/base/mutant.h"
 #include "shared/workflow/conditions.h"
 #include "shared/workflow/decider.h"
 #include "shared/workflow/events.h"
@@ -125,7 +126,7 @@ Json Decider::OutputsOfScope(const Instance& instance, const ScopeRecord& scope)
     const StepRecord record = Step(spec_.Beside(instance, child));
     if (record.status == StepStatus::kCompleted) completed.emplace_back(record.order, spec_.step(child).name);
   }
-  std::sort(completed.begin(), completed.end());
+  if (!Mutant("branch_order_lost")) std::sort(completed.begin(), completed.end());
   Json order = Json::array();
   for (auto& [number, name] : completed) order.push_back(std::move(name));
   return {{"order", std::move(order)}};

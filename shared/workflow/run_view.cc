@@ -12,6 +12,7 @@
 #include "shared/workflow/ready_set.h"
 #include "shared/workflow/state.h"
 #include "shared/workflow/step_id.h"
+#include "shared/workflow/undo_run.h"
 
 namespace acl::workflow {
 
@@ -267,6 +268,13 @@ Result<RunView> ViewOf(const Document& state, const ViewLimits& limits) {
   view.parent_id = TextOf(MemberOf(run->json, "parent"), "run_id");
   view.parent_step = TextOf(MemberOf(run->json, "parent"), "step_id");
   view.undo_of = TextOf(run->json, "undo_of");
+  if (run->finishes) {
+    view.finishes = TextOf(run->finishes, "step_id");
+    view.finish_decision = FlagOf(run->finishes, "skip") ? "skip" : "retry";
+    view.finish_by = TextOf(run->finishes, "by");
+    view.finish_reason = TextOf(run->finishes, "reason");
+  }
+  if (run->phase == Phase::kClosed) view.not_undone = LeftUndone(state);
   view.continued_as = TextOf(run->json, "continued_as");
   if (const Json* before = MemberOf(run->json, "continued")) {
     view.continued_from = TextOf(before, "from");
@@ -376,6 +384,10 @@ Json ViewToJson(const RunView& view) {
   if (!view.continued_from.empty()) json["continued"] = {{"from", view.continued_from}, {"first", view.first}, {"number", view.number}};
   if (!view.parent_id.empty()) json["parent"] = {{"run_id", view.parent_id}, {"step_id", view.parent_step}};
   AddText(json, "undo_of", view.undo_of);
+  if (!view.finishes.empty())
+    json["finishes"] = {
+        {"step_id", view.finishes}, {"decision", view.finish_decision}, {"by", view.finish_by}, {"reason", view.finish_reason}};
+  for (const std::string& left : view.not_undone) json["not_undone"].push_back({{"step_id", left}});
   AddText(json, "trace_id", view.trace_id);
   AddText(json, "reason", view.reason);
   AddText(json, "error", view.error);

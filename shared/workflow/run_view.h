@@ -62,10 +62,13 @@ struct RunView {
   std::string project_id, task_id;     // of the task that it is of; empty: of none
   std::string parent_id, parent_step;  // the run of which it does a step, or undoes one; empty: of none
   std::string undo_of;                 // the run that it takes back
-  std::string continued_as;            // the run that goes on in its place; empty: none
-  std::string continued_from, first;   // the run in whose place it goes on, and the first of them; empty: it is the first
-  std::int64_t number = 0;             // of those behind the first
-  std::string trace_id;                // of the request that submitted it; may be empty
+  // Of one that finishes one compensation of that run: which, and what a person said.
+  std::string finishes, finish_decision, finish_by, finish_reason;
+  std::vector<std::string> not_undone;  // of a run that has ended: compensations that failed
+  std::string continued_as;             // the run that goes on in its place; empty: none
+  std::string continued_from, first;    // the run in whose place it goes on, and the first of them; empty: it is the first
+  std::int64_t number = 0;              // of those behind the first
+  std::string trace_id;                 // of the request that submitted it; may be empty
   std::string status;         // PENDING RUNNING PAUSED (by a person, or only approvals are waited for) COMPLETED FAILED ROLLED_BACK
   bool closed = false;        // nothing will happen any more
   bool rolling_back = false;  // FAILED, compensations still to come

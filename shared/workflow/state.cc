@@ -118,6 +118,8 @@ std::optional<RunRecord> ReadRunRecord(const Json* json) {
       run.deadline = Time(value);
     } else if (key == "deadline_left_ms") {
       if (value.is_number_integer()) run.deadline_left_ms = value.get<std::int64_t>();
+    } else if (key == "finishes") {
+      run.finishes = &value;
     }
   }
   if (!status) return std::nullopt;
@@ -126,6 +128,15 @@ std::optional<RunRecord> ReadRunRecord(const Json* json) {
 }
 
 }  // namespace
+
+std::string_view RollbackOf(const RunRecord& run) {
+  const Json* first = run.finishes ? MemberOf(run.finishes, "first") : nullptr;
+  return first && first->is_string() ? std::string_view(first->get_ref<const std::string&>()) : run.run_id;
+}
+
+int GlobalsOf(const RunRecord& run, std::size_t all) {
+  return run.finishes ? int(NumberOf(run.finishes, "globals", std::int64_t(all))) : int(all);
+}
 
 // A decision reads the record several times, and most steps leave it as it is: the one read last is kept, with the entry that it is of.
 std::optional<RunRecord> ReadRun(const Document& state) {

@@ -72,7 +72,12 @@ struct RunRecord {
   bool rollback = false;  // while stopping: undo what completed
   std::optional<WallTime> deadline;
   std::optional<std::int64_t> deadline_left_ms;  // while a person or a WAIT step's time is waited for
+  const Json* finishes = nullptr;                // the one compensation that it is made for (undo_run.h)
 };
+// Under whose id what a rollback calls is known to receivers: the first attempts were made by that run.
+std::string_view RollbackOf(const RunRecord& run);
+// How many of the global compensations, of which there are `all`, are this run's to do.
+int GlobalsOf(const RunRecord& run, std::size_t all);
 // The trace it belongs to, and the span of whoever submitted it.
 TraceContext TraceOfRun(const Document& state);
 std::optional<RunRecord> ReadRun(const Document& state);

@@ -109,7 +109,7 @@ class Chooser {
       const auto forward = spec_.Find(progress_.undo);
       return forward ? std::optional(spec_.UndoOf(*forward)) : std::nullopt;
     }
-    if (progress_.global < int(spec_.spec().global_compensation_steps.size())) return spec_.GlobalUndo(progress_.global);
+    if (progress_.global < GlobalsOf(run_, spec_.spec().global_compensation_steps.size())) return spec_.GlobalUndo(progress_.global);
     return std::nullopt;
   }
 

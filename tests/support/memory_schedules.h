@@ -66,6 +66,7 @@ class MemorySchedules final : public schedule::ScheduleStore {
     auto& mine = it->second.row;
     if (mine.version != row.version) return Error{Code::kConflict, "another version"};
     mine.definition = row.definition;
+    mine.edited_by = row.edited_by;
     mine.paused = row.paused;
     mine.pause_reason = row.pause_reason;
     if (new_next_fire) mine.next_fire_at = row.next_fire_at;

@@ -13,6 +13,7 @@
 #include "shared/telemetry/metrics.h"
 #include "tests/support/memory_project_names.h"
 #include "tests/support/store_conformance.h"
+#include "tests/unit/kinds/project/golden.h"
 
 namespace acl::coordinator {
 namespace {
@@ -289,6 +290,22 @@ TEST_P(ProjectsConformance, LongHistoriesHaveSnapshotsAndAreReadAsTheyWere) {
   ASSERT_TRUE(at_time) << at_time.error();
   EXPECT_GE((*at_time)->head_seq, 12);
   EXPECT_EQ(desk_->ReadAt(project, 10'000, std::nullopt).code(), Code::kInvalid);
+}
+
+// Every history of the corpus (tests/unit/kinds/project/golden.h), as a coordinator writes it and as another one reads it.
+TEST_P(ProjectsConformance, GoldenHistoriesGiveTheSameNextStep) {
+  int number = 0;
+  for (const auto& history : project::test::ReadGolden(ACL_SOURCE_DIR)) {
+    const ProjectId project = NewProject("history " + std::to_string(++number));
+    for (const auto& said : history.said) Do(*desk_, project, Ask(said.name, said.arguments, said.by));
+    auto view = NewDesk()->Read(project);
+    ASSERT_TRUE(view) << "line " << number << ": " << view.error();
+    for (const char* actor : project::test::kGoldenActors) {
+      EXPECT_EQ(project::test::Essence((*view)->Next(actor)), history.next[actor]) << "line " << number << ", for '" << actor << "'";
+      EXPECT_EQ(project::test::Essence(project::ChooseNext((*view)->state, actor)), history.next[actor]) << "line " << number;
+    }
+  }
+  EXPECT_GE(number, 200);
 }
 
 TEST_P(ProjectsConformance, NoIdOfOneProjectAnswersInAnother) {

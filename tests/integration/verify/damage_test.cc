@@ -417,6 +417,19 @@ const Damage kProjectDamages[] = {
 
 TEST_F(VerifyDamage, Project) { ExpectFound(kProjectDamages); }
 
+const Damage kApprovalDamages[] = {
+    {"ApprovalNotShown", "shown.row", "approvals", "asking", "DELETE FROM approvals WHERE subject_id = {subject}"},
+    {"ApprovalThatIsNot", "shown.row", "approvals", "unasked",
+     "UPDATE approvals SET approval_id = approval_id || '2' WHERE subject_id = {subject}"},
+    {"ApprovalDecidedByHand", "shown.column", "approvals", "asking",
+     "UPDATE approvals SET state = 'APPROVED' WHERE subject_id = {subject}"},
+    {"ApprovalOpenAgain", "shown.column", "approvals", "unasked", "UPDATE approvals SET state = 'PENDING' WHERE subject_id = {subject}"},
+    {"ApprovalOfAnotherDigest", "shown.column", "approvals", "asking",
+     "UPDATE approvals SET request = jsonb_set(request::jsonb, '{{digest}}', '\"00\"')::text WHERE subject_id = {subject}"},
+};
+
+TEST_F(VerifyDamage, Approval) { ExpectFound(kApprovalDamages); }
+
 const Damage kGuardDamages[] = {
     {"TriggerOff", "guard.trigger", "journal_rows", "", "ALTER TABLE journal_rows DISABLE TRIGGER immutable"},
     {"MayBeEmptied", "guard.trigger", "snapshot_rows", "", "DROP TRIGGER not_truncated ON snapshot_rows"},

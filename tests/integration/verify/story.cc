@@ -191,6 +191,32 @@ void Story::TellRuns() {
   Run("retrying", {[](const StepCall&) { return Fails("not yet", true); }});
 }
 
+// One run waits for a person, another was stopped while it did.
+void Story::TellApprovals() {
+  for (const char* name : {"asking", "unasked"}) {
+    WorkflowSpec spec;
+    spec.name = name;
+    spec.queue = name;
+    StepSpec gate;
+    gate.name = "gate";
+    gate.type = StepType::kHumanApproval;
+    gate.inputs = {{"message", "go on?"}};
+    gate.approval.emplace();
+    spec.steps.push_back(std::move(gate));
+    workflow::CreateRequest request;
+    request.subject = SubjectId{NewUuid7()};
+    request.submitter = "story";
+    request.request_key = std::string("key of ") + name;
+    request.request_hash = Sha256(name);
+    auto item = workflow::MakeCreateItem(*workflow_, spec, std::move(request));
+    ASSERT_TRUE(item.ok()) << item.error();
+    Create(name, std::move(*item));
+    Run(name, {Says});
+  }
+  Post("unasked", "cancel", Json{{"reason", "nobody needs it"}, {"by", "story"}});
+  Run("unasked", {Says});
+}
+
 void Story::TellCounters() {
   CreateCounter("counted", {});
   Run("counted", {Says, 1'000, 4});
@@ -270,6 +296,7 @@ void Story::TellProjects() {
 void Story::Tell() {
   session_ = OpenSession();
   TellRuns();
+  TellApprovals();
   TellCounters();
   TellProjects();
 }

@@ -48,6 +48,7 @@ class Story {
   void TakeSnapshot(SubjectRun& run);
 
   void TellRuns();
+  void TellApprovals();
   void TellCounters();
   // "book" has a goal, three tasks, a checkpoint and answers under request keys; "fresh" has nothing but its name.
   void TellProjects();

@@ -70,6 +70,23 @@ TEST(Checks, AHistoryInOrderHasNoFindingAndEveryCheckLookedAtSomething) {
   EXPECT_TRUE(WhyInvalid(Lines()).empty());
 }
 
+// A run of rounds goes on as new under the labels of the first: one more or one less, and somebody began a round twice, or lost one.
+TEST(Checks, RoundsAreCounted) {
+  std::string text = With(R"({"type":"effect","t":19)",
+                          R"({"type":"final","t":18,"run":"r3","status":"COMPLETED","key":"k3","kind":"rounds"}
+{"type":"final","t":18,"run":"r4","status":"COMPLETED","key":"k3","kind":"rounds"}
+{"type":"final","t":18,"run":"r5","status":"COMPLETED","key":"k3","kind":"rounds"}
+{"type":"effect","t":19)");
+  EXPECT_EQ(Found(text), "");
+  const std::string third = R"({"type":"final","t":18,"run":"r5","status":"COMPLETED","key":"k3","kind":"rounds"})";
+  std::string twice = text, lost = text;
+  twice.replace(twice.find(third), third.size(),
+                third + "\n" + R"({"type":"final","t":18,"run":"r6","status":"COMPLETED","key":"k3","kind":"rounds"})");
+  lost.replace(lost.find(third) - 1, third.size() + 1, "");
+  EXPECT_EQ(Found(twice), "h02 ");
+  EXPECT_EQ(Found(lost), "h02 ");
+}
+
 TEST(Checks, EachFindsItsOwn) {
   const std::string drop_r1 = R"({"type":"final","t":17,"run":"r1","status":"COMPLETED","key":"k1","kind":"effects"})";
   EXPECT_NE(Found(With(drop_r1, "")).find("h01"), std::string::npos) << "an acknowledged run is gone";

@@ -1,6 +1,7 @@
 #include "tests/unit/coordinator/project_openapi.h"
 
-#include "shared/kinds/project/operations.h"
+#include "shared/kinds/project/memory_operations.h"
+#include "shared/kinds/project/undo.h"
 
 namespace acl::coordinator {
 
@@ -197,6 +198,74 @@ void Replace(Json& members, const Json& parts) {
 
 }  // namespace
 
+namespace {
+
+Json LastSaid() {
+  return {{"type", "object"},
+          {"description", "The command's event."},
+          {"properties", {{"event_seq", {{"type", "integer"}}}, {"event_type", {{"type", "string"}}}, {"by", {{"type", "string"}}}}}};
+}
+
+Json LastOf() {
+  const Json properties = {{"schema_version", {{"const", 1}}},
+                           {"project_id", {{"type", "string"}, {"format", "uuid"}}},
+                           {"head_seq", {{"type", "integer"}}},
+                           {"last", LastSaid()}};
+  Json responses = {{"200", {{"description", "The answer."}, {"content", JsonContent({{"type", "object"}, {"properties", properties}})}}}};
+  AddProblems(responses, {"401", "404", "409", "503"});
+  return {{"operationId", "get_last_command"},
+          {"tags", {"projects"}},
+          {"summary", "The last command, which undo would take back"},
+          {"parameters", Json::array({ProjectInPath()})},
+          {"responses", std::move(responses)}};
+}
+
+Json UndoOf() {
+  Json schema = SchemaOf(project::UndoOperation(), {*project::CommandParameters().begin()});
+  schema["properties"].erase("actor");
+  schema["required"] = {"event_seq"};
+  const Json properties = {{"schema_version", {{"const", 1}}},
+                           {"project_id", {{"type", "string"}, {"format", "uuid"}}},
+                           {"event_seq", Typed("integer", "The project's last event after it.")},
+                           {"undone", LastSaid()},
+                           {"command", Typed("string", "The compensating command.")},
+                           {"answer", Typed("object", "What that command made.")}};
+  Json responses = {
+      {"200", {{"description", "It is taken back."}, {"content", JsonContent({{"type", "object"}, {"properties", properties}})}}}};
+  AddProblems(responses, {"400", "401", "404", "409", "413", "415", "422", "503"});
+  return {{"operationId", "undo"},
+          {"tags", {"projects"}},
+          {"summary", "Take back your last command by a compensating one"},
+          {"parameters", Json::array({ProjectInPath()})},
+          {"requestBody", {{"required", true}, {"content", JsonContent(std::move(schema))}}},
+          {"responses", std::move(responses)}};
+}
+
+Json MemoryOf(const Operation& operation) {
+  Json properties = {{"schema_version", {{"const", 1}}}, {"project_id", {{"type", "string"}, {"format", "uuid"}}}};
+  if (operation.name == "search_memory") {
+    properties["memory"] = Typed("string", "Whom it was read from.");
+    properties["read_at"] = Typed("string", "When.");
+    properties["dropped"] = Typed("integer", "Results that were none.");
+    properties["results"] = Typed("array", "What others wrote: `id`, `kind`, `text`, `source`, `cut`.");
+  } else {
+    properties["id"] = Typed("string", "Of the learning.");
+  }
+  if (operation.name == "learn") properties["source"] = Typed("string", "The event that it comes from.");
+  if (operation.name == "revoke_learning") properties["revoked"] = Typed("boolean", "False: the memory did not have it.");
+  Json responses = {
+      {"200", {{"description", "The answer."}, {"content", JsonContent({{"type", "object"}, {"properties", std::move(properties)}})}}}};
+  AddProblems(responses, {"400", "401", "404", "409", "413", "415", "422", "502", "503", "504"});
+  return {{"operationId", operation.name},
+          {"tags", {"projects"}},
+          {"summary", Sentence(operation.summary)},
+          {"parameters", Json::array({ProjectInPath()})},
+          {"requestBody", {{"required", true}, {"content", JsonContent(SchemaOf(operation))}}},
+          {"responses", std::move(responses)}};
+}
+
+}  // namespace
+
 Json WithProjects(Json document) {
   Json paths = Json::object(), schemas = Json::object();
   for (const Operation& one : project::Operations()) {
@@ -206,6 +275,8 @@ Json WithProjects(Json document) {
       paths[one.Pattern()]["get"] = ReadingOf(one);
     }
   }
+  paths[project::UndoOperation().Pattern()] = {{"get", LastOf()}, {"post", UndoOf()}};
+  for (const Operation& one : project::MemoryOperations()) paths[one.Pattern()]["post"] = MemoryOf(one);
   paths["/v1/projects/{project}/events"]["get"] = EventsOf(document["paths"]["/v1/workflows/{id}/events"]["get"]);
   paths["/v1/projects/{project}/export"]["get"] = ExportOf();
   paths["/v1/projects/import"]["post"] = ImportOf();

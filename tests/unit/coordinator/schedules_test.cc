@@ -294,5 +294,32 @@ TEST_F(Schedules, WhoTriggersItCountsAsWhoAsks) {
   EXPECT_THAT(events.front().payload.value_or(""), HasSubstr(R"("requesters":["eve"])"));
 }
 
+// Who changes what is run says what is approved, as much as who made it.
+TEST_F(Schedules, WhoChangesItCountsAsWhoAsks) {
+  const std::string workflow = "name: ask\nmetadata: {owner: olga}\nsteps:\n  - {name: gate, step_type: HUMAN_APPROVAL}\n";
+  const Json definition = {{"name", "nightly"}, {"workflow", workflow}, {"cron", "* * * * *"}};
+  Make({{"workflow", workflow}});
+  const auto as = [&](const std::string& who, const std::string& method, const std::string& path, const Json& body) {
+    HttpRequest request;
+    request.method = method;
+    request.principal = who;
+    request.body = body.dump();
+    auto match = router_.Find(method, path);
+    request.params = match.params;
+    return match.route->handler(request);
+  };
+  Json changed = definition;
+  changed["inputs"] = {{"amount", 820'000}};
+  const auto put = as("eve", "PUT", "/v1/schedules/nightly", changed);
+  ASSERT_EQ(put.status, 200) << put.body;
+  EXPECT_EQ(Json::parse(put.body)["edited_by"], "eve");
+  ASSERT_EQ(as("bob", "PUT", "/v1/schedules/nightly", changed).status, 200);
+  EXPECT_EQ(Show()["edited_by"], "eve") << "who changes nothing of it is not its editor";
+  const auto made = as("", "POST", "/v1/schedules/nightly/trigger", Json::object());
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto run = *SubjectId::Parse(Json::parse(made.body)["id"].get<std::string>());
+  EXPECT_THAT(store_.Inspect(run)->events.front().payload.value_or(""), HasSubstr(R"("requesters":["eve"])"));
+}
+
 }  // namespace
 }  // namespace acl::coordinator

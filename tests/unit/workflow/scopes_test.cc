@@ -50,6 +50,19 @@ TEST(Parallel, BranchesRunTogetherAndWhatFollowsWaitsForAll) {
   EXPECT_EQ(run.View().outputs, Json({{"x", 1}}));
 }
 
+TEST(Parallel, TheOrderInWhichBranchesCompletedIsKept) {
+  RunDriver run(SpecOfSteps(kFork));
+  run.Claim();
+  run.Pump(8);
+  run.Finish("first", Ok());
+  run.Pump(8);
+  run.Finish("r1", Ok());
+  run.Pump(8);
+  run.Finish("r2", Ok());
+  run.Finish("left", Ok());
+  EXPECT_EQ(*run.Step("both").outputs, Json::parse(R"({"order":["right","left"]})")) << "not the order of the file";
+}
+
 TEST(Parallel, ATakeoverInTheMiddleLosesNothing) {
   RunDriver run(SpecOfSteps(kFork));
   run.Claim();

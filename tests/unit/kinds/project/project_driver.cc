@@ -15,6 +15,7 @@ ProjectDriver::ProjectDriver(bool create, const std::string& verify) {
 
 Decided ProjectDriver::Try(const std::string& name, Json arguments, const std::string& by) {
   now_ += std::chrono::seconds(1);
+  said.push_back({by, name, arguments});
   Decided decided = Decide(state, {name, std::move(arguments), by}, now_);
   for (const EventDraft& draft : decided.events) {
     Delta delta = Evolve(state, draft);

@@ -6,6 +6,7 @@
 
 #include "shared/kinds/project/decide.h"
 #include "shared/kinds/project/next_step.h"
+#include "tests/unit/kinds/project/golden.h"
 
 namespace acl::project::test {
 
@@ -29,6 +30,7 @@ class ProjectDriver {
 
   Document state;
   std::vector<EventDraft> events;
+  std::vector<GoldenHistory::Said> said;  // all commands, refused ones too
 
  private:
   WallTime now_{std::chrono::seconds(1'800'000'000)};

@@ -1,0 +1,67 @@
+#include "shared/kinds/project/memory_operations.h"
+
+namespace acl::project {
+
+namespace {
+
+Parameter TextOfMemory(std::string name, std::string flag, std::string help, std::size_t most) {
+  Parameter one;
+  one.name = std::move(name);
+  one.flag = std::move(flag);
+  one.help = std::move(help);
+  one.most = most;
+  one.required = one.flag.front() != '-';
+  return one;
+}
+
+Parameter NumberOfMemory(std::string name, std::string flag, std::string help, std::int64_t least, std::int64_t greatest) {
+  Parameter one = TextOfMemory(std::move(name), std::move(flag), std::move(help), 0);
+  one.form = Form::kNumber;
+  one.least = least;
+  one.greatest = greatest;
+  return one;
+}
+
+Parameter KindOfKnowledge(bool required) {
+  Parameter one = TextOfMemory("kind", "--kind", "preference, decision or fact", 20);
+  one.words = {"preference", "decision", "fact"};
+  one.required = required;
+  return one;
+}
+
+Operation OfMemory(std::string name, std::string words, std::string summary, std::vector<Parameter> parameters) {
+  Operation made;
+  made.name = std::move(name);
+  made.words = std::move(words);
+  made.summary = std::move(summary);
+  made.parameters = std::move(parameters);
+  made.right = Right::kRead;  // of the project
+  made.path = "/" + made.name;
+  return made;
+}
+
+// The gate's limits are memory's (shared/memory/learning.h); these only keep what is far beyond them from being read.
+constexpr std::size_t kMostKnowledgeBytes = 4'000;
+constexpr std::int64_t kMostSeq = std::int64_t(1) << 53, kMostSeconds = std::int64_t(100) * 366 * 24 * 3600;
+
+}  // namespace
+
+const std::vector<Operation>& MemoryOperations() {
+  static const std::vector<Operation> all = {
+      OfMemory("learn", "memory learn", "tell the external memory something that stays true",
+               {TextOfMemory("text", "TEXT", "what was learned, in one paragraph that can be read alone", kMostKnowledgeBytes),
+                KindOfKnowledge(true),
+                NumberOfMemory("event_seq", "--event", "the event of the project that it comes from; the last one if it is not said", 1,
+                               kMostSeq),
+                NumberOfMemory("valid_for_s", "--valid-for-s",
+                               "seconds that it holds, a day at least; until it is revoked if it is not said", 1, kMostSeconds)}),
+      OfMemory("search_memory", "memory search", "ask the external memory for what is known",
+               {TextOfMemory("text", "TEXT", "what is asked", kMostKnowledgeBytes), KindOfKnowledge(false),
+                NumberOfMemory("limit", "--limit", "results at most; 10 if it is not said", 1, 50)}),
+      OfMemory("revoke_learning", "memory revoke", "take back something that the external memory was told",
+               {TextOfMemory("id", "ID", "the id that `memory learn` gave", 64)}),
+  };
+  return all;
+}
+
+}  // namespace acl::project
